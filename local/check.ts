@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ENVIRONMENTS } from '../services/platform/tenant.ts';
 import { DOCUMENTED_IMAGE } from './proto-image.ts';
 
 /** The result of a check, with its output: the faults if it failed. */
@@ -47,7 +48,7 @@ function generatedCodeFresh(): Outcome {
 
 /** Lints both documents as served, with the rules for public APIs, without network access. */
 function openApiLint(): Outcome {
-  for (const environment of ['live', 'test']) {
+  for (const environment of ENVIRONMENTS) {
     const written = run('node', 'local/openapi.ts', environment);
     if (written.result === 'failed') return written;
     const file = join(scratch, `${environment}.json`);

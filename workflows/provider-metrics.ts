@@ -1,9 +1,8 @@
 import { Counter } from 'prom-client';
 import { metrics } from '../services/platform/process/telemetry.ts';
-import type { EnvironmentName } from '../services/platform/tenant.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../services/platform/tenant.ts';
 
 const PROVIDERS = ['refund', 'payout'] as const;
-const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
 const RESULTS = ['accepted', 'refused', 'error'] as const;
 
 export type ProviderName = (typeof PROVIDERS)[number];

@@ -23,6 +23,7 @@ import { TASK_QUEUE } from './temporal/task-queue.ts';
 import { prepareNamespace } from './temporal/temporal-namespace.ts';
 import { installRuntime, sdkLogger } from './temporal/temporal-runtime.ts';
 import { WorkflowClient } from './temporal/workflow-client.ts';
+import { failureSinks } from './temporal/workflow-failures.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 import { startDeliveryDispatcher } from './webhooks/delivery-dispatcher.ts';
 
@@ -68,6 +69,7 @@ export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourc
   return bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
     workflowInterceptorModules: [
+      fileURLToPath(new URL('./temporal/count-failures.interceptor.ts', import.meta.url)),
       fileURLToPath(new URL('./relay/end-starts.interceptor.ts', import.meta.url)),
     ],
     // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a batch.
@@ -137,6 +139,7 @@ function createWorker(
     namespace: config.TEMPORAL_NAMESPACE,
     taskQueue: TASK_QUEUE,
     workflowBundle,
+    sinks: failureSinks,
     activities: createActivities({ transport, delivery, providers, temporal, config }),
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '15 seconds',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../../services/platform/tenant.ts';
 import type { Listener } from '../openapi/listener.ts';
 import type { RoutedOperation } from '../openapi/operations.ts';
 import { PROBLEM_TYPES } from '../problems/problem-types.ts';
@@ -72,7 +72,7 @@ function environmentsTable({ environment, baseUrl, otherUrl }: Listener): string
     if (name === environment) return `${baseUrl} (this host)`;
     return otherUrl ?? 'a separate host';
   };
-  const rows = (['live', 'test'] as const).map(
+  const rows = ENVIRONMENTS.map(
     (name) => `| ${HOSTS[name]} | ${addressOf(name)} | \`mpk_${name}_\` | \`"${name}"\` |`,
   );
   return [

@@ -1,5 +1,5 @@
 import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../../services/platform/tenant.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
 
 const EVENT_ID = '01a1fda4-1c3e-7f52-b0a9-6d2f8c4e7b15';
@@ -119,7 +119,7 @@ function envelope(name: string, data: JsonObject): JsonObject {
     timestamp: { type: 'string', format: 'date-time', description: 'When the event occurred, in UTC.' },
     environment: {
       type: 'string',
-      enum: ['live', 'test'],
+      enum: [...ENVIRONMENTS],
       description: 'The environment in which the event occurred.',
     },
     requestId: { type: 'string', description: 'The request that caused the event; quote it to support.' },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { ENVIRONMENTS } from '../../services/platform/tenant.ts';
 import type { OperationSchema } from './operation.ts';
 import { amount, closedObject, count, dateTime, noQuery, oneOf, resource, uuid } from './schemas.ts';
 
@@ -40,7 +41,7 @@ const product = resource(
     id: uuid('Id of the product.'),
     name: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the product.' }),
     description: Type.Optional(Type.String({ maxLength: 4000, description: 'Description of the product.' })),
-    environment: oneOf(['live', 'test'], 'The environment that it belongs to.'),
+    environment: oneOf(ENVIRONMENTS, 'The environment that it belongs to.'),
     productType: oneOf(['ONE_TIME', 'SUBSCRIPTION'], 'Whether it is sold once or by subscription.'),
     status: oneOf(['DRAFT', 'ACTIVE', 'ARCHIVED'], 'State of the product.'),
     refundWindowDays: count('Number of days after the payment during which it can be refunded.', 7, 90),

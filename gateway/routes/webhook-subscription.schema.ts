@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { ENVIRONMENTS } from '../../services/platform/tenant.ts';
 import type { OperationSchema } from './operation.ts';
 import {
   closedObject,
@@ -41,7 +42,7 @@ const webhookSubscription = resource(
       examples: [EXAMPLE_URL],
     }),
     eventTypes: Type.Array(eventType, { description: 'Event types that are delivered.' }),
-    environment: oneOf(['live', 'test'], 'The environment that it belongs to; test is the sandbox.'),
+    environment: oneOf(ENVIRONMENTS, 'The environment that it belongs to; test is the sandbox.'),
     state: oneOfMeanings(STATES, 'State of the subscription.'),
   },
   {

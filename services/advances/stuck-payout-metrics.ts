@@ -1,9 +1,8 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
 import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
-import type { EnvironmentName } from '../platform/tenant.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
 import { STUCK_AFTER_ATTEMPTS } from './advance-payout.ts';
 
-const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
 /** The maximum number of payouts to count. */
 const COUNT_LIMIT = 10_000;
 const CACHE_MS = 1_000;

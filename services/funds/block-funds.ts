@@ -14,7 +14,7 @@ import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
 import { heldMinor } from './holds.ts';
-import { type Block, isHeldBy } from './installment.ts';
+import { type Block, isHeldBy, isSameBlock } from './installment.ts';
 
 /**
  * Holds an amount of a sale, by default the rest of it, for a reason and a source. What the sale does not have yet is
@@ -36,7 +36,7 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
     }
     const installments = await account.installments.ofSale(saleId);
     const holds = (await account.holds.openOf([saleId])).get(saleId) ?? [];
-    const hold = holds.find(({ reason, sourceId }) => reason === block.reason && sourceId === block.sourceId);
+    const hold = holds.find((each) => isSameBlock(each, block));
     const blockedAmountMinor = heldMinor(installments, block);
     return {
       blockedAmountMinor,

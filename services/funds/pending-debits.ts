@@ -49,11 +49,13 @@ export class PendingDebits {
     return (await this.#tx.findOne(PendingDebitEntity, { refundCaseId, execution })) !== null;
   }
 
-  /** Adds a pending debit, which replaces that of an earlier execution and ends its own: it debits no more. */
+  /** Adds a pending debit, or replaces that of an earlier execution. Its execution has ended: it debits no more. */
   async put(debit: PendingDebit): Promise<void> {
-    await this.endExecutions(debit.refundCaseId, debit.execution);
-    await this.#tx.flush();
-    this.#tx.create(PendingDebitEntity, debit);
+    const { refundCaseId, execution } = debit;
+    const earlier = await this.#tx.findOne(PendingDebitEntity, { refundCaseId });
+    if (earlier === null) this.#tx.create(PendingDebitEntity, debit);
+    else Object.assign(earlier, debit);
+    await this.#recordEnd(refundCaseId, execution);
   }
 
   /** Removes the pending debit of a case, unless it belongs to a later execution than the given one. */
@@ -65,6 +67,10 @@ export class PendingDebits {
   /** Ends the executions of a case up to the given one. */
   async endExecutions(refundCaseId: string, execution: number): Promise<void> {
     await this.remove(refundCaseId, execution);
+    await this.#recordEnd(refundCaseId, execution);
+  }
+
+  async #recordEnd(refundCaseId: string, execution: number): Promise<void> {
     const ended = await this.#tx.findOne(EndedExecutionEntity, { refundCaseId });
     if (ended === null) this.#tx.create(EndedExecutionEntity, { refundCaseId, execution });
     else if (execution > ended.execution) ended.execution = execution;

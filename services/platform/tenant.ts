@@ -1,7 +1,9 @@
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 
 /** A merchant's environment, as named in the database and the JSON API. */
-export type EnvironmentName = 'live' | 'test';
+export const ENVIRONMENTS = ['live', 'test'] as const;
+
+export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
 /** The owner of a row. It leads every primary key, index and statement. */
 export interface Tenant {

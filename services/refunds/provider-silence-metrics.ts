@@ -1,8 +1,7 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
 import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
-import type { EnvironmentName } from '../platform/tenant.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
 
-const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
 /** The maximum number of refunds to count in an environment. */
 const COUNT_LIMIT = 10_000;
 const CACHE_MS = 1_000;

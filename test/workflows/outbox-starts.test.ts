@@ -5,6 +5,7 @@ import {
   RefundCaseStatus as Status,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { sqlOf } from '../support/harness-sql.ts';
+import { scrape } from '../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from './refunds/refund-harness.ts';
 
@@ -36,6 +37,7 @@ const checkNow = (refundCaseId: string) =>
 const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
   open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_MS + inMs)) });
 
+const workflowFailures = async () => (await scrape())('payments_workflow_failures_total')!;
 const workflow = (id: string) => fixture.temporal.client.workflow.getHandle(id);
 const isStarted = (refundCaseId: string) =>
   eventually(async () => expect(await startsOf(refundCaseId)).toMatchObject([{ starts: 1 }]));
@@ -87,9 +89,11 @@ describe('a START stays until its workflow has done its work', () => {
     const { id: refundCaseId } = await merchant.open({ saleId, amountMinor: 400n });
     const debit = { ...write(), refundCaseId, amountMinor: 100n };
     await merchant.funds.client.debitForRefund(debit);
-    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
     const executeRefund = workflow(`refund-${refundCaseId}`);
+    const failuresBefore = await workflowFailures();
+    await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
     await expect.poll(() => executeRefund.result().catch(() => 'failed'), { timeout: 30_000 }).toBe('failed');
+    expect(await workflowFailures()).toBeGreaterThan(failuresBefore);
     await sqlOf(
       fixture.harness,
       'update funds.refund_debit set amount_minor = 400 where refund_case_id = $1',

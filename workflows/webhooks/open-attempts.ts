@@ -4,7 +4,7 @@ import { Counter, Gauge } from 'prom-client';
 import type { AttemptSend } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentGuards } from '../../services/platform/egress/environment-guards.ts';
 import { metrics } from '../../services/platform/process/telemetry.ts';
-import { environmentName } from '../../services/platform/tenant.ts';
+import { ENVIRONMENTS, environmentName } from '../../services/platform/tenant.ts';
 import { attemptDuration } from './delivery-metrics.ts';
 import { type AttemptRecord, isDelivered, sendAttempt } from './send-attempt.ts';
 
@@ -39,7 +39,7 @@ const endedCounter = new Counter({
   labelNames: ['environment', 'outcome'],
   registers: [metrics],
 });
-for (const environment of ['live', 'test']) endedCounter.inc({ environment, outcome: 'delivered' }, 0);
+for (const environment of ENVIRONMENTS) endedCounter.inc({ environment, outcome: 'delivered' }, 0);
 
 /**
  * The attempts of this process, from the start of the request until its report is accepted. An attempt that a retried

@@ -1,23 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromJsonString } from '@bufbuild/protobuf';
-import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import { type Client, ConnectError } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import {
   RecordProviderOutcomeRequestSchema,
   type RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { REFUSALS } from '../../../workflows/final-refusal.ts';
 import type { ConnectorStore, Report } from './connector-store.ts';
 
 const POLL_MS = 500;
 const CALL = { timeoutMs: 5_000 };
-
-/** After these a repeated report gets the same answer: the case has another outcome, or does not exist. */
-const REFUSALS: ReadonlySet<Code> = new Set([
-  Code.InvalidArgument,
-  Code.NotFound,
-  Code.AlreadyExists,
-  Code.FailedPrecondition,
-]);
 
 /** Reports outcomes when they are due, until it is stopped. What cannot be reported now stays for later. */
 export class OutcomeReporter {

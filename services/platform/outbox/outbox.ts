@@ -1,6 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
+import type { Statement } from '../database/cross-tenant-database.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import type { Tenant } from '../tenant.ts';
 import type { WorkflowCommand } from './workflow-command.ts';
@@ -40,24 +41,45 @@ export async function insertEvent(em: EntityManager, tenant: Tenant, event: Outb
   return { id, sequence: BigInt(row!.sequence) };
 }
 
-const INSERT_EVENTS = `
+/** Inserts events of any tenants, as rows with the columns' names. Those of one object are numbered in the order of their ids. */
+export const INSERT_EVENTS: Statement = {
+  name: 'insert_events',
+  text: `
 with asked as (
   select * from json_to_recordset(:rows::json) as a (
-    "id" uuid, "type" text, "objectId" text, "requestId" text, "occurredAt" timestamptz, "data" json, "position" int)
+    merchant_id uuid, environment text, id uuid, type text, object_id text, request_id text,
+    occurred_at timestamptz, data json)
 ), numbered as (
   insert into platform.object_sequence as s (merchant_id, environment, object_id, last_sequence)
-  select :merchantId, :environment, "objectId", count(*) from asked group by "objectId" order by "objectId"
+  select merchant_id, environment, object_id, count(*) from asked
+   group by merchant_id, environment, object_id order by merchant_id, environment, object_id
   on conflict (merchant_id, environment, object_id)
   do update set last_sequence = s.last_sequence + excluded.last_sequence
-  returning object_id, last_sequence
+  returning merchant_id, environment, object_id, last_sequence
 )
 insert into platform.outbox_event
   (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
-select :merchantId, :environment, a."id", a."type", a."objectId",
-       n.last_sequence + 1 - row_number() over (partition by a."objectId" order by a."position" desc),
-       a."requestId", a."occurredAt", a."data"
+select a.merchant_id, a.environment, a.id, a.type, a.object_id,
+       n.last_sequence + 1
+         - row_number() over (partition by a.merchant_id, a.environment, a.object_id order by a.id desc),
+       a.request_id, a.occurred_at, a.data
   from asked a
-  join numbered n on n.object_id = a."objectId"`;
+  join numbered n
+    on n.merchant_id = a.merchant_id and n.environment = a.environment and n.object_id = a.object_id
+returning id, sequence`,
+};
+
+/** An event as a row for {@link INSERT_EVENTS}. */
+export const outboxEventRow = ({ merchantId, environment }: Tenant, id: string, event: OutboxEvent) => ({
+  merchant_id: merchantId,
+  environment,
+  id,
+  type: event.type,
+  object_id: event.objectId,
+  request_id: event.requestId,
+  occurred_at: event.occurredAt,
+  data: event.data,
+});
 
 /** Adds events to the outbox in the caller's transaction with one statement; those of an object keep their order. */
 export async function insertEvents(
@@ -65,8 +87,8 @@ export async function insertEvents(
   tenant: Tenant,
   events: readonly OutboxEvent[],
 ): Promise<void> {
-  const rows = events.map((event, position) => ({ ...event, id: uuidv7(), position }));
-  await executeNamed(em, INSERT_EVENTS, { ...tenant, rows: JSON.stringify(rows) });
+  const rows = events.map((event) => outboxEventRow(tenant, uuidv7(), event));
+  await executeNamed(em, INSERT_EVENTS.text, { rows: JSON.stringify(rows) });
 }
 
 const INSERT_COMMAND = `

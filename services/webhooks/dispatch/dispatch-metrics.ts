@@ -2,10 +2,9 @@ import { Histogram } from 'prom-client';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { idTimeMs } from '../id-time.ts';
 
-const ENVIRONMENTS: readonly EnvironmentName[] = ['live', 'test'];
 const OPEN_STATUSES = ['PENDING', 'RETRYING', 'HELD', 'BLOCKED'] as const;
 const CONDITIONS = ['ERROR', 'PAUSED', 'HOLDING'] as const;
 

@@ -1,9 +1,10 @@
-import { type JsonObject, toBinary } from '@bufbuild/protobuf';
+import { toBinary } from '@bufbuild/protobuf';
 import {
   type PublishEventResponse,
   PublishEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
+import { INSERT_EVENTS, type OutboxEvent, outboxEventRow } from '../../platform/outbox/outbox.ts';
 import {
   claimUnusedKeys,
   type IdempotencyScope,
@@ -12,14 +13,9 @@ import {
 import { withoutData } from './published-answer.ts';
 
 /** A valid event to publish under an idempotency key. */
-export interface Publication {
+export interface Publication extends OutboxEvent {
   readonly scope: IdempotencyScope;
   readonly id: string;
-  readonly type: string;
-  readonly objectId: string;
-  readonly requestId: string;
-  readonly occurredAt: Date;
-  readonly data: JsonObject;
   /** False once the caller has stopped waiting for the answer. */
   isAwaited(): boolean;
   responseWith(sequence: bigint): PublishEventResponse;
@@ -27,33 +23,6 @@ export interface Publication {
 
 /** How long the group waits for a transaction that is numbering events of the same object. */
 const LOCK_TIMEOUT_MS = 100;
-
-const PUBLISH: Statement = {
-  name: 'publish_events',
-  text: `
-with asked as (
-  select * from json_to_recordset(:rows::json) as a (
-    merchant_id uuid, environment text, id uuid, type text, object_id text, request_id text,
-    occurred_at timestamptz, data json)
-), numbered as (
-  insert into platform.object_sequence as s (merchant_id, environment, object_id, last_sequence)
-  select merchant_id, environment, object_id, count(*) from asked
-   group by merchant_id, environment, object_id order by merchant_id, environment, object_id
-  on conflict (merchant_id, environment, object_id)
-  do update set last_sequence = s.last_sequence + excluded.last_sequence
-  returning merchant_id, environment, object_id, last_sequence
-)
-insert into platform.outbox_event
-  (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
-select a.merchant_id, a.environment, a.id, a.type, a.object_id,
-       n.last_sequence + 1
-         - row_number() over (partition by a.merchant_id, a.environment, a.object_id order by a.id desc),
-       a.request_id, a.occurred_at, a.data
-  from asked a
-  join numbered n
-    on n.merchant_id = a.merchant_id and n.environment = a.environment and n.object_id = a.object_id
-returning id, sequence`,
-};
 
 /**
  * Publishes events with different idempotency keys in one transaction. Returns the responses of those it published; it
@@ -79,17 +48,10 @@ export async function publishTogether(
 
 async function insertEvents(run: Run, publications: readonly Publication[]) {
   if (publications.length === 0) return new Map<Publication, PublishEventResponse>();
-  const rows = publications.map(({ scope, id, type, objectId, requestId, occurredAt, data }) => ({
-    merchant_id: scope.merchantId,
-    environment: scope.environment,
-    id,
-    type,
-    data,
-    object_id: objectId,
-    request_id: requestId,
-    occurred_at: occurredAt,
-  }));
-  const inserted = await run<{ id: string; sequence: bigint }>(PUBLISH, { rows: JSON.stringify(rows) });
+  const rows = publications.map((publication) =>
+    outboxEventRow(publication.scope, publication.id, publication),
+  );
+  const inserted = await run<{ id: string; sequence: bigint }>(INSERT_EVENTS, { rows: JSON.stringify(rows) });
   const sequences = new Map(inserted.map(({ id, sequence }) => [id, sequence]));
   return new Map(
     publications.map((publication) => [

@@ -1,7 +1,7 @@
 import { Counter } from 'prom-client';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import {
   lockSubscriptions,
@@ -18,7 +18,7 @@ const expiredDeliveries = new Counter({
   registers: [metrics],
 });
 // Starts each series at zero, so that the first expired delivery counts as an increase.
-for (const environment of ['live', 'test']) expiredDeliveries.inc({ environment }, 0);
+for (const environment of ENVIRONMENTS) expiredDeliveries.inc({ environment }, 0);
 
 interface OldRow extends OrderedObjectRow {
   readonly id: string;

@@ -87,10 +87,10 @@ describe('the first status of a case', () => {
       'SERVICE_REVIEW',
       ['refund.review_started.v1'],
     ],
-  ] as [Partial<Opening>, string, string[]][])('%o starts in %s', (overrides, status, told) => {
+  ] as [Partial<Opening>, string, string[]][])('%o starts in %s', (overrides, status, further) => {
     const { refundCase, events } = openCase({ ...opening, ...overrides }, noon);
     expect(refundCase.status).toBe(status);
-    expect(events).toEqual(['refund.requested.v1', ...told]);
+    expect(events).toEqual(['refund.requested.v1', ...further]);
     expect(refundCase.merchantReviewDeadlineAt).toEqual(status === 'MERCHANT_REVIEW' ? deadline : null);
   });
 });
@@ -275,15 +275,15 @@ describe('execution', () => {
 
   test('the provider submits, succeeds and returns late, once', () => {
     const processing = afterRule(executing(), recordDebit, 'DEBITED', noon).refundCase;
-    const told = {
+    const reported = {
       providerRefundId: 'pr_1',
       providerSubmissionStatus: 'accepted',
       providerSubmittedAt: noon,
     };
-    const submitted = afterRule(processing, recordOutcome, 'SUBMITTED', told, later);
-    expect(submitted).toMatchObject({ refundCase: { status: 'PROCESSING', ...told }, events: [] });
+    const submitted = afterRule(processing, recordOutcome, 'SUBMITTED', reported, later);
+    expect(submitted).toMatchObject({ refundCase: { status: 'PROCESSING', ...reported }, events: [] });
     const succeeded = afterRule(submitted.refundCase, recordOutcome, 'SUCCEEDED', {}, later);
-    expect(succeeded.refundCase).toMatchObject(told);
+    expect(succeeded.refundCase).toMatchObject(reported);
     expect(refusal(() => recordOutcome(succeeded.refundCase, 'SUCCEEDED', {}, later))?.reason).toBe(
       'REFUND_CASE_STATE',
     );
@@ -318,10 +318,10 @@ describe('the report on a submission', () => {
   });
 
   test.each(['SUCCEEDED', 'FAILED'] as const)('after %s adds what is missing, and once', (outcome) => {
-    const told = { providerSubmissionStatus: 'settled' };
-    const ended = afterRule(processing(), recordOutcome, outcome, told, noon).refundCase;
+    const reported = { providerSubmissionStatus: 'settled' };
+    const ended = afterRule(processing(), recordOutcome, outcome, reported, noon).refundCase;
     const { changes, events } = recordOutcome(ended, 'SUBMITTED', report, later);
-    expect({ ...ended, ...changes }).toEqual({ ...ended, ...report, ...told, updatedAt: later });
+    expect({ ...ended, ...changes }).toEqual({ ...ended, ...report, ...reported, updatedAt: later });
     expect(events).toEqual([]);
     const known = { ...ended, ...changes };
     expect(recordOutcome(known, 'SUBMITTED', { ...report, providerRefundId: 'pr_2' }, later)).toEqual({

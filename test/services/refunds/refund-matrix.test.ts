@@ -186,9 +186,9 @@ async function stateOf({ refunds, tenant }: Fixture, refundCaseId: string): Prom
 
 const publishedBy = async ({ tenant }: Fixture) => {
   const sql = `select (select count(*) from platform.outbox_event where merchant_id = $1)
-                    + (select count(*) from platform.outbox_command where merchant_id = $1) as told`;
-  const [row] = await sqlOf<{ told: string }>(harness, sql, [tenant.merchantId]);
-  return Number(row!.told);
+                    + (select count(*) from platform.outbox_command where merchant_id = $1) as sent`;
+  const [row] = await sqlOf<{ sent: string }>(harness, sql, [tenant.merchantId]);
+  return Number(row!.sent);
 };
 
 describe.each(PLACES)('in $state', ({ state, opening, by, may }) => {

@@ -188,12 +188,12 @@ describe("a refund case holds its amount of its sale's funds", () => {
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
-    const told = await sqlOf<{ type: string }>(
+    const blockEvents = await sqlOf<{ type: string }>(
       fixture.harness,
       `select type from platform.outbox_event where merchant_id = $1 and type like 'funds.%blocked.v1'`,
       [tenant.merchantId],
     );
-    expect(told.length).toBeLessThanOrEqual(2);
+    expect(blockEvents.length).toBeLessThanOrEqual(2);
   });
 
   it('from the moment that its sale is recorded, if it comes before it', async () => {

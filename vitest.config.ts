@@ -22,10 +22,11 @@ const SLOW = [
   'test/workflows/webhooks/{changed-code,eager-attempts}.test.ts',
   'test/services/webhooks/retention.test.ts',
   'test/reconciliation/*.test.ts',
-  'test/local/demo/demo-data.test.ts',
-  'test/gateway/{docs-browser,docs-samples,idempotency-crash,merchant-client,openapi-answers}.test.ts',
+  'test/local/{first-start,demo/demo-data}.test.ts',
+  'test/gateway/{docs-browser,docs-samples,idempotency-crash,merchant-client}.test.ts',
   'test/gateway/dashboard/api-keys/key-secrecy.test.ts',
   'test/gateway/dashboard/members/people-in-chromium.test.ts',
+  'test/gateway/dashboard/sign-in/sign-in-browser.test.ts',
   'test/gateway/dashboard/probes/{parameters,typed-values}.test.ts',
   'test/gateway/dashboard/{advances,funds,overview,simulate}/*-browser.test.ts',
   'test/gateway/dashboard/webhooks/subscriptions/webhooks-browser.test.ts',
@@ -86,10 +87,10 @@ export default defineConfig({
     // Many tests wait for a timer or another process: two for each core keep the machine busy.
     maxWorkers: Math.min(Math.max(availableParallelism() * 2, 3), 8),
     // For a machine that is full of other tests: a test that passes does not wait.
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     // Beside other tests a machine is full: what must come is waited for, not timed.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 40_000 } },
     projects: [
       project('areas', ['test/**/*.test.ts'], {
         exclude: [...ISOLATED, ...SLOW, ...ALONE, ...WORKFLOWS, ...JOURNEYS],

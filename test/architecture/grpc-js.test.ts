@@ -86,7 +86,7 @@ async function blockWrites(): Promise<() => Promise<void>> {
 }
 
 /** Sends a write again until the abandoned one has given up its idempotency key. */
-const sentAgain = (write: Write) => vi.waitFor(async () => expect(await write.send(1)).toBeDefined(), 10_000);
+const sentAgain = (write: Write) => vi.waitFor(async () => expect(await write.send(1)).toBeDefined(), 40_000);
 
 describe.each(Object.entries(WRITES))('a grpc-js client calls %s', (_area, newWrite) => {
   it('and can write', async () => {

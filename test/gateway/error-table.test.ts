@@ -98,7 +98,7 @@ async function expiredKey(): Promise<string> {
     ...{ scopes: [...ALL_SCOPES], expiresAt },
   });
   await vi.waitFor(async () => expect((await get(CASES, { key: issued.key })).status).toBe(401), {
-    timeout: 10_000,
+    timeout: 40_000,
     interval: 100,
   });
   return issued.key;

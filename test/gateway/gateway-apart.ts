@@ -30,7 +30,7 @@ export async function startGatewayApart() {
     ...{ API_KEY_PEPPERS: secret(), WEBHOOK_SECRET_KEYS: secret(), CURSOR_KEYS: secret() },
     SERVICE_TOKENS: `gateway|${createHash('sha256').update(token).digest('hex')}|${GRANTS}`,
   });
-  await expect.poll(services.logged, { timeout: 20_000 }).toContain('services are listening');
+  await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
   const transport = remoteTransport(`http://127.0.0.1:${rpc}`, token);
   const app = createGateway({
     ...{ environment: 'live', config: testConfig(), transport, logger: createLogger('silent') },

@@ -17,7 +17,7 @@ import { type Answer, call, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
 const PATH = '/v1/webhook-subscriptions';
-const CRASH_TEST_MS = 60_000;
+const CRASH_TEST_MS = 180_000;
 
 /** Services as a process that can be killed, behind a gateway; proxies stand before both the services and PostgreSQL. */
 async function startCrashable() {
@@ -36,7 +36,7 @@ async function startCrashable() {
   };
   const startServices = async () => {
     const services = startRuntime('services/main.ts', settings);
-    await expect.poll(services.logged, { timeout: 20_000 }).toContain('services are listening');
+    await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
     return async () => {
       services.child.kill('SIGKILL');
       await services.exited;
@@ -131,7 +131,7 @@ test.each<[moment: string, lose: (crashable: Crashable) => LossyProxy]>([
     await warmUp();
     const proxy = lose(crashable);
     const lost = Promise.allSettled([create(), open()]);
-    await expect.poll(() => proxy.losses, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => proxy.losses, { timeout: 40_000 }).toBe(2);
     await expect.poll(made).toEqual([1, 1]);
     await kill();
     const [unanswered, unopened] = await lost;
@@ -175,7 +175,7 @@ test(
     await lost;
 
     // The lock is still held, and PostgreSQL lets go of transactions that nobody waits for.
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting, { timeout: 40_000 }).toBe(0);
     await crashable.startServices();
     await lock.query('rollback');
     expect(await made()).toEqual([0, 0]);

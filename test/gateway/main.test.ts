@@ -25,7 +25,7 @@ test('serves both environments with services in another process, and reports its
     ...{ LIVE_PORT: String(live), SANDBOX_PORT: String(sandbox), OPS_PORT: String(ops) },
     ...{ SERVICES_URL: harness.baseUrl, SERVICE_TOKEN: harness.token },
   });
-  await expect.poll(logged, { timeout: 20_000 }).toContain('the public API is listening');
+  await expect.poll(logged, { timeout: 40_000 }).toContain('the public API is listening');
 
   const product = await call(sandbox, `/v1/products/${productId}`, { key });
   expect(product.status).toBe(200);
@@ -68,7 +68,7 @@ test('serves the dashboard if an identity provider is configured', async () => {
     },
     OIDC_ISSUER: 'https://issuer.invalid',
   });
-  await expect.poll(logged, { timeout: 20_000 }).toContain('the dashboard is listening');
+  await expect.poll(logged, { timeout: 40_000 }).toContain('the dashboard is listening');
   const cookie = `__Host-session=${'x'.repeat(43)}`;
   const answer = await call(dashboard, '/account', { headers: { cookie } });
   expect([answer.status, answer.headers.location]).toEqual([303, '/sign-in?return=%2Faccount']);

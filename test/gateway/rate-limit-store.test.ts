@@ -161,7 +161,7 @@ describe('gateways that share a store', () => {
         ...{ LIVE_PORT: String(live), SANDBOX_PORT: String(sandbox), OPS_PORT: String(ops) },
         ...{ SERVICES_URL: baseUrl, SERVICE_TOKEN: token, ...LIMITS, RATE_LIMIT_STORE: store },
       });
-      await expect.poll(logged, { timeout: 20_000 }).toContain('the public API is listening');
+      await expect.poll(logged, { timeout: 40_000 }).toContain('the public API is listening');
       return { live, ops, logged };
     };
     const processes = await Promise.all([start(), start()]);
@@ -232,7 +232,7 @@ describe('a store that is unavailable', () => {
           expect(told().map(({ msg }) => msg)).toContain('the rate-limit store is available again');
         }
       },
-      { timeout: 20_000, interval: 1_100 },
+      { timeout: 40_000, interval: 1_100 },
     );
     expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
     expect(await storeUp()).toBe('1');

@@ -7,7 +7,7 @@ import { readComposeFile } from '../support/compose-file.ts';
 import { bearer, createTestDatabase, newKey, newTenant } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 
-const STARTED = { timeout: 20_000 };
+const STARTED = { timeout: 40_000 };
 
 test('the containers of compose form one system: migrated, a key issued, the API responds, all stop in order', async () => {
   const { containers, env } = await readComposeFile();

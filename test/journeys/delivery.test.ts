@@ -60,7 +60,7 @@ describe('a webhook', () => {
       ...{ reason: 'does not fit', window: { case: 'refundWindowDays', value: 30 } },
       paidAt: timestampFromDate(new Date(Date.now() - 86_400_000)),
     });
-    await vi.waitFor(() => expect(merchant.arrivals).toHaveLength(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(merchant.arrivals).toHaveLength(1), { timeout: 40_000 });
     expect(merchant.arrivals).toMatchObject([
       {
         type: 'refund.requested.v1',
@@ -117,10 +117,10 @@ describe('a webhook', () => {
     const eventId = await merchant.publish();
     const { delivery } = await merchant.delivery(eventId, RETRYING);
     const workflow = temporal.client.workflow.getHandle(delivery!.workflowId);
-    await vi.waitFor(() => workflow.describe(), 10_000);
+    await vi.waitFor(() => workflow.describe(), 40_000);
     await merchant.disable();
     const { attempts } = await merchant.delivery(eventId, CANCELED);
-    await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 10_000);
+    await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 40_000);
     const arrived = merchant.arrivals.length;
     await delay(1_500);
     expect(merchant.arrivals).toHaveLength(arrived);

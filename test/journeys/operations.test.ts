@@ -113,11 +113,11 @@ describe('a failing delivery', () => {
         ...{ ...merchant.tenant, deliveryId: delivery!.id, idempotencyKey: newKey() },
       });
     await again();
-    await vi.waitFor(() => expect(endpoint.times).toHaveLength(2), 10_000);
+    await vi.waitFor(() => expect(endpoint.times).toHaveLength(2), 40_000);
     await vi.waitFor(async () => {
       const { attempts } = await merchant.delivery(eventId, RETRYING);
       expect(attempts).toMatchObject([{ httpStatus: 500 }, { httpStatus: 500 }]);
-    }, 10_000);
+    }, 40_000);
     await delay(500);
     expect(endpoint.times).toHaveLength(2);
     endpoint.status = 204;
@@ -154,7 +154,7 @@ describe('a failing delivery', () => {
     });
     await merchant.delivery(eventId, CANCELED);
     const workflow = temporal.client.workflow.getHandle(delivery!.workflowId);
-    await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 10_000);
+    await vi.waitFor(async () => expect((await workflow.describe()).status.name).toBe('CANCELLED'), 40_000);
     expect(endpoint.times).toHaveLength(1);
   });
 });
@@ -199,7 +199,7 @@ describe('a paused subscription', () => {
   it('is sent nothing from one second after the response on, and everything once it is resumed', async () => {
     await using endpoint = await Endpoint.start();
     const { merchant, stop } = await busyMerchant(running, endpoint);
-    await vi.waitFor(() => expect(endpoint.times.length).toBeGreaterThan(20), 10_000);
+    await vi.waitFor(() => expect(endpoint.times.length).toBeGreaterThan(20), 40_000);
     expect(await pauseAndWatch(running, merchant, endpoint)).toEqual([]);
     await running.subscriptions.resumeWebhookSubscription(ofSubscription(merchant));
     await merchant.received(await stop(), 40_000);
@@ -213,20 +213,20 @@ describe('a paused subscription', () => {
     await vi.waitFor(async () => {
       expect(await listed(RETRYING)).toBeGreaterThan(0);
       expect(await listed(HELD)).toBeGreaterThan(5);
-    }, 10_000);
+    }, 40_000);
     expect(await pauseAndWatch(running, merchant, endpoint)).toEqual([]);
     expect(await listed(RETRYING)).toBe(0);
-    await vi.waitFor(async () => expect(await runningRetries(merchant)).toBe(0), 10_000);
+    await vi.waitFor(async () => expect(await runningRetries(merchant)).toBe(0), 40_000);
     endpoint.status = 200;
     await running.subscriptions.resumeWebhookSubscription(ofSubscription(merchant));
     await merchant.received(await stop(), 40_000);
-    await vi.waitFor(async () => expect(await listed(HELD)).toBe(0), 20_000);
+    await vi.waitFor(async () => expect(await listed(HELD)).toBe(0), 40_000);
   }, 90_000);
 
   it('can be paused and resumed while Temporal is unavailable', async () => {
     await using endpoint = await Endpoint.start();
     const { merchant, stop } = await busyMerchant(running, endpoint);
-    await vi.waitFor(() => expect(endpoint.times.length).toBeGreaterThan(5), 10_000);
+    await vi.waitFor(() => expect(endpoint.times.length).toBeGreaterThan(5), 40_000);
     await temporal.kill();
     await running.subscriptions.pauseWebhookSubscription(ofSubscription(merchant));
     const promised = performance.now() + 1_000;

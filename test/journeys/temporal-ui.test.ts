@@ -66,7 +66,7 @@ async function failTwice(merchant: SandboxMerchant) {
       });
       return delivery!;
     },
-    { timeout: 15_000 },
+    { timeout: 40_000 },
   );
   return { eventId, delivery };
 }

@@ -16,7 +16,7 @@ const secrets = { API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEY
 
 const start = (settings: Record<string, string>) => startRuntime('services/main.ts', settings);
 const listening = ({ logged }: RuntimeProcess) =>
-  expect.poll(logged, { timeout: 20_000 }).toContain('services are listening');
+  expect.poll(logged, { timeout: 40_000 }).toContain('services are listening');
 
 test('two processes that start together on an empty database migrate it once, serve, and stop in order', async () => {
   const DATABASE_URL = await createTestDatabase('template0');

@@ -83,6 +83,9 @@ export async function rpcPage<Answer extends { nextPageToken: string }>(
 
 const START_MS = Date.UTC(2020, 0, 1);
 
+/** The time of a place in a list that is ordered by a time. */
+export const timeOf = (place: number) => new Date(START_MS + place);
+
 /** Puts a row into a place of its list, where no RPC can: what it is ordered by is the time of its making. */
 export async function placeRow(
   harness: TestHarness,
@@ -91,8 +94,7 @@ export async function placeRow(
   id: string,
   place: number,
 ) {
-  const at = new Date(START_MS + place);
-  await sqlOf(harness, `update ${table} set ${column} = $1 where id = $2`, [at, id]);
+  await sqlOf(harness, `update ${table} set ${column} = $1 where id = $2`, [timeOf(place), id]);
 }
 
 /** SQL of the order of a list newest first by a time and the id. */

@@ -148,7 +148,7 @@ describe('event streams', () => {
     });
     const response = await fetch(url);
     const whole = response.text();
-    await expect.poll(() => looks, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => looks, { timeout: 40_000 }).toBe(1);
     await app.close();
     expect(await whole).toContain('as it was');
   });
@@ -172,7 +172,7 @@ describe('event streams', () => {
     await delay(2_500);
     expect(looks).toBe(0);
     reader.resume();
-    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => looks, { timeout: 40_000 }).toBeGreaterThan(0);
     const closed = once(reader, 'close');
     await app.close();
     await closed;
@@ -213,7 +213,7 @@ describe('event streams', () => {
       return draw();
     });
     const whole = (await fetch(url)).text();
-    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(3);
+    await expect.poll(() => looks, { timeout: 40_000 }).toBeGreaterThan(3);
     await app.close();
     const sent = (await whole).match(/data: .*/g);
     expect(sent).toHaveLength(2);

@@ -8,7 +8,9 @@ import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
 import { keepDemoRefundsReported } from '../../../local/demo/demo-signs-of-life.ts';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type GatewayHarness, startGateways } from '../../gateway/gateway-harness.ts';
+import { describeDocumentedAnswers } from '../../gateway/openapi-answers.ts';
+import { newTenant, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
@@ -17,13 +19,16 @@ import { makeFolder } from '../temporary-data-folder.ts';
 const DAY_MS = 86_400_000;
 const STATES = 9;
 
+let gateways: GatewayHarness;
 let harness: TestHarness;
+let demo: Awaited<ReturnType<typeof writeDemoTenant>>;
 const tenant = newTenant();
 beforeAll(async () => {
-  harness = await startHarness({ REFUND_EXECUTION: 'automatic' });
-  await writeDemoTenant(harness.transports.inProcess, tenant, new Date());
+  gateways = await startGateways({ REFUND_EXECUTION: 'automatic', RATE_LIMIT_LIVE: '100000' });
+  ({ harness } = gateways);
+  demo = await writeDemoTenant(harness.transports.inProcess, tenant, new Date());
 }, 300_000);
-afterAll(() => harness.close());
+afterAll(() => gateways.close());
 
 interface CaseRow {
   readonly status: string;
@@ -42,6 +47,9 @@ const cases = () =>
 
 /** What users see of a case's progress. */
 const visible = ({ status, updated_at }: CaseRow) => ({ status, updated_at });
+
+// Writing the demo data takes a minute beside other tests, so that one file has all that needs it.
+describeDocumentedAnswers(() => ({ gateways, demo }));
 
 it('has cases in every state, and those in PROCESSING have the amount about which the demo connector is silent', async () => {
   const rows = await cases();
@@ -77,11 +85,11 @@ it('stands still when the workflows that it has started run', async () => {
   const worker = await startHarnessWorker(harness, temporal);
   const executions = "select from platform.outbox_command where workflow_type = 'executeRefund'";
   expect((await sqlOf(harness, executions)).length).toBeGreaterThan(50);
-  await vi.waitFor(async () => expect(await sqlOf(harness, executions)).toEqual([]), 120_000);
+  await vi.waitFor(async () => expect(await sqlOf(harness, executions)).toEqual([]), 400_000);
   expect((await cases()).map(visible)).toEqual(before.map(visible));
   await worker.close();
   await temporal[Symbol.asyncDispose]();
-}, 180_000);
+}, 450_000);
 
 it('gets cases again in the states that it has run out of', async () => {
   await sqlOf(harness, "update refunds.refund_case set status = 'CANCELED' where status = 'MERCHANT_REVIEW'");

@@ -92,7 +92,7 @@ test('waits for the first start, the build and the worker, and shows progress', 
   await vi.waitFor(() => expect(lines).toEqual(['npm start is starting and writes its demo data']), 5_000);
   system.writeDemoFile();
   const expected = expect.stringMatching(/^\d+ s {2}compiling package 2 of 3$/);
-  await vi.waitFor(() => expect(progress.at(-1)).toEqual(expected), 10_000);
+  await vi.waitFor(() => expect(progress.at(-1)).toEqual(expected), 40_000);
   expect(lines.at(-1)).toBe(BUILDING);
   machine.signal('end');
   await vi.waitFor(
@@ -108,7 +108,7 @@ test('rejects with one line when the build is killed and nothing else provides a
   const system = await startParts(dataDir, machine);
   system.writeDemoFile();
   const { progress, done } = startWaiting(dataDir);
-  await vi.waitFor(() => expect(progress.at(-1)).toContain('compiling'), 10_000);
+  await vi.waitFor(() => expect(progress.at(-1)).toContain('compiling'), 40_000);
   const { pid } = JSON.parse(system.folder.read('run/temporal-build.pid')!);
   process.kill(-pid, 'SIGKILL');
   await expect(done).rejects.toThrow(
@@ -121,7 +121,7 @@ test('continues through a restart of npm start, on another address', async () =>
   const first = await startParts(dataDir, machine);
   first.writeDemoFile();
   const { lines, done } = startWaiting(dataDir);
-  await vi.waitFor(() => expect(lines).toEqual([BUILDING]), 10_000);
+  await vi.waitFor(() => expect(lines).toEqual([BUILDING]), 40_000);
   await first.stop();
   const stopped = 'npm start has stopped: start it again within 30 s to continue';
   await vi.waitFor(() => expect(lines.at(-1)).toBe(stopped), 5_000);
@@ -129,7 +129,7 @@ test('continues through a restart of npm start, on another address', async () =>
   const second = await startParts(dataDir, machine);
   await vi.waitFor(() => expect(lines.at(-1)).toBe('npm start is starting'), 5_000);
   second.writeDemoFile();
-  await vi.waitFor(() => expect(lines.at(-1)).toBe(BUILDING), 10_000);
+  await vi.waitFor(() => expect(lines.at(-1)).toBe(BUILDING), 40_000);
   second.connectWorker();
   expect(await done).toEqual({ operations: { baseUrl: second.baseUrl } });
 });

@@ -73,7 +73,7 @@ describe('a server that dies', () => {
     await vi.waitFor(
       async () => expect(await query(postgres.url, 'SELECT id FROM kept')).toEqual([{ id: 1 }]),
       {
-        timeout: 10_000,
+        timeout: 40_000,
         interval: 100,
       },
     );

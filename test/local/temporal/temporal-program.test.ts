@@ -76,7 +76,7 @@ test('a build reports downloads, then packages out of those to compile, then lin
     progress = step.progress!;
   };
   const searching = search(folder, environment, { onSlowStep });
-  const expectProgress = (line: string) => vi.waitFor(() => expect(progress()).toBe(line), 10_000);
+  const expectProgress = (line: string) => vi.waitFor(() => expect(progress()).toBe(line), 40_000);
   await expectProgress('downloading Go modules: 1 so far');
   signal('compiling');
   await expectProgress('compiling package 2 of 3');
@@ -114,7 +114,7 @@ test('a stopped build ends at once and leaves no files', async () => {
   install('go', goScript('touch "$out"; sleep 60'));
   const stop = new AbortController();
   const searching = search(folder, environment, { signal: stop.signal });
-  await vi.waitFor(() => expect(readdirSync(dirname(built))).toHaveLength(1), 10_000);
+  await vi.waitFor(() => expect(readdirSync(dirname(built))).toHaveLength(1), 40_000);
   stop.abort();
   await expect(searching).rejects.toThrow('aborted');
   expect(readdirSync(dirname(built))).toEqual([]);

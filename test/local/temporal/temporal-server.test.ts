@@ -67,7 +67,7 @@ test('a killed server is restarted and keeps its workflows', async () => {
   const statuses = statusesOf(temporal);
   const died = temporal.pid!;
   process.kill(died, 'SIGKILL');
-  await vi.waitFor(() => expect(statuses.map(({ state }) => state)).toEqual(['starting', 'up']), 20_000);
+  await vi.waitFor(() => expect(statuses.map(({ state }) => state)).toEqual(['starting', 'up']), 40_000);
   expect(statuses[0]!.detail).toBe('Temporal ended with signal SIGKILL; restarting');
   expect(temporal.pid).not.toBe(died);
   expect(await statusOf('before-the-kill')).toBe('RUNNING');
@@ -82,7 +82,7 @@ test('a second start waits until its port is free, then serves the same workflow
   await once(other, 'listening');
   temporal = new TemporalServer({ folder, namespace: NAMESPACE, port });
   const detail = `TEMPORAL_PORT ${port} is in use by another process; restarting`;
-  await vi.waitFor(() => expect(temporal.status).toMatchObject({ state: 'starting', detail }), 10_000);
+  await vi.waitFor(() => expect(temporal.status).toMatchObject({ state: 'starting', detail }), 40_000);
   other.close();
   await temporal.whenUp(AbortSignal.timeout(20_000));
   expect(await statusOf('before-the-stop')).toBe('RUNNING');
@@ -96,7 +96,7 @@ test('an external server is watched and not started', async () => {
   using own = temporaryDataFolder();
   const address = `127.0.0.1:${await findFreePort()}`;
   const absent = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, address, port: 1 });
-  await vi.waitFor(() => expect(absent.status.state).toBe('unavailable'), 10_000);
+  await vi.waitFor(() => expect(absent.status.state).toBe('unavailable'), 40_000);
   expect(absent.status.detail).toMatch(`TEMPORAL_ADDRESS ${address} does not answer`);
   await absent.stop();
   const present = new TemporalServer({

@@ -232,7 +232,7 @@ describe('an advance that failed halfway', () => {
     const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
-    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 10_000);
+    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 40_000);
     const [command] = await sqlOf<{ workflow_id: string }>(
       harness,
       "select workflow_id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
@@ -259,7 +259,7 @@ describe('an advance that failed halfway', () => {
     const late = client.requestAdvance(asking);
     late.catch(() => undefined);
     const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
-    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 10_000);
+    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 40_000);
     // As its workflow and a reviewer leave it.
     const refused = `insert into advances.request
         (merchant_id, environment, id, quote_id, schedule_id, amount_minor, fee_minor, net_minor, status, requested_at,

@@ -2,7 +2,8 @@ import { createClient } from '@connectrpc/connect';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
 import type { TestHarness } from '../../support/harness.ts';
-import { type ListSubject, placeRow, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { type ListSubject, placeRow, rpcPage, timeOf } from '../../support/list-walk.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 
 const SOLD = '2020-06-20';
@@ -28,7 +29,7 @@ export function stuckPayoutList(harness: TestHarness): ListSubject {
           ...{ ...write(SOLD), advanceRequestId },
           answer: { case: 'refused', value: 'no account' },
         });
-      const insert = async (place: number) => {
+      const payOutInVain = async (place: number) => {
         await sell({ on: SOLD, gross: 100n });
         const { quote } = await client.quoteAdvance({ ...write(SOLD), maxAmountMinor: 100n });
         const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
@@ -38,10 +39,16 @@ export function stuckPayoutList(harness: TestHarness): ListSubject {
         await refuse(advanceRequestId);
         await placeRow(harness, 'advances.request', 'payout_submitted_at', advanceRequestId, place);
         for (let n = 1; n < STUCK_AFTER_ATTEMPTS; n += 1) await refuse(advanceRequestId);
+        return advanceRequestId;
+      };
+      let stuck: Promise<string> | undefined;
+      /** A payout gets stuck by a dozen calls: further ones are copies of the first. */
+      const insert = async (place: number) => {
+        if (stuck) return copyRequest(harness, await stuck, place);
+        stuck = payOutInVain(place);
+        await stuck;
       };
       let rows = 0;
-      // One after another: two quotes at a time would be of the same sale.
-      let inserted = Promise.resolve();
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
@@ -50,8 +57,7 @@ export function stuckPayoutList(harness: TestHarness): ListSubject {
         },
         insert(place) {
           rows += 1;
-          inserted = inserted.then(() => insert(place));
-          return inserted;
+          return insert(place);
         },
         /** Accepts only where there are few rows, for the suite counts many. */
         async change({ key }, pick) {
@@ -67,4 +73,22 @@ export function stuckPayoutList(harness: TestHarness): ListSubject {
       };
     },
   };
+}
+
+/** Copies a request and its quote to a place of the list. */
+async function copyRequest(harness: TestHarness, id: string, place: number): Promise<void> {
+  await sqlOf(
+    harness,
+    `with request as (select r, gen_random_uuid() as quote_id from advances.request r where id = $1),
+     quote as (
+       insert into advances.quote
+       select (jsonb_populate_record(q, jsonb_build_object('id', request.quote_id))).*
+         from request join advances.quote q on q.id = (request.r).quote_id
+     )
+     insert into advances.request
+     select (jsonb_populate_record(r, jsonb_build_object(
+              'id', uuidv7(), 'quote_id', quote_id, 'payout_submitted_at', $2::timestamptz))).*
+       from request`,
+    [id, timeOf(place)],
+  );
 }

@@ -24,11 +24,11 @@ it('counts stuck payouts by environment, until they are accepted', async () => {
   const merchant = await subject.fixtureOf({ ...newTenant(), environment: Environment.TEST });
   expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 });
   await merchant.insert(0);
-  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), 10_000);
+  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), 40_000);
   // The list's rows were first submitted in 2020.
   expect((await stuck('test')).seconds).toBeGreaterThan(86_400 * 365);
   expect(await stuck('live')).toEqual({ payouts: 0, seconds: 0 });
   const [row] = await fittingRows(subject, merchant);
   await merchant.change(row!, 0);
-  await vi.waitFor(async () => expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 }), 10_000);
+  await vi.waitFor(async () => expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 }), 40_000);
 });

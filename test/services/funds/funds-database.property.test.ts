@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const SEQUENCES = 10;
-const SLOW_SEQUENCES = 40;
+const SEQUENCES = 5;
+const SLOW_SEQUENCES = 20;
 const MAX_COMMANDS = 60;
 
 const batch = fc.array(fc.record({ account: fc.nat(2), command: fundsCommand }), {

@@ -181,7 +181,7 @@ describe('VerifyFunds', () => {
     await locker.query('begin; lock table funds.posting in access exclusive mode');
     const started = performance.now();
     const verifying = verifyAll();
-    await expect.poll(() => failuresCounted('TIMEOUT'), { timeout: 20_000 }).toBe(before + 1);
+    await expect.poll(() => failuresCounted('TIMEOUT'), { timeout: 40_000 }).toBe(before + 1);
     expect(performance.now() - started).toBeGreaterThan(4_900);
     await locker.end();
     const { verified, differences, failures } = await verifying;

@@ -48,7 +48,7 @@ async function silent(environment: 'live' | 'test'): Promise<[refunds: number, h
 }
 
 const becomes = (environment: 'live' | 'test', expected: [number, number]) =>
-  vi.waitFor(async () => expect(await silent(environment)).toEqual(expected), 10_000);
+  vi.waitFor(async () => expect(await silent(environment)).toEqual(expected), 40_000);
 
 it('counts PROCESSING refunds by environment from the last report of the provider on', async () => {
   await becomes('live', [0, 0]);
@@ -87,6 +87,6 @@ it('is read off an index, however many refunds there are', async () => {
       await silent('live');
       expect(await scans()).toBeGreaterThan(before);
     },
-    { timeout: 20_000, interval: 500 },
+    { timeout: 40_000, interval: 500 },
   );
 });

@@ -98,7 +98,7 @@ it('does not block the subscription while the rest is canceled', async () => {
     [id],
   );
   const disabling = fixture.subscriptions.disableWebhookSubscription(request());
-  await expect.poll(() => openOf(id), { timeout: 10_000 }).toBeLessThan(BACKLOG / 2);
+  await expect.poll(() => openOf(id), { timeout: 40_000 }).toBeLessThan(BACKLOG / 2);
   const { state } = (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
     .subscription!;
   expect(state).toBe(WebhookSubscriptionState.DISABLED);
@@ -129,7 +129,7 @@ it('sends nothing that a killed process left open, and the periodic task cancels
     await periodicTasks.close();
     await database.close();
   });
-  await expect.poll(() => openOf(id), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => openOf(id), { timeout: 40_000 }).toBe(0);
   expect(await fixture.claimCommands()).toMatchObject([
     { kind: WorkflowCommandKind.CANCEL, workflowId: retryDelivery.workflowId(retried.deliveryId) },
   ]);

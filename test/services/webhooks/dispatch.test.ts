@@ -266,7 +266,7 @@ describe('DispatchService', () => {
           );
           expect(waiting).toHaveLength(count);
         },
-        { timeout: 10_000 },
+        { timeout: 40_000 },
       );
     const failure = fixture.report(answered(deliveryId, send, 500));
     await areWaiting(1);

@@ -102,7 +102,7 @@ describe('a resend that goes on', () => {
       const rows = await fixture.sql<{ pid: number }>(blocked);
       expect(rows).toHaveLength(1);
       return rows;
-    }, 10_000);
+    }, 40_000);
     await fixture.sql('select pg_terminate_backend($1)', [pids[0]!.pid]);
     expect(await killed).toBe('failed');
     await locking.end();
@@ -206,7 +206,7 @@ it('is started again when its workflow has not gone on for two minutes, and only
       expect(commands.length).toBeGreaterThan(0);
       return commands;
     },
-    { timeout: 10_000, interval: 200 },
+    { timeout: 40_000, interval: 200 },
   );
   expect(restarted).toMatchObject([{ kind: WorkflowCommandKind.START, workflowId: `resend-${lost.id}` }]);
   const [input] = JSON.parse(restarted[0]!.argumentsJson);

@@ -150,12 +150,12 @@ async function watchWaits() {
 /** Applies the retention amid deliveries; answers what was dropped, what waits, and who waited for it. */
 async function applyAmidDeliveries(past: TestTenant) {
   const flow = startFlow(past);
-  await expect.poll(flow.delivered, { timeout: 10_000 }).toBeGreaterThan(20);
+  await expect.poll(flow.delivered, { timeout: 40_000 }).toBeGreaterThan(20);
   const waits = await watchWaits();
   const before = flow.delivered();
   const answer = await fixture.dispatch.applyRetention({});
   const meanwhile = flow.delivered() - before;
-  await expect.poll(flow.delivered, { timeout: 10_000 }).toBeGreaterThan(before + meanwhile + 20);
+  await expect.poll(flow.delivered, { timeout: 40_000 }).toBeGreaterThan(before + meanwhile + 20);
   await flow.stop();
   return { ...answer, meanwhile, waited: await waits() };
 }

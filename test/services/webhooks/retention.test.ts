@@ -132,7 +132,7 @@ describe('partitions', () => {
       await deliverAll();
       expect(await statuses(live, moved!.id)).toEqual([DeliveryStatus.SUCCEEDED]);
       expect(await statuses(sandbox, fresh.id)).toEqual([DeliveryStatus.SUCCEEDED]);
-    }, 10_000);
+    }, 40_000);
   });
 
   it('are kept ahead by maintenance: live two weeks, sandbox three days', async () => {
@@ -145,7 +145,7 @@ describe('partitions', () => {
     const day = (days: number) =>
       new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
     for (const log of ['event', 'ended_delivery', 'attempt']) {
-      await expect.poll(() => last('live', log), { timeout: 10_000 }).toMatch(/^2/);
+      await expect.poll(() => last('live', log), { timeout: 40_000 }).toMatch(/^2/);
       expect((await last('live', log)) > day(7)).toBe(true);
       expect(await last('test', log)).toBe(day(3));
     }

@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const newMerchant = (language?: Language) => new FailingMerchant(harness, endpoints).subscribe(language);
 const becomesClosed = (handle: ReturnType<typeof noticeHandle>) =>
-  vi.waitFor(() => handle.result(), { timeout: 20_000, interval: 50 });
+  vi.waitFor(() => handle.result(), { timeout: 40_000, interval: 50 });
 
 /** Waits for the quiet period, which begins once the notice is sent. */
 const hasNotified = (handle: ReturnType<typeof noticeHandle>) =>
@@ -61,7 +61,7 @@ const hasNotified = (handle: ReturnType<typeof noticeHandle>) =>
       const { events } = await handle.fetchHistory();
       expect(events?.some(({ timerStartedEventAttributes: timer }) => timer)).toBe(true);
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 40_000, interval: 50 },
   );
 
 describe.concurrent('the merchant contact', () => {
@@ -118,7 +118,7 @@ describe.concurrent('the merchant contact', () => {
     await merchant.fail();
     const signals = async () =>
       (await handle.fetchHistory()).events!.filter((event) => event.workflowExecutionSignaledEventAttributes);
-    await vi.waitFor(async () => expect(await signals()).toHaveLength(3), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await signals()).toHaveLength(3), { timeout: 40_000 });
     const { events } = await handle.fetchHistory();
     const timers = events!.flatMap(({ timerStartedEventAttributes: timer }) => (timer ? [timer] : []));
     expect(timers.map(({ startToFireTimeout }) => Number(startToFireTimeout!.seconds))).toEqual([3_600]);
@@ -131,7 +131,7 @@ describe.concurrent('the merchant contact', () => {
     inbox.rejections.set(merchant.email, { at: 'RCPT', code: 451 });
     await merchant.subscribe();
     await merchant.fail();
-    await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(0), { timeout: 20_000 });
+    await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(0), { timeout: 40_000 });
     await merchant.recover();
     inbox.rejections.delete(merchant.email);
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
@@ -144,7 +144,7 @@ describe.concurrent('the merchant contact', () => {
     inbox.rejections.set(merchant.email, { at: 'DATA', code: 452 });
     await merchant.subscribe();
     await merchant.fail();
-    await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(1), { timeout: 40_000 });
     expect(inbox.mailTo(merchant.email)).toEqual([]);
     inbox.rejections.delete(merchant.email);
     await mailTo(inbox, merchant.email);
@@ -255,7 +255,7 @@ describe.concurrent('administrators, when no contact is set', () => {
     await merchant.fail();
     for (const email of others) {
       const about = () => inbox.mailTo(email).filter(({ mail }) => mail.subject?.startsWith('Webhook'));
-      await vi.waitFor(() => expect(about()).toHaveLength(1), { timeout: 20_000 });
+      await vi.waitFor(() => expect(about()).toHaveLength(1), { timeout: 40_000 });
       expect(about()[0]!.to).toEqual([email]);
     }
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
@@ -302,7 +302,7 @@ describe.concurrent('an invited person', () => {
     const email = `invited-${randomUUID()}@people.example`;
     inbox.rejections.set(email, { at: 'RCPT', code: 450 });
     const { id: invitationId } = await invite(merchant, email);
-    await vi.waitFor(() => expect(inbox.attempts(email)).toBeGreaterThan(0), { timeout: 20_000 });
+    await vi.waitFor(() => expect(inbox.attempts(email)).toBeGreaterThan(0), { timeout: 40_000 });
     await merchant.accounts.revokeInvitation({ ...merchant.tenant, idempotencyKey: newKey(), invitationId });
     inbox.rejections.delete(email);
     const handle = noticeHandle(temporal, 'INVITATION', invitationId);
@@ -360,7 +360,7 @@ describe.concurrent('the workflow', () => {
         }
         expect(found).toEqual([[expect.stringMatching(/./)]]);
       },
-      { timeout: 10_000 },
+      { timeout: 40_000 },
     );
   });
 });

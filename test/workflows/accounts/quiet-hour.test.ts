@@ -142,12 +142,12 @@ it('continues the quiet hour in a new run after too many starts', async () => {
   inbox.rejections.set(email, { at: 'RCPT', code: 451 });
   await fails(500);
   const handle = await start();
-  await vi.waitFor(() => expect(inbox.attempts(email)).toBeGreaterThan(0), { timeout: 20_000 });
+  await vi.waitFor(() => expect(inbox.attempts(email)).toBeGreaterThan(0), { timeout: 40_000 });
   await Promise.all(Array.from({ length: 250 }, start));
   inbox.rejections.delete(email);
   await mailTo(inbox, email);
   const first = temporal.client.workflow.getHandle(handle.workflowId, handle.signaledRunId);
-  await vi.waitFor(async () => expect((await first.describe()).status.name).toBe('CONTINUED_AS_NEW'), 10_000);
+  await vi.waitFor(async () => expect((await first.describe()).status.name).toBe('CONTINUED_AS_NEW'), 40_000);
   const next = temporal.client.workflow.getHandle(handle.workflowId);
   await fails(501);
   await start();

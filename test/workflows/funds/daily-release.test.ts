@@ -110,7 +110,7 @@ it('releases the funds of everybody else while a request cannot be refused', asy
       const balances = await Promise.all(others.map((other) => other.balance()));
       expect(balances.map(({ availableAmountMinor }) => availableAmountMinor)).toEqual(others.map(() => 70n));
     },
-    { timeout: 15_000, interval: 200 },
+    { timeout: 40_000, interval: 200 },
   );
   await handle.terminate();
   await funds.free(advanceRequestId);
@@ -127,7 +127,7 @@ it('is started by Temporal at once, then every hour, so that it comes soon after
   expect(next?.toISOString()).toMatch(/:01:00.000Z$/);
   expect(afterNext!.getTime() - next!.getTime()).toBe(3_600_000);
   const released = async () => expect(await funds.balance()).toMatchObject({ availableAmountMinor: 70n });
-  await vi.waitFor(released, { timeout: 15_000, interval: 200 });
+  await vi.waitFor(released, { timeout: 40_000, interval: 200 });
 });
 
 it('has the definition of this version, also where another made the Schedule; a pause stays', async () => {

@@ -87,6 +87,6 @@ it('is started by Temporal every night, after the daily release', async () => {
       failedAccounts: 0,
     });
   };
-  await vi.waitFor(ended, { timeout: 15_000, interval: 200 });
+  await vi.waitFor(ended, { timeout: 40_000, interval: 200 });
   await schedule.delete();
 });

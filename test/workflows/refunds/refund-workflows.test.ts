@@ -227,7 +227,7 @@ describe("the wait for a merchant's review", () => {
   it('announces the deadline some time before it, once, however often it runs', async () => {
     const { id } = await due(merchantOf(), 8_000);
     const handle = await startCommanded(id);
-    await vi.waitFor(async () => expect(await announcements(id)).toHaveLength(1), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await announcements(id)).toHaveLength(1), { timeout: 40_000 });
     const [{ left_ms: leftMs }] = (await announcements(id)) as [{ left_ms: number }];
     expect(leftMs).toBeGreaterThan(0);
     expect(leftMs).toBeLessThanOrEqual(3_000);
@@ -254,7 +254,7 @@ describe("the wait for a merchant's review", () => {
     await vi.waitFor(async () => {
       const { events } = await handle.fetchHistory();
       expect(events?.some((event) => event.timerStartedEventAttributes)).toBe(true);
-    }, 10_000);
+    }, 40_000);
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
     expect(await handle.result()).toBe('ENDED');
     expect(await statusOf(refundCaseId)).toBe(Status.APPROVED_FOR_EXECUTION);

@@ -122,7 +122,7 @@ describe('a retry that runs over a deploy', () => {
         const { raw } = await retryOf(delivery).describe();
         expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(/^attempt 1: HTTP 500/);
       },
-      { timeout: 15_000 },
+      { timeout: 40_000 },
     );
     return delivery;
   }
@@ -165,7 +165,7 @@ describe('a retry that runs over a deploy', () => {
           );
           expect(causes).toContain(NON_DETERMINISTIC);
         },
-        { timeout: 15_000 },
+        { timeout: 40_000 },
       );
       expect(delivery.status).toBe(RETRYING);
       expect(delivery.reports).toHaveLength(1);

@@ -80,7 +80,7 @@ const isClosedAs = (handle: ReturnType<typeof retryOf>, status: string, timeout 
 const lastFailureOf = async (delivery: MemoryDelivery) =>
   (await retryOf(delivery).describe()).raw.pendingActivities?.[0]?.lastFailure?.message;
 const says = (delivery: MemoryDelivery, message: RegExp) =>
-  vi.waitFor(async () => expect(await lastFailureOf(delivery)).toMatch(message), { timeout: 10_000 });
+  vi.waitFor(async () => expect(await lastFailureOf(delivery)).toMatch(message), { timeout: 40_000 });
 
 /** All of a history, with its payloads decoded. */
 function textOf(history: unknown): string {
@@ -110,7 +110,7 @@ describe('the batch workflow', () => {
 
   it('ends while a slow receiver still thinks, and the one attempt is reported when it has ended', async () => {
     const delivery = send('/slow/4000');
-    await vi.waitFor(() => expect(delivery.status).toBe(RETRYING), { timeout: 10_000 });
+    await vi.waitFor(() => expect(delivery.status).toBe(RETRYING), { timeout: 40_000 });
     expect(await batchOf(delivery).result()).toEqual({ succeeded: 0, retrying: 1, skipped: 0 });
     await becomes(delivery, SUCCEEDED);
     expect(delivery.reports).toMatchObject([{ attemptNumber: 1, httpStatus: 200, stillRunning: false }]);
@@ -121,9 +121,9 @@ describe('the batch workflow', () => {
   it('repeats the report and not the sending while the services are away', async () => {
     dispatch.away.add('reportAttempts');
     const delivery = send('/ok');
-    await vi.waitFor(() => expect(received(delivery)).toHaveLength(1), 10_000);
+    await vi.waitFor(() => expect(received(delivery)).toHaveLength(1), 40_000);
     const { reportAttempts } = dispatch.calls;
-    await vi.waitFor(() => expect(dispatch.calls.reportAttempts).toBeGreaterThan(reportAttempts + 3), 10_000);
+    await vi.waitFor(() => expect(dispatch.calls.reportAttempts).toBeGreaterThan(reportAttempts + 3), 40_000);
     dispatch.away.clear();
     await becomes(delivery, SUCCEEDED);
     expect(received(delivery)).toHaveLength(1);
@@ -132,7 +132,7 @@ describe('the batch workflow', () => {
   it('starts the retry workflows that a run before it did not come to', async () => {
     dispatch.away.add('getAttempt');
     const delivery = send('/ok');
-    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), 10_000);
+    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), 40_000);
     // As that run had reported it.
     delivery.status = RETRYING;
     dispatch.away.clear();
@@ -146,13 +146,13 @@ describe('the batch workflow', () => {
     for (let n = 0; n < 60; n += 1) {
       const delivery = send('/hang');
       hanging.push(delivery);
-      await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), { interval: 2, timeout: 10_000 });
+      await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), { interval: 2, timeout: 40_000 });
     }
     const latencies: number[] = [];
     for (let n = 0; n < 10; n += 1) {
       const sentAt = performance.now();
       const quick = send('/ok');
-      await vi.waitFor(() => expect(quick.status).toBe(SUCCEEDED), { interval: 5, timeout: 10_000 });
+      await vi.waitFor(() => expect(quick.status).toBe(SUCCEEDED), { interval: 5, timeout: 40_000 });
       latencies.push(performance.now() - sentAt);
     }
     expect(hanging.filter(({ reports }) => reports.length > 0)).toEqual([]);
@@ -177,7 +177,7 @@ describe('the retry workflow', () => {
 
   it('is found by what it is about, and says what came of the last attempt', async () => {
     const delivery = send('/fail/9', [0, 1, HOUR_MS]);
-    await vi.waitFor(() => expect(delivery.reports).toHaveLength(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(delivery.reports).toHaveLength(2), { timeout: 40_000 });
     const { subscriptionId, id } = delivery;
     await vi.waitFor(async () => {
       const found = temporal.client.workflow.list({ query: `SubscriptionIds = '${subscriptionId}'` });
@@ -188,7 +188,7 @@ describe('the retry workflow', () => {
       expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(
         /^attempt 2: HTTP 500; next attempt at 20/,
       );
-    }, 10_000);
+    }, 40_000);
   });
 
   it('says what came of the attempt that was made before it began', async () => {
@@ -226,7 +226,7 @@ describe('the retry workflow', () => {
     dispatch.away.add('getAttempt');
     const { getAttempt } = dispatch.calls;
     await retryOf(delivery).signal('retryNow');
-    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBeGreaterThan(getAttempt + 2), 10_000);
+    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBeGreaterThan(getAttempt + 2), 40_000);
     dispatch.away.clear();
     await becomes(delivery, SUCCEEDED);
   });
@@ -242,7 +242,7 @@ describe('the retry workflow', () => {
       });
     const { getAttempt } = dispatch.calls;
     recheck();
-    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBe(getAttempt + 1), 10_000);
+    await vi.waitFor(() => expect(dispatch.calls.getAttempt).toBe(getAttempt + 1), 40_000);
     await says(delivery, /^attempt 1: HTTP 500/);
     delivery.dueAtMs = 0;
     recheck();
@@ -253,7 +253,7 @@ describe('the retry workflow', () => {
   it('ends as canceled, with the request that asked for it, when its delivery is canceled', async () => {
     const delivery = send('/fail/9', [0, HOUR_MS]);
     await becomes(delivery, RETRYING);
-    await vi.waitFor(() => retryOf(delivery).describe(), 10_000);
+    await vi.waitFor(() => retryOf(delivery).describe(), 40_000);
     dispatch.cancel(delivery);
     await isClosedAs(retryOf(delivery), 'CANCELLED');
     expect(textOf(await retryOf(delivery).fetchHistory())).toContain('caused by request request-2');

@@ -55,7 +55,7 @@ describe('the dispatcher', () => {
     const client = await startWith(dispatch);
     await isDelivered(delivery, 20_000);
     const query = "Environment = 'test'";
-    await vi.waitFor(async () => expect((await client.workflow.count(query)).count).toBe(1), 10_000);
+    await vi.waitFor(async () => expect((await client.workflow.count(query)).count).toBe(1), 40_000);
   });
 
   it('starts batches no closer to each other than the interval, so that they grow', async () => {
@@ -109,7 +109,7 @@ describe('the dispatcher', () => {
       dispatch.command({ kind: CANCEL, workflowId: 'nobody' }),
     ];
     const refused = dispatch.command({ kind: UNSPECIFIED, workflowId: 'anybody' });
-    await vi.waitFor(() => expect(dispatch.confirmed.sort()).toEqual(ids.sort()), { timeout: 10_000 });
+    await vi.waitFor(() => expect(dispatch.confirmed.sort()).toEqual(ids.sort()), { timeout: 40_000 });
     expect(dispatch.confirmed).not.toContain(refused);
     const workflow = client.workflow.getHandle(workflowId);
     expect(await workflow.result()).toBe('SUCCEEDED');
@@ -131,7 +131,7 @@ describe('the dispatcher', () => {
         expect(await described.staticSummary()).toBe('caused by request request-2');
         expect((await client.workflow.count(`RequestIds = 'request-2'`)).count).toBe(1);
       },
-      { timeout: 20_000 },
+      { timeout: 40_000 },
     );
   });
 
@@ -140,7 +140,7 @@ describe('the dispatcher', () => {
     dispatch.away.add('claimBatch');
     const delivery = send(dispatch);
     await startWith(dispatch);
-    await vi.waitFor(() => expect(dispatch.calls.claimBatch).toBeGreaterThan(2), { timeout: 20_000 });
+    await vi.waitFor(() => expect(dispatch.calls.claimBatch).toBeGreaterThan(2), { timeout: 40_000 });
     dispatch.away.clear();
     await isDelivered(delivery);
   });
@@ -162,7 +162,7 @@ describe('the dispatcher', () => {
     const dispatch = new MemoryDispatch();
     await startWith(dispatch);
     await isDelivered(send(dispatch), 20_000);
-    await vi.waitFor(() => expect(dispatch.calls.claimBatch).toBeGreaterThan(1), 10_000);
+    await vi.waitFor(() => expect(dispatch.calls.claimBatch).toBeGreaterThan(1), 40_000);
     await temporal.kill();
     const { claimBatch } = dispatch.calls;
     dispatch.endWait();

@@ -68,7 +68,7 @@ async function startDelivering({ settings = {}, server = temporal }: DeliveringO
       receiver.requests.filter(({ headers }) => headers['webhook-id'] === id).length,
     /** Its workflow starts behind its attempts. */
     resultOf: ({ batchId }: MemoryDelivery) =>
-      vi.waitFor(() => client.workflow.getHandle(`batch-${batchId}`).result(), { timeout: 10_000 }),
+      vi.waitFor(() => client.workflow.getHandle(`batch-${batchId}`).result(), { timeout: 40_000 }),
     retryOf: ({ id }: MemoryDelivery) => client.workflow.getHandle(`delivery-${id}`),
   };
   const first = fixture.send('/204/0');
@@ -134,7 +134,7 @@ describe('first attempts', () => {
     await temporal.kill();
     end.defer(() => temporal.start());
     const delivery = send('/204/12000');
-    await vi.waitFor(() => expect(received(delivery)).toBe(1), 10_000);
+    await vi.waitFor(() => expect(received(delivery)).toBe(1), 40_000);
     await worker.close();
     expect(delivery.status).toBe(SUCCEEDED);
   });
@@ -172,7 +172,7 @@ describe('first attempts', () => {
     const { dispatch, send, becomes } = await startDelivering();
     dispatch.answersToLose = 1;
     const lost = send('/204/0');
-    await vi.waitFor(() => expect(dispatch.answersToLose).toBe(0), 10_000);
+    await vi.waitFor(() => expect(dispatch.answersToLose).toBe(0), 40_000);
     const next = send('/204/0');
     await becomes(next, SUCCEEDED);
     expect(lost.batchId).not.toBe('');
@@ -200,7 +200,7 @@ describe('first attempts', () => {
     });
     pauseTemporal();
     const delivery = send('/204/0');
-    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), 10_000);
+    await vi.waitFor(() => expect(delivery.batchId).not.toBe(''), 40_000);
     await delay(500);
     expect(received(delivery)).toBe(0);
     resumeTemporal();

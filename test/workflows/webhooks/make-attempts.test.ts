@@ -90,8 +90,8 @@ describe('the attempts of a batch', () => {
     });
     const made = makeAttempts(deps, [{ deliveryId: 'slow' }, { deliveryId: 'quick' }]);
     await expect(made).rejects.toMatchObject({ code: Code.FailedPrecondition });
-    await vi.waitFor(() => expect(taken).toEqual(new Set(['slow', 'quick'])), 10_000);
-    await vi.waitFor(() => expect(deps.attempts.capacity).toBe(LIMIT), 10_000);
+    await vi.waitFor(() => expect(taken).toEqual(new Set(['slow', 'quick'])), 40_000);
+    await vi.waitFor(() => expect(deps.attempts.capacity).toBe(LIMIT), 40_000);
   });
 });
 

@@ -139,7 +139,7 @@ describe('the resend workflow', () => {
         for await (const found of temporal.client.workflow.list({ query })) ids.push(found.workflowId);
         expect(ids).toEqual([handle.workflowId]);
       },
-      { timeout: 10_000, interval: 50 },
+      { timeout: 40_000, interval: 50 },
     );
     await handle.terminate();
   });
@@ -152,7 +152,7 @@ describe('the resend workflow', () => {
 
   it('cancels the resend when it is canceled, and ends as canceled', async () => {
     const { resend, handle } = await start({ turns: 1_000 });
-    await vi.waitFor(() => expect(resend.asked).toBeGreaterThan(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(resend.asked).toBeGreaterThan(1), { timeout: 40_000 });
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
     expect((await handle.describe()).status.name).toBe('CANCELLED');

@@ -69,7 +69,7 @@ it('is applied by a Schedule every hour, and tells what was dropped', async () =
     await schedule.trigger();
     const workflowId = await vi.waitFor(
       async () => (await schedule.describe()).info.recentActions[0]!.action.workflow.workflowId,
-      { timeout: 15_000, interval: 200 },
+      { timeout: 40_000, interval: 200 },
     );
     const result = await temporal.client.workflow.getHandle(workflowId).result();
     const after = await partitionNames(fixture, 'live');

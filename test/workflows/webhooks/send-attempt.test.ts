@@ -138,7 +138,7 @@ describe('sending an attempt', () => {
     });
     const record = await send(receiver);
     expect(record).toMatchObject({ httpStatus: 200, responseExcerpt: 'x'.repeat(4096) });
-    await vi.waitFor(() => expect(receiver.connections[0]?.destroyed).toBe(true), 10_000);
+    await vi.waitFor(() => expect(receiver.connections[0]?.destroyed).toBe(true), 40_000);
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
@@ -177,7 +177,7 @@ describe('the deadline of an attempt', () => {
     });
     expect(record.latencyMs).toBeGreaterThanOrEqual(395);
     expect(record.latencyMs).toBeLessThan(5_000);
-    await vi.waitFor(() => expect(receiver.connections[0]?.destroyed).toBe(true), 10_000);
+    await vi.waitFor(() => expect(receiver.connections[0]?.destroyed).toBe(true), 40_000);
   });
 
   it('counts the wait for a connection, and what was given up is never sent', async () => {
@@ -222,7 +222,7 @@ describe('the deadline of an attempt', () => {
       { guard },
       { poolKey: 's', url, webhookId: 'e', body: BODY, secrets: [SECRET] },
     );
-    await vi.waitFor(() => expect(receiver.connections).toHaveLength(1), 10_000);
+    await vi.waitFor(() => expect(receiver.connections).toHaveLength(1), 40_000);
     await guard.close();
     expect(await sending).toMatchObject({ failureKind: 'ABORTED' });
   });

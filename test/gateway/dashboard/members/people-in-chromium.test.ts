@@ -106,7 +106,7 @@ describe('pages about people and keys, in Chromium', () => {
     const rows = page.locator('tbody tr');
     const before = await rows.count();
     await admin.submit(`/live/${merchant}/members`, '/contact', { contact: 'ops@shop.example' });
-    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(before + 1);
+    await expect.poll(() => rows.count(), { timeout: 40_000 }).toBe(before + 1);
     await context.close();
   });
 });

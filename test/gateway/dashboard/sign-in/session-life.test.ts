@@ -56,7 +56,7 @@ test('a session expires after its lifetime, even if it is in use', async () => {
   const fixture = await openFixture({ DASHBOARD_SESSION_IDLE: '1m', DASHBOARD_SESSION_LIFETIME: '1s' });
   await fixture.startProvider();
   const { browser } = await signIn(fixture);
-  await expect.poll(() => isOpen(fixture, browser), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isOpen(fixture, browser), { timeout: 40_000 }).toBe(false);
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 

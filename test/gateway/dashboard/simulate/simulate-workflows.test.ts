@@ -33,7 +33,7 @@ afterAll(async () => {
 const funds = () => createClient(FundsService, fixture.transport);
 const tenantOf = ({ merchantId }: SandboxFixture) => ({ merchantId, environment: Environment.TEST });
 const stateIs = (page: Page, state: string) =>
-  page.locator('.badge + code', { hasText: state }).waitFor({ timeout: 20_000 });
+  page.locator('.badge + code', { hasText: state }).waitFor({ timeout: 40_000 });
 
 it('shows changes made by workflows: execution, missing funds, and the reversed debit', async () => {
   const panel = await sandboxFixture(fixture);

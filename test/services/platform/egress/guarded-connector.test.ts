@@ -155,7 +155,7 @@ describe('connecting', () => {
     await using silent = await listen(server, '127.0.0.1');
     await using guard = createLoopbackGuard({ connectTimeoutMs: 300 });
     await expectFailure(post(guard, `https://hooks.example.com:${silent.port}/`), 'CONNECT_TIMEOUT');
-    await vi.waitFor(() => expect(hungUp).toBe(true), 10_000);
+    await vi.waitFor(() => expect(hungUp).toBe(true), 40_000);
     await using dns = await startDnsResponder(() => 'SILENCE');
     await using deaf = createLoopbackGuard({ connectTimeoutMs: 300, dnsServers: [dns.server] });
     await expectFailure(post(deaf, `https://hooks.example.com:${silent.port}/`), 'DNS');

@@ -58,12 +58,12 @@ describe('pools of guarded connections', () => {
     await using guard = createLoopbackGuard({ poolIdleMs: 60 });
     const under = post(guard, `https://hooks.example.com:${receiver.port}/slow`, 'slow');
     await post(guard, `https://hooks.example.com:${receiver.port}/`, 'quick');
-    await vi.waitFor(() => expect(guard.poolCount).toBe(1), 10_000);
+    await vi.waitFor(() => expect(guard.poolCount).toBe(1), 40_000);
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(guard.poolCount).toBe(1);
     slow.resolve();
     expect(await under).toBe(204);
-    await vi.waitFor(() => expect(guard.poolCount).toBe(0), 10_000);
+    await vi.waitFor(() => expect(guard.poolCount).toBe(0), 40_000);
     await vi.waitFor(
       () => expect(receiver.connections.every((socket) => socket.destroyed)).toBe(true),
       10_000,

@@ -83,7 +83,7 @@ describe('periodic tasks', () => {
     });
     startTasks(database, task(0));
     startTasks(other, task(1));
-    await expect.poll(() => Math.min(...done), { timeout: 20_000 }).toBeGreaterThan(3);
+    await expect.poll(() => Math.min(...done), { timeout: 40_000 }).toBeGreaterThan(3);
     expect(most).toBe(1);
   });
 
@@ -257,7 +257,7 @@ describe('expired idempotency records', () => {
       WEBHOOK_SECRET_KEYS: ring(),
       CURSOR_KEYS: ring(),
     });
-    await expect.poll(left, { timeout: 20_000, interval: 200 }).toBe(0);
+    await expect.poll(left, { timeout: 40_000, interval: 200 }).toBe(0);
     await expect.poll(logged).toMatch(/"task":"expired-idempotency-records","rows":1200,/);
     const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
     expect(text).toContain('payments_maintenance_rows_total{task="expired-idempotency-records"} 1200');

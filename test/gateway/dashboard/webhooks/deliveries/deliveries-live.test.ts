@@ -39,13 +39,13 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await window.context.close();
-  await expect.poll(() => streams, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => streams, { timeout: 40_000 }).toBe(0);
 });
 
 /** Opens a page, and waits for its stream. */
 async function open(path: string) {
   await page.goto(`${shop.base}${path}`);
-  await expect.poll(() => streams, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => streams, { timeout: 40_000 }).toBe(1);
   // Gone after a reload.
   await page.evaluate('document.body.dataset.stayed = "yes"');
 }
@@ -90,7 +90,7 @@ describe('an open page', { timeout: 30_000 }, () => {
   it('closes its connection while it is hidden, and catches up afterwards', async () => {
     await open('/deliveries');
     await setHidden(true);
-    await expect.poll(() => streams, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => streams, { timeout: 40_000 }).toBe(0);
     await fixture.attempted(shop.tenant, { httpStatus: 503 });
     expect(await rows().count()).toBe(1);
     await setHidden(false);

@@ -31,7 +31,7 @@ async function startTalkativeServices() {
     CURSOR_KEYS: ring(),
     SERVICE_TOKENS: `dashboard|${tokenSha256}|${[...DASHBOARD_CALLER.grants].join(' ')}`,
   });
-  await expect.poll(logged, { timeout: 20_000 }).toContain('services are listening');
+  await expect.poll(logged, { timeout: 40_000 }).toContain('services are listening');
   return { child, logged, transport: remoteTransport(`http://127.0.0.1:${port}`, token) };
 }
 

@@ -4,6 +4,7 @@ import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-o
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
+import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
 import type { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
 import { STUCK_AFTER_ATTEMPTS } from './advance-payout.ts';
@@ -72,6 +73,11 @@ export const selectStuckPayouts = prepareRead<StuckPayoutPage, SubmittedReadRow>
   if (parameters.has('environment')) query = query.where('environment', '=', parameters('environment'));
   return inOrder(query, stuckPayoutOrder, parameters).compile();
 });
+
+/** A page of all requests, across merchants. */
+export const scanRequests = prepareRead<RecordScan, AdvanceRequestReadRow>((parameters) =>
+  inScanOrder(db.selectFrom('advances.request').selectAll(), 'id', parameters).compile(),
+);
 
 /** The rate in effect at a time, if the merchant has set one by then. */
 export const selectRate = prepareRead<Tenant & { readonly at: Date }, RateReadRow>((parameters) =>

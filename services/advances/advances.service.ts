@@ -13,6 +13,7 @@ import { recordPayoutAnswer } from './record-payout-answer.ts';
 import { refuseAdvance } from './refuse-advance.ts';
 import { releaseAdvance } from './release-advance.ts';
 import { requestAdvance } from './request-advance.ts';
+import { scanAdvanceRequests } from './scan-advance-requests.ts';
 import { setAdvanceRate } from './set-advance-rate.ts';
 import { settleAdvance } from './settle-advance.ts';
 import { registerStuckPayoutMetrics } from './stuck-payout-metrics.ts';
@@ -42,6 +43,7 @@ export function advanceService({
     releaseAdvance: (request, context) => releaseAdvance(dependencies, request, context),
     settleAdvance: (request, context) => settleAdvance(writes, request, context),
     recordPayoutAnswer: (request, context) => recordPayoutAnswer(writes, request, context),
+    scanAdvanceRequests: (request, context) => scanAdvanceRequests(database, request, context),
     listStuckPayouts: (request, context) => listStuckPayouts(database, pagination, request, context),
   };
 }

@@ -20,6 +20,9 @@ import { releaseDueFunds } from './release-due-funds.ts';
 import { reserveForAdvance } from './reserve-for-advance.ts';
 import { reverseRefundDebit } from './reverse-refund-debit.ts';
 import { SaleIntake } from './sale-intake.ts';
+import { scanOpenBlocks } from './scan-open-blocks.ts';
+import { scanRefundDebits } from './scan-refund-debits.ts';
+import { scanReservations } from './scan-reservations.ts';
 import { settleReservation } from './settle-reservation.ts';
 import { unblockFunds } from './unblock-funds.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
@@ -39,6 +42,9 @@ export function fundsService({
     getBalance: (request) => getBalance(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
     verifyFunds: (request, context) => verifyFunds({ database, logger }, request, context),
+    scanRefundDebits: (request, context) => scanRefundDebits(database, request, context),
+    scanOpenBlocks: (request, context) => scanOpenBlocks(database, request, context),
+    scanReservations: (request, context) => scanReservations(database, request, context),
     listAdvanceableInstallments: (request, context) =>
       listAdvanceableInstallments(database, request, context),
     recordSale: (request, context) => recordSale(writes, sales, request, context),

@@ -101,6 +101,9 @@ create index refund_case_order on refunds.refund_case
 -- Cases awaiting the merchant's decision, soonest deadline first. Partial: few at a time, however many there have been.
 create index refund_case_deadline on refunds.refund_case
   (merchant_id, environment, merchant_review_deadline_at, id) where status = 'MERCHANT_REVIEW';
+-- The check over areas reads the open cases across merchants. Partial: few at a time.
+create index refund_case_open on refunds.refund_case (merchant_id, environment, id)
+  where status in ('MERCHANT_REVIEW', 'SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED', 'PROCESSING');
 -- Refunds that await the provider, longest silence first, across merchants. Partial: few at a time.
 create index refund_case_awaiting_provider on refunds.refund_case
   (environment, (coalesce(provider_reported_at, processing_started_at))) where status = 'PROCESSING';

@@ -100,6 +100,8 @@ create table funds.block (
 -- A source blocks a sale once at a time; also finds the open blocks of a sale.
 create unique index block_open on funds.block (merchant_id, environment, sale_id, reason, source_id)
   where closed_at is null;
+-- The check over areas reads the open blocks of a reason across merchants.
+create index block_open_source on funds.block (reason, merchant_id, environment, source_id) where closed_at is null;
 -- Whether a source's block was lifted before.
 create index block_source on funds.block (merchant_id, environment, source_id);
 

@@ -21,6 +21,8 @@ import { registerProviderSilenceMetrics } from './provider-silence-metrics.ts';
 import { recordProviderOutcome } from './record-provider-outcome.ts';
 import { recordRefundDebit } from './record-refund-debit.ts';
 import { reviewRefundCase } from './review-refund-case.ts';
+import { scanDisputes } from './scan-disputes.ts';
+import { scanRefundCases } from './scan-refund-cases.ts';
 import { startRefund } from './start-refund.ts';
 
 /** The RPCs of refund cases. */
@@ -53,6 +55,8 @@ export function refundCaseService({
     closeDispute: (request, context) => closeDispute(writes, request, context),
     getDispute: (request) => getDispute(database, request),
     listDisputes: (request) => listDisputes(database, pagination, request),
+    scanRefundCases: (request, context) => scanRefundCases(database, request, context),
+    scanDisputes: (request, context) => scanDisputes(database, request, context),
     addBlocker: (request, context) => addBlockerToCase(writes, request, context),
     clearBlocker: (request, context) => clearBlockerOfCase(writes, execution, request, context),
     startRefund: (request, context) => startRefund(writes, request, context),

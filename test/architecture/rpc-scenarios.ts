@@ -10,7 +10,7 @@ import {
   ProductService,
   ProductType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BlockReason, RefundDebitState, SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandService } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
@@ -18,6 +18,7 @@ import {
   MerchantDecisionKind,
   ProviderOutcome,
   RefundBlocker,
+  RefundCaseScope,
   RefundInitiator,
   ReviewDecision,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -34,6 +35,7 @@ import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant, type TestHarness } from '../support/harness.ts';
 
+const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
 
@@ -117,6 +119,9 @@ async function refunds(harness: TestHarness) {
   await client.getDispute({ ...tenant, disputeId });
   await client.cancelRefundCase({ ...write(), refundCaseId: canceled });
   await client.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId: randomUUID() });
+  const after = { ...tenant, id: NIL_UUID };
+  await client.scanRefundCases({ ...tenant, after, scope: RefundCaseScope.OPEN });
+  await client.scanDisputes({ ...tenant, after });
   await twoPages((page) => client.listDisputes({ ...tenant, ...page }));
 
   await client.getRefundCase({ ...tenant, refundCaseId: canceled });
@@ -161,6 +166,11 @@ async function funds(transport: Transport) {
   await client.getReleaseCalendar(tenant);
   await client.getBalance(tenant);
   await client.verifyFunds(tenant);
+  const after = { ...tenant, id: NIL_UUID };
+  await client.scanRefundDebits({ ...tenant, after, state: RefundDebitState.DEBITED });
+  await client.scanRefundDebits({ ...tenant, state: RefundDebitState.PENDING });
+  await client.scanOpenBlocks({ ...tenant, after, reason: BlockReason.REFUND_IN_PROGRESS });
+  await client.scanReservations({ ...tenant, after });
   for (let debts = 0; debts < 2; debts += 1) await caller.deduct(9_000_000n);
   await twoPages((page) => client.listDebts({ ...tenant, ...page }));
 }
@@ -191,6 +201,7 @@ async function advances(transport: Transport) {
       await client.recordPayoutAnswer({ ...write(), advanceRequestId: stuck, answer: refused });
     }
   }
+  await client.scanAdvanceRequests({ ...tenant, after: { ...tenant, id: NIL_UUID } });
   await twoPages((page) => client.listStuckPayouts({ ...tenant, ...page }));
   await client.refuseAdvance({ ...write(), advanceRequestId: await request(), reason: 'not this time' });
   await client.getAdvanceRequest({ ...tenant, advanceRequestId });

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Environment } from "../../merchant/v1/merchant_pb.js";
+import type { Environment, RecordPosition } from "../../merchant/v1/merchant_pb.js";
 
 /**
  * Describes the file payments/advances/v1/advances.proto.
@@ -1048,6 +1048,65 @@ export declare type ListStuckPayoutsResponse = Message<"payments.advances.v1.Lis
 export declare const ListStuckPayoutsResponseSchema: GenMessage<ListStuckPayoutsResponse>;
 
 /**
+ * The requests to read.
+ *
+ * @generated from message payments.advances.v1.ScanAdvanceRequestsRequest
+ */
+export declare type ScanAdvanceRequestsRequest = Message<"payments.advances.v1.ScanAdvanceRequestsRequest"> & {
+  /**
+   * Absent for all merchants; requires the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Where to continue: `next` of the previous call, or any other position.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition after = 3;
+   */
+  after?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.ScanAdvanceRequestsRequest.
+ * Use `create(ScanAdvanceRequestsRequestSchema)` to create a new message.
+ */
+export declare const ScanAdvanceRequestsRequestSchema: GenMessage<ScanAdvanceRequestsRequest>;
+
+/**
+ * A page of requests.
+ *
+ * @generated from message payments.advances.v1.ScanAdvanceRequestsResponse
+ */
+export declare type ScanAdvanceRequestsResponse = Message<"payments.advances.v1.ScanAdvanceRequestsResponse"> & {
+  /**
+   * @generated from field: repeated payments.advances.v1.AdvanceRequest advance_requests = 1;
+   */
+  advanceRequests: AdvanceRequest[];
+
+  /**
+   * The last position of the page; absent at the end.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition next = 2;
+   */
+  next?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.ScanAdvanceRequestsResponse.
+ * Use `create(ScanAdvanceRequestsResponseSchema)` to create a new message.
+ */
+export declare const ScanAdvanceRequestsResponseSchema: GenMessage<ScanAdvanceRequestsResponse>;
+
+/**
  * The states of an advance request.
  *
  * @generated from enum payments.advances.v1.AdvanceRequestStatus
@@ -1257,6 +1316,17 @@ export declare const AdvanceService: GenService<{
     methodKind: "unary";
     input: typeof RecordPayoutAnswerRequestSchema;
     output: typeof RecordPayoutAnswerResponseSchema;
+  },
+  /**
+   * Reads all requests, ascending by (merchant, environment, id), for the check over areas. Without merchant_id of all
+   * merchants, with the grant operations. Call again with `after` while `next` is set.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.ScanAdvanceRequests
+   */
+  scanAdvanceRequests: {
+    methodKind: "unary";
+    input: typeof ScanAdvanceRequestsRequestSchema;
+    output: typeof ScanAdvanceRequestsResponseSchema;
   },
   /**
    * Lists the requests whose payout the provider has not accepted in five calls or more, longest waiting first by

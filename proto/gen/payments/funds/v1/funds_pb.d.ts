@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment } from "../../merchant/v1/merchant_pb.js";
+import type { Environment, RecordPosition } from "../../merchant/v1/merchant_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -1886,6 +1886,308 @@ export declare type ReverseRefundDebitResponse = Message<"payments.funds.v1.Reve
 export declare const ReverseRefundDebitResponseSchema: GenMessage<ReverseRefundDebitResponse>;
 
 /**
+ * The debits to read.
+ *
+ * @generated from message payments.funds.v1.ScanRefundDebitsRequest
+ */
+export declare type ScanRefundDebitsRequest = Message<"payments.funds.v1.ScanRefundDebitsRequest"> & {
+  /**
+   * Absent for all merchants; requires the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Where to continue: `next` of the previous call, or any other position.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition after = 3;
+   */
+  after?: RecordPosition | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.RefundDebitState state = 4;
+   */
+  state: RefundDebitState;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanRefundDebitsRequest.
+ * Use `create(ScanRefundDebitsRequestSchema)` to create a new message.
+ */
+export declare const ScanRefundDebitsRequestSchema: GenMessage<ScanRefundDebitsRequest>;
+
+/**
+ * The debit of a refund, or one that awaits funding.
+ *
+ * @generated from message payments.funds.v1.RefundDebit
+ */
+export declare type RefundDebit = Message<"payments.funds.v1.RefundDebit"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string refund_case_id = 3;
+   */
+  refundCaseId: string;
+
+  /**
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.funds.v1.RefundDebit.
+ * Use `create(RefundDebitSchema)` to create a new message.
+ */
+export declare const RefundDebitSchema: GenMessage<RefundDebit>;
+
+/**
+ * A page of debits.
+ *
+ * @generated from message payments.funds.v1.ScanRefundDebitsResponse
+ */
+export declare type ScanRefundDebitsResponse = Message<"payments.funds.v1.ScanRefundDebitsResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.RefundDebit debits = 1;
+   */
+  debits: RefundDebit[];
+
+  /**
+   * The last position of the page; absent at the end.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition next = 2;
+   */
+  next?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanRefundDebitsResponse.
+ * Use `create(ScanRefundDebitsResponseSchema)` to create a new message.
+ */
+export declare const ScanRefundDebitsResponseSchema: GenMessage<ScanRefundDebitsResponse>;
+
+/**
+ * The blocks to read.
+ *
+ * @generated from message payments.funds.v1.ScanOpenBlocksRequest
+ */
+export declare type ScanOpenBlocksRequest = Message<"payments.funds.v1.ScanOpenBlocksRequest"> & {
+  /**
+   * Absent for all merchants; requires the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Where to continue: `next` of the previous call, or any other position.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition after = 3;
+   */
+  after?: RecordPosition | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.BlockReason reason = 4;
+   */
+  reason: BlockReason;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanOpenBlocksRequest.
+ * Use `create(ScanOpenBlocksRequestSchema)` to create a new message.
+ */
+export declare const ScanOpenBlocksRequestSchema: GenMessage<ScanOpenBlocksRequest>;
+
+/**
+ * An open block of a sale's funds.
+ *
+ * @generated from message payments.funds.v1.OpenBlock
+ */
+export declare type OpenBlock = Message<"payments.funds.v1.OpenBlock"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The dispute, refund case or hold.
+   *
+   * @generated from field: string source_id = 3;
+   */
+  sourceId: string;
+
+  /**
+   * @generated from field: string sale_id = 4;
+   */
+  saleId: string;
+
+  /**
+   * What it should hold; absent for the rest of the sale.
+   *
+   * @generated from field: optional int64 amount_minor = 5;
+   */
+  amountMinor?: bigint | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.OpenBlock.
+ * Use `create(OpenBlockSchema)` to create a new message.
+ */
+export declare const OpenBlockSchema: GenMessage<OpenBlock>;
+
+/**
+ * A page of blocks. The blocks of one source are on the same page.
+ *
+ * @generated from message payments.funds.v1.ScanOpenBlocksResponse
+ */
+export declare type ScanOpenBlocksResponse = Message<"payments.funds.v1.ScanOpenBlocksResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.OpenBlock blocks = 1;
+   */
+  blocks: OpenBlock[];
+
+  /**
+   * The last source of the page as a position; absent at the end.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition next = 2;
+   */
+  next?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanOpenBlocksResponse.
+ * Use `create(ScanOpenBlocksResponseSchema)` to create a new message.
+ */
+export declare const ScanOpenBlocksResponseSchema: GenMessage<ScanOpenBlocksResponse>;
+
+/**
+ * The reservations to read.
+ *
+ * @generated from message payments.funds.v1.ScanReservationsRequest
+ */
+export declare type ScanReservationsRequest = Message<"payments.funds.v1.ScanReservationsRequest"> & {
+  /**
+   * Absent for all merchants; requires the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Where to continue: `next` of the previous call, or any other position.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition after = 3;
+   */
+  after?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanReservationsRequest.
+ * Use `create(ScanReservationsRequestSchema)` to create a new message.
+ */
+export declare const ScanReservationsRequestSchema: GenMessage<ScanReservationsRequest>;
+
+/**
+ * A reservation that is held or settled.
+ *
+ * @generated from message payments.funds.v1.Reservation
+ */
+export declare type Reservation = Message<"payments.funds.v1.Reservation"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string advance_request_id = 3;
+   */
+  advanceRequestId: string;
+
+  /**
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor: bigint;
+
+  /**
+   * Whether the advance is paid out; otherwise the reservation is held.
+   *
+   * @generated from field: bool settled = 5;
+   */
+  settled: boolean;
+};
+
+/**
+ * Describes the message payments.funds.v1.Reservation.
+ * Use `create(ReservationSchema)` to create a new message.
+ */
+export declare const ReservationSchema: GenMessage<Reservation>;
+
+/**
+ * A page of reservations.
+ *
+ * @generated from message payments.funds.v1.ScanReservationsResponse
+ */
+export declare type ScanReservationsResponse = Message<"payments.funds.v1.ScanReservationsResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.Reservation reservations = 1;
+   */
+  reservations: Reservation[];
+
+  /**
+   * The last position of the page; absent at the end.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition next = 2;
+   */
+  next?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanReservationsResponse.
+ * Use `create(ScanReservationsResponseSchema)` to create a new message.
+ */
+export declare const ScanReservationsResponseSchema: GenMessage<ScanReservationsResponse>;
+
+/**
  * The states of a release row.
  *
  * @generated from enum payments.funds.v1.FundsReleaseStatus
@@ -2224,6 +2526,37 @@ export enum FundsVerificationFailureCause {
 export declare const FundsVerificationFailureCauseSchema: GenEnum<FundsVerificationFailureCause>;
 
 /**
+ * The state of a refund's debit.
+ *
+ * @generated from enum payments.funds.v1.RefundDebitState
+ */
+export enum RefundDebitState {
+  /**
+   * @generated from enum value: REFUND_DEBIT_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Debited and not reversed.
+   *
+   * @generated from enum value: REFUND_DEBIT_STATE_DEBITED = 1;
+   */
+  DEBITED = 1,
+
+  /**
+   * Awaits funding.
+   *
+   * @generated from enum value: REFUND_DEBIT_STATE_PENDING = 2;
+   */
+  PENDING = 2,
+}
+
+/**
+ * Describes the enum payments.funds.v1.RefundDebitState.
+ */
+export declare const RefundDebitStateSchema: GenEnum<RefundDebitState>;
+
+/**
  * A merchant's funds: sales, their installments, the release rows that sum them up, and what reduces or reserves them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
@@ -2291,6 +2624,38 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof VerifyFundsRequestSchema;
     output: typeof VerifyFundsResponseSchema;
+  },
+  /**
+   * Reads the debits of refunds that are not reversed, or those that await funding, ascending by (merchant, environment,
+   * refund case), for the check over areas. Without merchant_id of all merchants, with the grant operations. Call again
+   * with `after` while `next` is set. The same holds for the other scans.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ScanRefundDebits
+   */
+  scanRefundDebits: {
+    methodKind: "unary";
+    input: typeof ScanRefundDebitsRequestSchema;
+    output: typeof ScanRefundDebitsResponseSchema;
+  },
+  /**
+   * Reads the open blocks of a reason, ascending by (merchant, environment, source).
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ScanOpenBlocks
+   */
+  scanOpenBlocks: {
+    methodKind: "unary";
+    input: typeof ScanOpenBlocksRequestSchema;
+    output: typeof ScanOpenBlocksResponseSchema;
+  },
+  /**
+   * Reads the reservations that are held or settled, ascending by (merchant, environment, advance request).
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ScanReservations
+   */
+  scanReservations: {
+    methodKind: "unary";
+    input: typeof ScanReservationsRequestSchema;
+    output: typeof ScanReservationsResponseSchema;
   },
   /**
    * Lists the installments that an advance can cover now: scheduled, dated after today, neither blocked nor reserved,

@@ -2,12 +2,41 @@
 // @generated from file payments/merchant/v1/merchant.proto (package payments.merchant.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file payments/merchant/v1/merchant.proto.
  */
 export declare const file_payments_merchant_v1_merchant: GenFile;
+
+/**
+ * A record in the order of a scan across merchants: by merchant, environment and id.
+ *
+ * @generated from message payments.merchant.v1.RecordPosition
+ */
+export declare type RecordPosition = Message<"payments.merchant.v1.RecordPosition"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message payments.merchant.v1.RecordPosition.
+ * Use `create(RecordPositionSchema)` to create a new message.
+ */
+export declare const RecordPositionSchema: GenMessage<RecordPosition>;
 
 /**
  * Which of a merchant's two separate worlds a request is about. Nothing of one is visible in the other.

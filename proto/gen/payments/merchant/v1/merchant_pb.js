@@ -2,13 +2,21 @@
 // @generated from file payments/merchant/v1/merchant.proto (package payments.merchant.v1, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, fileDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
 /**
  * Describes the file payments/merchant/v1/merchant.proto.
  */
 export const file_payments_merchant_v1_merchant = /*@__PURE__*/
-  fileDesc("CiNwYXltZW50cy9tZXJjaGFudC92MS9tZXJjaGFudC5wcm90bxIUcGF5bWVudHMubWVyY2hhbnQudjEqVgoLRW52aXJvbm1lbnQSGwoXRU5WSVJPTk1FTlRfVU5TUEVDSUZJRUQQABIUChBFTlZJUk9OTUVOVF9MSVZFEAESFAoQRU5WSVJPTk1FTlRfVEVTVBACYgZwcm90bzM");
+  fileDesc("CiNwYXltZW50cy9tZXJjaGFudC92MS9tZXJjaGFudC5wcm90bxIUcGF5bWVudHMubWVyY2hhbnQudjEiiQEKDlJlY29yZFBvc2l0aW9uEh0KC21lcmNoYW50X2lkGAEgASgJQgi6SAVyA7ABARJCCgtlbnZpcm9ubWVudBgCIAEoDjIhLnBheW1lbnRzLm1lcmNoYW50LnYxLkVudmlyb25tZW50Qgq6SAeCAQQQASAAEhQKAmlkGAMgASgJQgi6SAVyA7ABASpWCgtFbnZpcm9ubWVudBIbChdFTlZJUk9OTUVOVF9VTlNQRUNJRklFRBAAEhQKEEVOVklST05NRU5UX0xJVkUQARIUChBFTlZJUk9OTUVOVF9URVNUEAJiBnByb3RvMw", [file_buf_validate_validate]);
+
+/**
+ * Describes the message payments.merchant.v1.RecordPosition.
+ * Use `create(RecordPositionSchema)` to create a new message.
+ */
+export const RecordPositionSchema = /*@__PURE__*/
+  messageDesc(file_payments_merchant_v1_merchant, 0);
 
 /**
  * Describes the enum payments.merchant.v1.Environment.

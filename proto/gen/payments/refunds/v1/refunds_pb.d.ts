@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Environment } from "../../merchant/v1/merchant_pb.js";
+import type { Environment, RecordPosition } from "../../merchant/v1/merchant_pb.js";
 
 /**
  * Describes the file payments/refunds/v1/refunds.proto.
@@ -1532,6 +1532,129 @@ export declare type CancelRefundCaseResponse = Message<"payments.refunds.v1.Canc
 export declare const CancelRefundCaseResponseSchema: GenMessage<CancelRefundCaseResponse>;
 
 /**
+ * The cases to read.
+ *
+ * @generated from message payments.refunds.v1.ScanRefundCasesRequest
+ */
+export declare type ScanRefundCasesRequest = Message<"payments.refunds.v1.ScanRefundCasesRequest"> & {
+  /**
+   * Absent for all merchants; requires the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Where to continue: `next` of the previous call, or any other position.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition after = 3;
+   */
+  after?: RecordPosition | undefined;
+
+  /**
+   * @generated from field: payments.refunds.v1.RefundCaseScope scope = 4;
+   */
+  scope: RefundCaseScope;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ScanRefundCasesRequest.
+ * Use `create(ScanRefundCasesRequestSchema)` to create a new message.
+ */
+export declare const ScanRefundCasesRequestSchema: GenMessage<ScanRefundCasesRequest>;
+
+/**
+ * A page of cases.
+ *
+ * @generated from message payments.refunds.v1.ScanRefundCasesResponse
+ */
+export declare type ScanRefundCasesResponse = Message<"payments.refunds.v1.ScanRefundCasesResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.RefundCase refund_cases = 1;
+   */
+  refundCases: RefundCase[];
+
+  /**
+   * The last position of the page; absent at the end.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition next = 2;
+   */
+  next?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ScanRefundCasesResponse.
+ * Use `create(ScanRefundCasesResponseSchema)` to create a new message.
+ */
+export declare const ScanRefundCasesResponseSchema: GenMessage<ScanRefundCasesResponse>;
+
+/**
+ * The disputes to read.
+ *
+ * @generated from message payments.refunds.v1.ScanDisputesRequest
+ */
+export declare type ScanDisputesRequest = Message<"payments.refunds.v1.ScanDisputesRequest"> & {
+  /**
+   * Absent for all merchants; requires the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Where to continue: `next` of the previous call, or any other position.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition after = 3;
+   */
+  after?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ScanDisputesRequest.
+ * Use `create(ScanDisputesRequestSchema)` to create a new message.
+ */
+export declare const ScanDisputesRequestSchema: GenMessage<ScanDisputesRequest>;
+
+/**
+ * A page of disputes.
+ *
+ * @generated from message payments.refunds.v1.ScanDisputesResponse
+ */
+export declare type ScanDisputesResponse = Message<"payments.refunds.v1.ScanDisputesResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.Dispute disputes = 1;
+   */
+  disputes: Dispute[];
+
+  /**
+   * The last position of the page; absent at the end.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition next = 2;
+   */
+  next?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ScanDisputesResponse.
+ * Use `create(ScanDisputesResponseSchema)` to create a new message.
+ */
+export declare const ScanDisputesResponseSchema: GenMessage<ScanDisputesResponse>;
+
+/**
  * The states of a refund case.
  *
  * @generated from enum payments.refunds.v1.RefundCaseStatus
@@ -1900,6 +2023,44 @@ export enum RefundCaseOrder {
 export declare const RefundCaseOrderSchema: GenEnum<RefundCaseOrder>;
 
 /**
+ * Which cases to read.
+ *
+ * @generated from enum payments.refunds.v1.RefundCaseScope
+ */
+export enum RefundCaseScope {
+  /**
+   * @generated from enum value: REFUND_CASE_SCOPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Not closed: MERCHANT_REVIEW, SERVICE_REVIEW, APPROVED_FOR_EXECUTION, FUNDING_REQUIRED, PROCESSING.
+   *
+   * @generated from enum value: REFUND_CASE_SCOPE_OPEN = 1;
+   */
+  OPEN = 1,
+
+  /**
+   * PROCESSING and SUCCEEDED.
+   *
+   * @generated from enum value: REFUND_CASE_SCOPE_DEBITED = 2;
+   */
+  DEBITED = 2,
+
+  /**
+   * FUNDING_REQUIRED.
+   *
+   * @generated from enum value: REFUND_CASE_SCOPE_AWAITING_FUNDS = 3;
+   */
+  AWAITING_FUNDS = 3,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.RefundCaseScope.
+ */
+export declare const RefundCaseScopeSchema: GenEnum<RefundCaseScope>;
+
+/**
  * Refund cases of merchants: how money is returned to customers, who decides about it, and what blocks it.
  *
  * Every write takes an idempotency_key. The same key with the same request returns the first response, with another
@@ -2039,6 +2200,27 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof ListDisputesRequestSchema;
     output: typeof ListDisputesResponseSchema;
+  },
+  /**
+   * Reads cases in some states, ascending by (merchant, environment, id), for the check over areas. Without merchant_id
+   * of all merchants, with the grant operations. Call again with `after` while `next` is set.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ScanRefundCases
+   */
+  scanRefundCases: {
+    methodKind: "unary";
+    input: typeof ScanRefundCasesRequestSchema;
+    output: typeof ScanRefundCasesResponseSchema;
+  },
+  /**
+   * Reads all disputes in the same way.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ScanDisputes
+   */
+  scanDisputes: {
+    methodKind: "unary";
+    input: typeof ScanDisputesRequestSchema;
+    output: typeof ScanDisputesResponseSchema;
   },
   /**
    * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case. Has no effect when it is already

@@ -1,0 +1,76 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { type SelectQueryBuilder, sql } from 'kysely';
+import type { Environment, RecordPosition } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { optionalTenant } from '../rpc/optional-tenant.ts';
+import { type EnvironmentName, environmentEnum, tenantOf } from '../tenant.ts';
+import type { ReadParameters } from './prepared-read.ts';
+
+/** The positions of a page; a page has more records when several share the last position. */
+const PAGE_SIZE = 500;
+
+/** The records of one tenant, or of all, after a position. */
+export interface RecordScan {
+  readonly merchantId: string | undefined;
+  readonly environment: EnvironmentName | undefined;
+  readonly afterMerchantId: string | undefined;
+  readonly afterEnvironment: EnvironmentName | undefined;
+  readonly afterId: string | undefined;
+}
+
+interface ScanRequest {
+  merchantId?: string;
+  environment: Environment;
+  after?: RecordPosition;
+}
+
+/** The range of a validated request. PERMISSION_DENIED (GRANT_MISSING) for all merchants without `operations`. */
+export function recordScanOf(request: ScanRequest, context: HandlerContext): RecordScan {
+  const tenant = optionalTenant(request, context);
+  const after = request.after && tenantOf(request.after);
+  return {
+    merchantId: tenant?.merchantId,
+    environment: tenant?.environment,
+    afterMerchantId: after?.merchantId,
+    afterEnvironment: after?.environment,
+    afterId: request.after?.id.toLowerCase(),
+  };
+}
+
+/** Restricts a read to a page, ascending by merchant, environment and `idColumn`. */
+export function inScanOrder<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  idColumn: string,
+  parameters: ReadParameters<RecordScan>,
+): SelectQueryBuilder<DB, TB, Row> {
+  const columns = ['merchant_id', 'environment', idColumn].map((column) => sql.ref(column));
+  let page = query;
+  if (parameters.has('merchantId')) {
+    page = page
+      .where(sql<boolean>`merchant_id = ${parameters('merchantId')}`)
+      .where(sql<boolean>`environment = ${parameters('environment')}`);
+  }
+  if (parameters.has('afterId')) {
+    const position = (['afterMerchantId', 'afterEnvironment', 'afterId'] as const).map((name) =>
+      parameters(name),
+    );
+    page = page.where(sql<boolean>`(${sql.join(columns)}) > (${sql.join(position)})`);
+  }
+  for (const column of columns) page = page.orderBy(column);
+  return page.fetch(PAGE_SIZE, 'with ties');
+}
+
+/** Where the next page continues; undefined after the last page. */
+export function nextPosition<Row extends { merchant_id: string; environment: EnvironmentName }>(
+  rows: readonly Row[],
+  idOf: (row: Row) => string,
+): RecordPosition | undefined {
+  const last = rows.length < PAGE_SIZE ? undefined : rows.at(-1);
+  return (
+    last && {
+      $typeName: 'payments.merchant.v1.RecordPosition',
+      merchantId: last.merchant_id,
+      environment: environmentEnum(last.environment),
+      id: idOf(last),
+    }
+  );
+}

@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import { prepareRead } from '../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../platform/reads/query-builder.ts';
+import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
+import type { DisputeReadRow } from './dispute.queries.ts';
+import type { RefundCaseReadRow } from './refund-case.queries.ts';
+import type { RefundStatus } from './refund-case.ts';
+
+const db = queryBuilder<{ 'refunds.refund_case': RefundCaseReadRow; 'refunds.dispute': DisputeReadRow }>();
+
+/** Pages of the cases in some states. Literals, not parameters: only then does the planner use the partial index. */
+function scanCases(statuses: readonly RefundStatus[]) {
+  const literals = statuses.map((status) => sql.lit(status));
+  return prepareRead<RecordScan, RefundCaseReadRow>((parameters) => {
+    const cases = db
+      .selectFrom('refunds.refund_case')
+      .where(sql<boolean>`status in (${sql.join(literals)})`)
+      .selectAll();
+    return inScanOrder(cases, 'id', parameters).compile();
+  });
+}
+
+export const scanOpenCases = scanCases([
+  'MERCHANT_REVIEW',
+  'SERVICE_REVIEW',
+  'APPROVED_FOR_EXECUTION',
+  'FUNDING_REQUIRED',
+  'PROCESSING',
+]);
+export const scanDebitedCases = scanCases(['PROCESSING', 'SUCCEEDED']);
+export const scanUnfundedCases = scanCases(['FUNDING_REQUIRED']);
+
+/** Pages of all disputes. */
+export const scanDisputes = prepareRead<RecordScan, DisputeReadRow>((parameters) =>
+  inScanOrder(db.selectFrom('refunds.dispute').selectAll(), 'id', parameters).compile(),
+);

@@ -1,6 +1,7 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import { type SelectQueryBuilder, sql } from 'kysely';
 import type { Environment, RecordPosition } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { invalidArgument } from '../errors.ts';
 import { optionalTenant } from '../rpc/optional-tenant.ts';
 import { type EnvironmentName, environmentEnum, tenantOf } from '../tenant.ts';
 import type { ReadParameters } from './prepared-read.ts';
@@ -8,24 +9,32 @@ import type { ReadParameters } from './prepared-read.ts';
 /** The positions of a page; a page has more records when several share the last position. */
 const PAGE_SIZE = 500;
 
-/** The records of one tenant, or of all, after a position. */
+/** The records of one tenant, or of all, after a position; or those of one id. */
 export interface RecordScan {
   readonly merchantId: string | undefined;
   readonly environment: EnvironmentName | undefined;
   readonly afterMerchantId: string | undefined;
   readonly afterEnvironment: EnvironmentName | undefined;
   readonly afterId: string | undefined;
+  readonly id: string | undefined;
 }
 
 interface ScanRequest {
   merchantId?: string;
   environment: Environment;
   after?: RecordPosition;
+  id?: string;
 }
 
-/** The range of a validated request. PERMISSION_DENIED (GRANT_MISSING) for all merchants without `operations`. */
+/**
+ * The range of a validated request. PERMISSION_DENIED (GRANT_MISSING) for all merchants without the grant operations;
+ * INVALID_ARGUMENT for an id without its merchant.
+ */
 export function recordScanOf(request: ScanRequest, context: HandlerContext): RecordScan {
   const tenant = optionalTenant(request, context);
+  if (request.id !== undefined && !tenant) {
+    throw invalidArgument('INVALID_ARGUMENT', 'id: requires merchant_id', { field: 'id' });
+  }
   const after = request.after && tenantOf(request.after);
   return {
     merchantId: tenant?.merchantId,
@@ -33,6 +42,7 @@ export function recordScanOf(request: ScanRequest, context: HandlerContext): Rec
     afterMerchantId: after?.merchantId,
     afterEnvironment: after?.environment,
     afterId: request.after?.id.toLowerCase(),
+    id: request.id?.toLowerCase(),
   };
 }
 
@@ -49,6 +59,7 @@ export function inScanOrder<DB, TB extends keyof DB, Row>(
       .where(sql<boolean>`merchant_id = ${parameters('merchantId')}`)
       .where(sql<boolean>`environment = ${parameters('environment')}`);
   }
+  if (parameters.has('id')) page = page.where(sql<boolean>`${sql.ref(idColumn)} = ${parameters('id')}`);
   if (parameters.has('afterId')) {
     const position = (['afterMerchantId', 'afterEnvironment', 'afterId'] as const).map((name) =>
       parameters(name),

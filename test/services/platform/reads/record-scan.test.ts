@@ -70,6 +70,19 @@ describe('a scan', () => {
     expect((await debits(live)).flatMap((each) => each.debits)).toHaveLength(RECORDS);
   });
 
+  it('is limited to one id of a merchant', async () => {
+    const { scanRefundDebits } = createClient(FundsService, harness.transports.inProcess);
+    const state = RefundDebitState.DEBITED;
+    const [first, second] = (await scanRefundDebits({ ...test, state })).debits;
+    const id = second!.refundCaseId;
+    const found = await scanRefundDebits({ ...test, state, id });
+    expect(found.debits).toMatchObject([{ refundCaseId: id }]);
+    expect(found.next).toBeUndefined();
+    expect((await scanRefundDebits({ ...live, state, id: first!.refundCaseId })).debits).toEqual([]);
+    const refusal = [Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'id' }] as const;
+    await expectRefusal(scanRefundDebits({ state, id }), ...refusal);
+  });
+
   it('keeps the records of one position on one page', async () => {
     const client = createClient(FundsService, harness.transports.inProcess);
     const pages = await readAll((position) =>

@@ -1073,6 +1073,13 @@ export declare type ScanAdvanceRequestsRequest = Message<"payments.advances.v1.S
    * @generated from field: payments.merchant.v1.RecordPosition after = 3;
    */
   after?: RecordPosition | undefined;
+
+  /**
+   * Only the records with this id; requires merchant_id.
+   *
+   * @generated from field: optional string id = 4;
+   */
+  id?: string | undefined;
 };
 
 /**

@@ -1916,6 +1916,13 @@ export declare type ScanRefundDebitsRequest = Message<"payments.funds.v1.ScanRef
    * @generated from field: payments.funds.v1.RefundDebitState state = 4;
    */
   state: RefundDebitState;
+
+  /**
+   * Only the records with this id; requires merchant_id.
+   *
+   * @generated from field: optional string id = 5;
+   */
+  id?: string | undefined;
 };
 
 /**
@@ -2013,6 +2020,13 @@ export declare type ScanOpenBlocksRequest = Message<"payments.funds.v1.ScanOpenB
    * @generated from field: payments.funds.v1.BlockReason reason = 4;
    */
   reason: BlockReason;
+
+  /**
+   * Only the records with this id; requires merchant_id. The id of a block is its source's.
+   *
+   * @generated from field: optional string id = 5;
+   */
+  id?: string | undefined;
 };
 
 /**
@@ -2114,6 +2128,13 @@ export declare type ScanReservationsRequest = Message<"payments.funds.v1.ScanRes
    * @generated from field: payments.merchant.v1.RecordPosition after = 3;
    */
   after?: RecordPosition | undefined;
+
+  /**
+   * Only the records with this id; requires merchant_id.
+   *
+   * @generated from field: optional string id = 4;
+   */
+  id?: string | undefined;
 };
 
 /**

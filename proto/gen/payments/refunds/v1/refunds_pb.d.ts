@@ -1562,6 +1562,13 @@ export declare type ScanRefundCasesRequest = Message<"payments.refunds.v1.ScanRe
    * @generated from field: payments.refunds.v1.RefundCaseScope scope = 4;
    */
   scope: RefundCaseScope;
+
+  /**
+   * Only the records with this id; requires merchant_id.
+   *
+   * @generated from field: optional string id = 5;
+   */
+  id?: string | undefined;
 };
 
 /**
@@ -1621,6 +1628,13 @@ export declare type ScanDisputesRequest = Message<"payments.refunds.v1.ScanDispu
    * @generated from field: payments.merchant.v1.RecordPosition after = 3;
    */
   after?: RecordPosition | undefined;
+
+  /**
+   * Only the records with this id; requires merchant_id.
+   *
+   * @generated from field: optional string id = 4;
+   */
+  id?: string | undefined;
 };
 
 /**

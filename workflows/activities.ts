@@ -12,6 +12,7 @@ import { createNoticeActivities } from './accounts/notice.activities.ts';
 import { mailLinks } from './accounts/notice-mail.ts';
 import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
+import { createAreaCheckActivities } from './area-check/area-check.activities.ts';
 import { createFundsActivities } from './funds/funds.activities.ts';
 import type { ProviderClients } from './provider-clients.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
@@ -46,6 +47,12 @@ export function createActivities(dependencies: ActivityDependencies) {
     ...createRefundActivities({ refunds, funds, refundProvider: providers.refundProvider }),
     ...createFundsActivities({ advances, funds }),
     ...createAdvanceActivities({ advances, funds, payoutProvider: providers.payoutProvider }),
+    ...createAreaCheckActivities({
+      refunds,
+      funds,
+      advances,
+      paysOut: providers.payoutProvider !== undefined,
+    }),
     ...createDeliveryActivities({
       ...delivery,
       deliveries,

@@ -5,6 +5,7 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import { ACCOUNT_TIME_ZONE } from '../services/platform/civil-date.ts';
+import * as areaCheck from './area-check/area-check.contract.ts';
 import * as dailyRelease from './funds/daily-release.contract.ts';
 import * as nightlyVerification from './funds/nightly-verification.contract.ts';
 import { TASK_QUEUE } from './temporal/task-queue.ts';
@@ -42,6 +43,14 @@ const SCHEDULES: readonly Schedule[] = [
     scheduleId: nightlyVerification.scheduleId,
     workflowType: nightlyVerification.workflowType,
     spec: dailyAt(4, 1),
+    overlap: ScheduleOverlapPolicy.SKIP,
+    catchupWindow: '6 hours',
+  },
+  // After the verification of funds. A missed night is not made up for.
+  {
+    scheduleId: areaCheck.scheduleId,
+    workflowType: areaCheck.workflowType,
+    spec: dailyAt(4, 31),
     overlap: ScheduleOverlapPolicy.SKIP,
     catchupWindow: '6 hours',
   },

@@ -4,6 +4,7 @@ export { payOutAdvance } from './advances/advance-payout.workflow.ts';
 export { freeRefusedAdvance } from './advances/advance-refusal.workflow.ts';
 export { releaseAdvance } from './advances/advance-release.workflow.ts';
 export { completeAdvanceRequest } from './advances/advance-request.workflow.ts';
+export { checkAreas } from './area-check/area-check.workflow.ts';
 export { releaseDailyFunds } from './funds/daily-release.workflow.ts';
 export { verifyAllFunds } from './funds/nightly-verification.workflow.ts';
 export { endDisputeHold, holdDisputedFunds } from './refunds/dispute-hold.workflow.ts';

@@ -178,6 +178,7 @@ it('a counter whose every increase is an alert starts at 0, so that the first ev
       'payments_webhook_expired_deliveries_total',
       'payments_funds_differences_total',
       'payments_funds_verification_failures_total',
+      'payments_area_differences_total',
     ]),
   );
   for (const series of [
@@ -186,6 +187,7 @@ it('a counter whose every increase is an alert starts at 0, so that the first ev
     ),
     ...['live', 'test'].map((name) => `payments_webhook_expired_deliveries_total{environment="${name}"} 0`),
     'payments_funds_differences_total{invariant="HOLD"} 0',
+    'payments_area_differences_total{rule="PAYOUT_MISSING"} 0',
     ...['TIMEOUT', 'ERROR'].map((cause) => `payments_funds_verification_failures_total{cause="${cause}"} 0`),
   ]) {
     expect(scraped.filter((line) => line.startsWith(series))).toHaveLength(1);

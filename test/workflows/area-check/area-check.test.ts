@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import proto from '@temporalio/proto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { metrics } from '../../../services/platform/process/telemetry.ts';
+import {
+  AREA_RULES,
+  type AreaCheckResult,
+  type AreaRule,
+  scheduleId,
+  workflowType,
+} from '../../../workflows/area-check/area-check.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { startProvider, type TestProvider } from '../../support/provider-server.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { eventually, startRefundHarness } from '../refunds/refund-harness.ts';
+import { type AreaBooks, type AreaHarness, playAreas } from './area-books.ts';
+import { AREA_CORRUPTIONS } from './area-corruptions.ts';
+
+const { EVENT_TYPE_TIMER_STARTED } = proto.temporal.api.enums.v1.EventType;
+
+/** Long enough to repair a record between the looks. */
+const LATER_MS = 5_000;
+
+let provider: TestProvider;
+let running: AreaHarness;
+let books: AreaBooks;
+beforeAll(async () => {
+  provider = await startProvider();
+  const { PAYOUT_PROVIDER_URL, PAYOUT_PROVIDER_TOKEN } = provider.settings;
+  running = await startRefundHarness({
+    REFUND_EXECUTION: 'automatic',
+    PAYOUT_PROVIDER_URL,
+    PAYOUT_PROVIDER_TOKEN,
+  });
+  books = await playAreas(running, provider);
+  // Holds, their ends and reversals follow on their own.
+  await eventually(async () => expect(await check()).toMatchObject({ candidates: 0, failed: [] }));
+}, TEMPORAL_START_MS + 60_000);
+afterAll(async () => {
+  await running?.close();
+  await provider?.[Symbol.asyncDispose]();
+});
+
+function startCheck(recheckAfterMs: number) {
+  const options = { taskQueue: TASK_QUEUE, workflowId: `area-check-${randomUUID()}` };
+  return running.temporal.client.workflow.start(workflowType, { ...options, args: [{ recheckAfterMs }] });
+}
+
+async function check(recheckAfterMs = 1): Promise<AreaCheckResult> {
+  return (await startCheck(recheckAfterMs)).result();
+}
+
+async function countedBy(rule: AreaRule): Promise<number> {
+  const { values } = await metrics.getSingleMetric('payments_area_differences_total')!.get();
+  return values.find(({ labels }) => labels.rule === rule)!.value;
+}
+
+describe('the check over areas', () => {
+  it('compares every record, and finds nothing where flows have run to their end', async () => {
+    const started = Date.now() / 1_000;
+    const result = await check();
+    expect(result).toMatchObject({
+      candidates: 0,
+      differences: [],
+      differenceCount: 0,
+      failed: [],
+      cutShort: [],
+    });
+    // Two debits, one that is pending, three open cases, a dispute and a hold of another team, three advances.
+    expect(result.compared).toBe(11);
+    const { values } = await metrics.getSingleMetric('payments_area_check_end_timestamp_seconds')!.get();
+    expect(values[0]!.value).toBeGreaterThanOrEqual(started);
+  });
+
+  it.each(AREA_CORRUPTIONS)(
+    'finds $rule at the $record record',
+    async ({ rule, record, breaking, repair }) => {
+      const id = books[record];
+      const { merchantId } = books.merchant.tenant;
+      const before = await countedBy(rule);
+      await sqlOf(running.harness, breaking, [id]);
+      const { differences, differenceCount } = await check();
+      await sqlOf(running.harness, repair, [id]);
+      expect(differences).toMatchObject([{ rule, merchantId, environment: 'live', id }]);
+      expect(differenceCount).toBe(1);
+      expect(await countedBy(rule)).toBe(before + 1);
+      expect(await check()).toMatchObject({ candidates: 0 });
+    },
+  );
+
+  it('is tested with every rule', () => {
+    expect(new Set(AREA_CORRUPTIONS.map(({ rule }) => rule))).toEqual(new Set(AREA_RULES));
+  });
+
+  it('reports nothing that is gone after the wait', async () => {
+    const { breaking, repair, record, rule } = AREA_CORRUPTIONS[0]!;
+    const before = await countedBy(rule);
+    await sqlOf(running.harness, breaking, [books[record]]);
+    const handle = await startCheck(LATER_MS);
+    await eventually(async () => {
+      const { events } = await handle.fetchHistory();
+      expect(events?.map(({ eventType }) => eventType)).toContain(EVENT_TYPE_TIMER_STARTED);
+    });
+    await sqlOf(running.harness, repair, [books[record]]);
+    expect(await handle.result()).toMatchObject({ candidates: 1, differences: [], differenceCount: 0 });
+    expect(await countedBy(rule)).toBe(before);
+  });
+
+  it('goes on where a run that was continued had come to', async () => {
+    const { merchantId } = books.merchant.tenant;
+    const after = { merchantId, environment: 'test', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+    const progress = {
+      remaining: ['ADVANCES'],
+      after,
+      compared: 7,
+      candidates: [],
+      failed: [],
+      cutShort: [],
+    };
+    const options = { taskQueue: TASK_QUEUE, workflowId: randomUUID(), args: [{ progress }] };
+    const result = await running.temporal.client.workflow.execute(workflowType, options);
+    expect(result).toMatchObject({ compared: 7, candidates: 0 });
+  });
+
+  it('waits five minutes by default, and is started by Temporal every night after the verification of funds', async () => {
+    const { breaking, repair, record } = AREA_CORRUPTIONS[0]!;
+    await sqlOf(running.harness, breaking, [books[record]]);
+    const options = { taskQueue: TASK_QUEUE, workflowId: randomUUID(), args: [] };
+    const handle = await running.temporal.client.workflow.start(workflowType, options);
+    await eventually(async () => {
+      const { events } = await handle.fetchHistory();
+      const timer = events?.find(({ eventType }) => eventType === EVENT_TYPE_TIMER_STARTED);
+      const { startToFireTimeout } = timer?.timerStartedEventAttributes ?? {};
+      expect(Number(startToFireTimeout?.seconds)).toBe(300);
+    });
+    await handle.terminate();
+    await sqlOf(running.harness, repair, [books[record]]);
+    const { info, spec } = await running.temporal.client.schedule.getHandle(scheduleId).describe();
+    expect(spec.timezone).toBe('America/Sao_Paulo');
+    expect(info.nextActionTimes[0]?.toISOString()).toMatch(/T07:31:00.000Z$/);
+  });
+});

@@ -1,0 +1,73 @@
+import { log } from '@temporalio/activity';
+import { withFinalRefusals } from '../final-refusal.ts';
+import type { AreaDifference, Candidate, ComparisonName, RecordKey } from './area-check.contract.ts';
+import { areaCheckEnd, areaDifferences } from './area-check-metrics.ts';
+import { type AreaCheckClients, areaComparisons } from './area-comparisons.ts';
+
+/** One call compares for this long, and at least one record. */
+const CALL_BUDGET_MS = 20_000;
+/** Bounds the answer of one call. */
+const CANDIDATES_PER_CALL = 200;
+
+export interface AreaCheckDependencies extends AreaCheckClients {
+  /** Whether payouts are submitted by us. */
+  readonly paysOut: boolean;
+}
+
+/** The first look at some records of a comparison. */
+export interface FirstLook {
+  readonly compared: number;
+  readonly candidates: readonly Candidate[];
+  /** The last record compared, if there may be more. */
+  readonly next?: RecordKey;
+}
+
+/** What a check has confirmed. */
+export interface AreaReport {
+  readonly differences: readonly AreaDifference[];
+  /** Whether every comparison was made. */
+  readonly complete: boolean;
+}
+
+export type AreaCheckActivities = ReturnType<typeof createAreaCheckActivities>;
+
+/** The activities of the nightly check over areas. */
+export function createAreaCheckActivities({ paysOut, ...clients }: AreaCheckDependencies) {
+  const comparisons = areaComparisons(clients, { paysOut });
+  return withFinalRefusals({
+    /** Compares the next records after one. Areas are read one after the other, so a difference may not be real. */
+    async compareAreas(comparison: ComparisonName, after?: RecordKey): Promise<FirstLook> {
+      const endBy = performance.now() + CALL_BUDGET_MS;
+      const candidates: Candidate[] = [];
+      let compared = 0;
+      for await (const { key, findings } of comparisons[comparison].compareAll(after)) {
+        compared += 1;
+        candidates.push(...findings.map(({ rule }) => ({ ...key, comparison, rule })));
+        if (candidates.length >= CANDIDATES_PER_CALL || performance.now() > endBy) {
+          return { compared, candidates, next: key };
+        }
+      }
+      return { compared, candidates };
+    },
+
+    /** Compares the records of candidates again. @returns the candidates that still differ, with what differs now. */
+    async compareAgain(candidates: readonly Candidate[]): Promise<AreaDifference[]> {
+      const differences: AreaDifference[] = [];
+      for (const { comparison, rule, ...key } of candidates) {
+        const findings = await comparisons[comparison].compareOne(key);
+        const same = findings.find((finding) => finding.rule === rule);
+        if (same) differences.push({ ...key, ...same });
+      }
+      return differences;
+    },
+
+    /** Counts and logs the differences. A retry may do so again. */
+    async reportAreaDifferences({ differences, complete }: AreaReport): Promise<void> {
+      for (const difference of differences) {
+        areaDifferences.inc({ rule: difference.rule });
+        log.error('areas differ', { difference });
+      }
+      if (complete) areaCheckEnd.setToCurrentTime();
+    },
+  });
+}

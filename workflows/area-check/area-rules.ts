@@ -1,0 +1,96 @@
+import type { AreaRule, Finding } from './area-check.contract.ts';
+
+const HOUR_MS = 3_600_000;
+/** A payout that is not accepted is submitted again at most an hour later; this leaves time for an outage of the worker. */
+const PAYOUT_SILENT_MS = 2 * HOUR_MS;
+
+interface Amount {
+  readonly amountMinor: bigint;
+}
+
+const finding = (rule: AreaRule, expected: string, found: string): Finding[] => [{ rule, expected, found }];
+
+/** The debit of a refund that is not reversed belongs to a case in PROCESSING or SUCCEEDED, and the reverse. */
+export function judgeDebit(debit: Amount | undefined, refundCase: Amount | undefined): Finding[] {
+  if (debit === undefined) return finding('CASE_WITHOUT_DEBIT', 'a debit that is not reversed', 'none');
+  if (refundCase === undefined) {
+    return finding('DEBIT_WITHOUT_CASE', 'a case in PROCESSING or SUCCEEDED', 'none');
+  }
+  if (debit.amountMinor === refundCase.amountMinor) return [];
+  return finding('DEBIT_AMOUNT', String(refundCase.amountMinor), String(debit.amountMinor));
+}
+
+/**
+ * A case in FUNDING_REQUIRED that only awaits the balance has a pending debit. With another blocker it leaves the queue
+ * until the blocker is cleared. A pending debit without such a case is no difference: it is removed from the queue once
+ * the balance covers it.
+ */
+export function judgePendingDebit(
+  debit: object | undefined,
+  refundCase: { readonly blockers: number } | undefined,
+): Finding[] {
+  if (debit !== undefined || refundCase === undefined || refundCase.blockers > 1) return [];
+  return finding('CASE_WITHOUT_PENDING_DEBIT', 'a pending debit', 'none');
+}
+
+/** A REFUND_IN_PROGRESS block belongs to an open case: only our refund cases block for this reason. */
+export function judgeRefundHold(block: object | undefined, openCase: object | undefined): Finding[] {
+  if (block === undefined || openCase !== undefined) return [];
+  return finding('HOLD_WITHOUT_CASE', 'an open refund case', 'none');
+}
+
+/**
+ * A HOLD_OR_DISPUTE block of one of our disputes belongs to an open one. Other teams hold funds for this reason too, so
+ * an unknown source is no difference.
+ */
+export function judgeDisputeHold(
+  block: object | undefined,
+  dispute: { readonly isClosed: boolean } | undefined,
+): Finding[] {
+  if (block === undefined || !dispute?.isClosed) return [];
+  return finding('HOLD_OF_CLOSED_DISPUTE', 'an open dispute', 'a closed dispute');
+}
+
+export interface AdvanceState extends Amount {
+  readonly status: 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'SETTLED';
+  readonly payout: { readonly isAccepted: boolean; readonly lastAnswerAtMs: number } | undefined;
+}
+
+/**
+ * A RELEASED or SETTLED advance has a settled reservation of its amount, and a payout that is accepted or being
+ * submitted, if payouts are submitted by us. Any other reservation belongs to a request that is reviewed or approved.
+ */
+export function judgeAdvance(
+  reservation: (Amount & { readonly isSettled: boolean }) | undefined,
+  advance: AdvanceState | undefined,
+  { paysOut, nowMs }: { readonly paysOut: boolean; readonly nowMs: number },
+): Finding[] {
+  if (advance?.status === 'RELEASED' || advance?.status === 'SETTLED') {
+    return [...judgePaidReservation(reservation, advance), ...(paysOut ? judgePayout(advance, nowMs) : [])];
+  }
+  if (reservation === undefined) return [];
+  const isOpen = advance?.status === 'PENDING_REVIEW' || advance?.status === 'APPROVED';
+  if (isOpen && !reservation.isSettled) return [];
+  const expected = reservation.isSettled ? 'RELEASED or SETTLED' : 'PENDING_REVIEW or APPROVED';
+  return finding('RESERVATION_WITHOUT_ADVANCE', expected, advance?.status ?? 'none');
+}
+
+function judgePaidReservation(
+  reservation: (Amount & { readonly isSettled: boolean }) | undefined,
+  { amountMinor }: Amount,
+): Finding[] {
+  if (!reservation?.isSettled) {
+    const found = reservation ? 'a held one' : 'none';
+    return finding('ADVANCE_WITHOUT_RESERVATION', 'a settled reservation', found);
+  }
+  if (reservation.amountMinor === amountMinor) return [];
+  return finding('ADVANCE_AMOUNT', String(amountMinor), String(reservation.amountMinor));
+}
+
+function judgePayout({ payout }: AdvanceState, nowMs: number): Finding[] {
+  const expected = 'a payout that is accepted or being submitted';
+  if (payout === undefined) return finding('PAYOUT_MISSING', expected, 'none');
+  if (payout.isAccepted || nowMs - payout.lastAnswerAtMs < PAYOUT_SILENT_MS) return [];
+  const lastAnswerAt = new Date(payout.lastAnswerAtMs).toISOString();
+  return finding('PAYOUT_MISSING', expected, `last submitted at ${lastAnswerAt}`);
+}

@@ -18,9 +18,11 @@ const SLOW = [
   'test/journeys/{books.property,demo-connector,outages,operations,refund-saga,resend,temporal-ui}.test.ts',
   'test/workflows/lost-state.test.ts',
   'test/workflows/accounts/{quiet-hour,worker-death}.test.ts',
-  'test/workflows/refunds/funding-history.test.ts',
+  'test/workflows/area-check/area-check.test.ts',
+  'test/workflows/{funds/funds-history,refunds/funding-history}.test.ts',
   'test/workflows/webhooks/{changed-code,eager-attempts}.test.ts',
-  'test/services/webhooks/retention.test.ts',
+  'test/services/webhooks/{retention,retention-locks}.test.ts',
+  'test/services/platform/database/silent-database.test.ts',
   'test/reconciliation/*.test.ts',
   'test/local/{first-start,demo/demo-data}.test.ts',
   'test/gateway/{docs-browser,docs-samples,idempotency-crash,merchant-client}.test.ts',
@@ -29,8 +31,9 @@ const SLOW = [
   'test/gateway/dashboard/sign-in/sign-in-browser.test.ts',
   'test/gateway/dashboard/probes/{parameters,typed-values}.test.ts',
   'test/gateway/dashboard/{advances,funds,overview,simulate}/*-browser.test.ts',
-  'test/gateway/dashboard/webhooks/subscriptions/webhooks-browser.test.ts',
-  'test/gateway/dashboard/webhooks/deliveries/deliveries-{chromium,live}.test.ts',
+  'test/gateway/dashboard/simulate/simulate-workflows.test.ts',
+  'test/gateway/dashboard/webhooks/subscriptions/{webhooks-browser,secret-in-logs}.test.ts',
+  'test/gateway/dashboard/webhooks/deliveries/deliveries-{chromium,journey,live}.test.ts',
 ];
 
 /** Property tests of `npm test` that try more sequences in the slow project. */

@@ -53,11 +53,14 @@ export async function releaseAdvance(
 async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }: Requester): Promise<Date> {
   const row = await lockRequest(tx, advanceRequestId);
   if (isReleasedFor(row, by)) return row.releasedAt ?? at;
+  const isStarted = row.releaseStartedAt !== null;
   const { releaseStartedAt } = startRelease(row, momentAt(at));
   row.releaseStartedAt = releaseStartedAt;
   row.releaseStartedBy ??= by;
-  const settlesAt = startOfDay(addDays(row.lastDate, 1)).toISOString();
-  await tx.command(advanceRelease.startCommand({ ...tx.tenant, advanceRequestId: row.id, settlesAt }));
+  if (!isStarted) {
+    const settlesAt = startOfDay(addDays(row.lastDate, 1)).toISOString();
+    await tx.command(advanceRelease.startCommand({ ...tx.tenant, advanceRequestId: row.id, settlesAt }));
+  }
   return releaseStartedAt;
 }
 

@@ -118,8 +118,10 @@ async function claimQuote(tx: TenantTransaction, requester: QuoteRequester): Pro
   // Returns instead of throwing, so that the transaction commits the expiry.
   if (quote.expired) return claimed;
   if (quote.stale) throw quoteStale();
-  quote.requestedBy ??= by;
-  await tx.command(advanceRequest.startCommand({ ...tx.tenant, quoteId, advanceRequestId }));
+  if (quote.requestedBy === null) {
+    quote.requestedBy = by;
+    await tx.command(advanceRequest.startCommand({ ...tx.tenant, quoteId, advanceRequestId }));
+  }
   return claimed;
 }
 

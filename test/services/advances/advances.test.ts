@@ -204,6 +204,10 @@ describe('an advance that failed halfway', () => {
     expect((await client.requestAdvance(byWorkflow)).advanceRequest?.id).toBe(advanceRequestId);
     await loseAnswers();
     expect((await client.requestAdvance(asking)).advanceRequest?.id).toBe(advanceRequestId);
+    // The first attempt's command stays until the workflow has done its work.
+    const starts = 'select workflow_type from platform.outbox_command where workflow_id = $1';
+    const workflowId = advanceRequest.workflowId(advanceRequestId);
+    expect(await sqlOf(harness, starts, [workflowId])).toHaveLength(1);
   });
 
   it('a request that its workflow has completed is returned to its first requester, and refused to others', async () => {

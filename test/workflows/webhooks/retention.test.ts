@@ -66,8 +66,8 @@ it('is applied by a Schedule every hour, and tells what was dropped', async () =
   const [next, second] = info.nextActionTimes.map((time) => time.getTime());
   expect(second! - next!).toBe(3_600_000);
   await working(retention(), async () => {
-    await schedule.trigger();
     const workflowId = await vi.waitFor(
+      // Each Schedule runs at once when it is created.
       async () => (await schedule.describe()).info.recentActions[0]!.action.workflow.workflowId,
       { timeout: 40_000, interval: 200 },
     );
@@ -83,7 +83,7 @@ it('is applied by a Schedule every hour, and tells what was dropped', async () =
       expiredDeliveries: 1,
     });
   });
-  // Each Schedule has run at once; the workers of these tests know only this one.
+  // The workers of these tests know only this one of the Schedules that have run.
   const { client } = temporal;
   for await (const { scheduleId } of client.schedule.list())
     await client.schedule.getHandle(scheduleId).delete();

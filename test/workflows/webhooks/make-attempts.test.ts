@@ -67,9 +67,16 @@ const startSlowAndQuick = () =>
 
 describe('the attempts of a batch', () => {
   it('are reported as they end: a slow one keeps no other from being known as delivered', async () => {
-    await using receiver = await startSlowAndQuick();
+    const quickIsReported = Promise.withResolvers<void>();
+    await using receiver = await startReceiver(async (request, response) => {
+      if (request.url === '/slow') await quickIsReported.promise;
+      response.writeHead(204).end();
+    });
     const taken: string[][] = [];
-    const deps = worker(receiver.port, (reports) => taken.push(reports.map(({ deliveryId }) => deliveryId)));
+    const deps = worker(receiver.port, (reports) => {
+      taken.push(reports.map(({ deliveryId }) => deliveryId));
+      quickIsReported.resolve();
+    });
     const outcomes = await makeAttempts(deps, [{ deliveryId: 'slow' }, { deliveryId: 'quick' }]);
     expect(taken).toEqual([['quick'], ['slow']]);
     expect(outcomes.map(({ status }) => status)).toEqual([

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type Serializable, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
@@ -8,6 +8,12 @@ export interface ChildProgram extends AsyncDisposable {
   readonly errors: string;
   /** Kills it with SIGKILL, at whatever it does. */
   kill(): Promise<void>;
+  /** Pauses it (SIGSTOP) or lets it go on (SIGCONT). */
+  signal(signal: NodeJS.Signals): void;
+  /** To the process's `message` event. */
+  send(message: Serializable): void;
+  /** Calls the listener with what the process sends to its parent. */
+  onMessage(listener: (message: unknown) => void): void;
   /** How it ended by itself: the signal or the exit code. One that has not in that time is stopped by SIGTERM. */
   ended(withinMs: number): Promise<string | number | null>;
 }
@@ -18,7 +24,7 @@ export function startProgram(path: string, settings: Record<string, string>): Ch
   const child: ChildProcess = spawn(process.execPath, [path], {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let errors = '';
   child.stderr!.on('data', (text) => {
@@ -42,6 +48,9 @@ export function startProgram(path: string, settings: Record<string, string>): Ch
       return errors;
     },
     kill,
+    signal: (signal) => void child.kill(signal),
+    send: (message) => void child.send(message),
+    onMessage: (listener) => void child.on('message', listener),
     [Symbol.asyncDispose]: kill,
   };
 }

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import { startHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { startProvider } from '../../support/provider-server.ts';
+import type { TestNamespace } from '../../support/temporal.ts';
+import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
+import { startSmtpInbox } from '../../workflows/accounts/smtp-inbox.ts';
+import { type ChildProgram, startProgram } from '../child-program.ts';
+import { HeldWrites } from './held-writes.ts';
+import { REVIEW_PERIOD_MS } from './refund-sagas.ts';
+import { recovers, type SagaWorld } from './saga.ts';
+import type { GateCommand, GateReport } from './step-gate.ts';
+
+/** Services, a Temporal, and at first one process with a worker, which holds sagas at their steps. */
+export class SagaSystem implements AsyncDisposable {
+  readonly world: SagaWorld;
+  readonly temporal: TestNamespace;
+  readonly #process: ChildProgram;
+  readonly #writes: HeldWrites;
+  readonly #resources: AsyncDisposableStack;
+  readonly #reports = new Set<string>();
+
+  private constructor(
+    world: SagaWorld,
+    temporal: TestNamespace,
+    writes: HeldWrites,
+    resources: AsyncDisposableStack,
+  ) {
+    this.world = world;
+    this.temporal = temporal;
+    this.#writes = writes;
+    this.#resources = resources;
+    this.#process = resources.use(startHeldProcess(world, temporal));
+    this.#process.onMessage((message) => this.#note(message as GateReport));
+  }
+
+  static async start(temporal: TestNamespace): Promise<SagaSystem> {
+    await using resources = new AsyncDisposableStack();
+    resources.use(temporal);
+    const [provider, inbox] = await Promise.all([startProvider(), startSmtpInbox()]);
+    resources.use(provider);
+    resources.use(inbox);
+    const harness = await startHarness({
+      ...provider.settings,
+      SMTP_URL: inbox.url,
+      MERCHANT_REVIEW_PERIOD: `${REVIEW_PERIOD_MS / 1_000}s`,
+    });
+    resources.defer(() => harness.close());
+    const writes = resources.use(await HeldWrites.open(harness));
+    return new SagaSystem({ harness, provider, inbox }, temporal, writes, resources.move());
+  }
+
+  /** The first daily release must not come between the steps of an advance that lies in the past. */
+  isReady = () =>
+    recovers(async () => {
+      const query = 'WorkflowType = "releaseDailyFunds" and ExecutionStatus = "Completed"';
+      expect(await this.#workflows(query)).not.toEqual([]);
+    });
+
+  /** Holds a merchant's saga at a step: `<before|within|after> <rpc>`. */
+  async hold(merchantId: string, step: string): Promise<void> {
+    const [when, rpc = ''] = step.split(' ');
+    if (when === 'within') return this.#writes.hold(merchantId, rpc);
+    if (when !== 'before' && when !== 'after') throw new TypeError(`no step: ${step}`);
+    this.#send({ hold: { merchantId, when, rpc } });
+    await this.#isReported(`armed ${merchantId}`);
+  }
+
+  /** Passes when the merchant's saga is held at the step. */
+  async isHeld(merchantId: string, step: string): Promise<void> {
+    if (step.startsWith('within')) await this.#writes.isHeld(merchantId);
+    else await this.#isReported(`held ${merchantId}`);
+  }
+
+  /** Lets the writes go that wait within their transaction: they cannot wait for long. */
+  letWritesGo = () => this.#writes.letGo();
+
+  /** Lets all other steps go; passes when their calls have ended, in whatever way. */
+  async letGo(): Promise<void> {
+    this.#send({ letGo: true });
+    await this.#isReported('let go');
+  }
+
+  pause = () => this.#process.signal('SIGSTOP');
+  resume = () => this.#process.signal('SIGCONT');
+
+  /** Another process's worker, so to speak, which holds nothing. */
+  async startWorker(): Promise<void> {
+    const worker = await startHarnessWorker(this.world.harness, this.temporal);
+    this.#resources.defer(() => worker.close());
+  }
+
+  /** The workflows that run, other than those of Schedules. */
+  running = () => this.#workflows('ExecutionStatus = "Running" and TemporalScheduledById is null');
+
+  /** The workflows that have not done their work. */
+  async unfinished(): Promise<string[]> {
+    const select = 'select workflow_id from platform.outbox_command order by workflow_id';
+    const rows = await sqlOf<{ workflow_id: string }>(this.world.harness, select);
+    return rows.map(({ workflow_id }) => workflow_id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.resume();
+    await this.#resources.disposeAsync();
+  }
+
+  async #workflows(query: string): Promise<string[]> {
+    const ids: string[] = [];
+    for await (const { workflowId } of this.temporal.client.workflow.list({ query })) ids.push(workflowId);
+    return ids;
+  }
+
+  #send(command: GateCommand): void {
+    this.#process.send(command);
+  }
+
+  #note(report: GateReport): void {
+    if ('armed' in report) this.#reports.add(`armed ${report.armed}`);
+    else if ('held' in report) this.#reports.add(`held ${report.held}`);
+    else this.#reports.add('let go');
+  }
+
+  #isReported(report: string): Promise<void> {
+    return recovers(async () => expect(this.#reports.has(report), report).toBe(true));
+  }
+}
+
+function startHeldProcess({ harness, provider, inbox }: SagaWorld, temporal: TestNamespace): ChildProgram {
+  const key = () => `v1:${randomBytes(32).toString('base64')}`;
+  return startProgram('test/journeys/sagas/held-process.ts', {
+    // Each write that is held has a connection.
+    DATABASE_POOL_SIZE: '50',
+    DATABASE_URL: harness.databaseUrl,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
+    LOG_LEVEL: 'fatal',
+    API_KEY_PEPPERS: key(),
+    WEBHOOK_SECRET_KEYS: key(),
+    CURSOR_KEYS: key(),
+    REFUND_EXECUTION: 'manual',
+    MERCHANT_REVIEW_PERIOD: `${REVIEW_PERIOD_MS / 1_000}s`,
+    SMTP_URL: inbox.url,
+    ...provider.settings,
+  });
+}

@@ -1,6 +1,7 @@
 import {
   type Client,
   ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
   type ScheduleOptions,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
@@ -70,35 +71,44 @@ const DEFINITION = 'definition';
 /**
  * Creates the Schedules that do not exist yet, each with an immediate first run, and updates those whose definition has
  * changed. A pause stays.
+ * @param beforeCreate runs before the first one is created. If it fails, none is created, and the next call finds them
+ *   missing again.
  */
-export async function ensureSchedules(client: Client): Promise<{ readonly created: number }> {
-  let created = 0;
-  for (const schedule of SCHEDULES) {
-    if (await create(client, schedule)) created += 1;
-    else await update(client, schedule);
-  }
-  return { created };
+export async function ensureSchedules(
+  client: Client,
+  beforeCreate: () => Promise<unknown> = async () => undefined,
+): Promise<void> {
+  const missing: Schedule[] = [];
+  for (const schedule of SCHEDULES) if (!(await update(client, schedule))) missing.push(schedule);
+  if (missing.length > 0) await beforeCreate();
+  for (const schedule of missing) await create(client, schedule);
 }
 
-/** @returns false when the Schedule exists. */
-async function create(client: Client, schedule: Schedule): Promise<boolean> {
+async function create(client: Client, schedule: Schedule): Promise<void> {
   const { scheduleId } = schedule;
   const state = { triggerImmediately: true };
   try {
     await client.schedule.create({ scheduleId, ...definitionOf(schedule), state });
-    return true;
   } catch (error) {
-    if (error instanceof ScheduleAlreadyRunning) return false;
-    throw error;
+    // Another worker was faster.
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
 }
 
-async function update(client: Client, schedule: Schedule): Promise<void> {
+/** @returns false when the Schedule does not exist. */
+async function update(client: Client, schedule: Schedule): Promise<boolean> {
   const handle = client.schedule.getHandle(schedule.scheduleId);
   const definition = definitionOf(schedule);
-  const { action } = await handle.describe();
-  if (action.memo?.[DEFINITION] === definition.action.memo[DEFINITION]) return;
-  await handle.update(({ state }) => ({ ...definition, state }));
+  try {
+    const { action } = await handle.describe();
+    if (action.memo?.[DEFINITION] !== definition.action.memo[DEFINITION]) {
+      await handle.update(({ state }) => ({ ...definition, state }));
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return false;
+    throw error;
+  }
 }
 
 function definitionOf({ workflowType, spec, overlap, catchupWindow }: Schedule) {

@@ -119,10 +119,13 @@ async function keepPrepared(deps: SessionDeps, connection: NativeConnection, sig
   }
 }
 
-/** Missing Schedules show that Temporal is new or has lost its state: workflows that were running are started again. */
-async function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Promise<void> {
-  const { created } = await ensureSchedules(clientOf(deps, connection));
-  if (created > 0) await createClient(WorkflowCommandService, deps.transport).resendStarts({});
+/**
+ * Missing Schedules show that Temporal is new or has lost its state: workflows that were running are started again.
+ * Schedules are created after that, so that a worker which fails in between leaves them missing.
+ */
+function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Promise<void> {
+  const commands = createClient(WorkflowCommandService, deps.transport);
+  return ensureSchedules(clientOf(deps, connection), () => commands.resendStarts({}));
 }
 
 /** Resolves to false when the signal ends the wait. */

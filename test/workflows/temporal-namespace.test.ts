@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ensureSchedules } from '../../workflows/schedules.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
@@ -35,5 +36,25 @@ describe('prepareNamespace', () => {
     const before = await described();
     await prepareNamespace(connection, namespace);
     expect(await described()).toEqual(before);
+  });
+});
+
+describe('ensureSchedules', () => {
+  const countSchedules = async () => {
+    let count = 0;
+    for await (const _ of temporal.client.schedule.list()) count += 1;
+    return count;
+  };
+
+  it('leaves the Schedules missing when what comes before their creation fails, and repeats it', async () => {
+    const resends: string[] = [];
+    const failing = () => Promise.reject(new Error('the services are away'));
+    await expect(ensureSchedules(temporal.client, failing)).rejects.toThrow('the services are away');
+    expect(await countSchedules()).toBe(0);
+    const resend = async () => resends.push('resent');
+    await ensureSchedules(temporal.client, resend);
+    await ensureSchedules(temporal.client, resend);
+    expect(resends).toEqual(['resent']);
+    await expect.poll(countSchedules).toBeGreaterThan(0);
   });
 });

@@ -15,7 +15,7 @@ const ISOLATED = [
  * minute and more, and sweeps over every page in Chromium, every documented operation or half a year of demo data.
  */
 const SLOW = [
-  'test/journeys/{books.property,demo-connector,outages,operations,refund-saga,resend,saga-faults,temporal-ui}.test.ts',
+  'test/journeys/{books.property,chaos-month,demo-connector,outages,operations,refund-saga,resend,saga-faults,temporal-ui}.test.ts',
   'test/workflows/lost-state.test.ts',
   'test/workflows/accounts/{quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',

@@ -1,7 +1,8 @@
 // Run as a program: all services and the worker in one process, to be killed.
 import { readConfig } from '../../services/platform/process/config.ts';
+import { createOpsServer } from '../../services/platform/process/ops-server.ts';
 import { runProcess } from '../../services/platform/process/run-process.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { createLogger, metrics } from '../../services/platform/process/telemetry.ts';
 import { createServices } from '../../services/server.ts';
 import { startWorker } from '../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
@@ -21,8 +22,14 @@ await runProcess('the whole', async () => {
     temporalAddress: config.TEMPORAL_ADDRESS,
   });
   await services.server.listen({ host: config.HOST, port: config.GRPC_PORT });
+  services.startPeriodicTasks();
+  const ops = createOpsServer({ ready: async () => ({ ok: true, details: {} }), metrics });
+  // Without the setting, nobody asks for the metrics.
+  if (process.env.OPS_PORT) await ops.listen({ host: config.HOST, port: config.OPS_PORT });
+  logger.info('the whole process is listening');
   return {
     async close() {
+      await ops.close();
       await worker.close();
       await services.close();
     },

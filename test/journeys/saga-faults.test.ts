@@ -7,12 +7,13 @@ import { sqlOf } from '../support/harness-sql.ts';
 import { startTemporal, type TestNamespace } from '../support/temporal.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
 import { ADVANCE_SAGAS } from './sagas/advance-sagas.ts';
+import { DISPUTE_SAGAS } from './sagas/dispute-sagas.ts';
 import { NOTICE_SAGA } from './sagas/notice-saga.ts';
 import { REFUND_SAGAS } from './sagas/refund-sagas.ts';
 import { effectsOf, recovers, type Saga, type SagaRun } from './sagas/saga.ts';
 import { SagaSystem } from './sagas/saga-system.ts';
 
-const SAGAS = [...REFUND_SAGAS, ...ADVANCE_SAGAS, NOTICE_SAGA];
+const SAGAS = [...REFUND_SAGAS, ...DISPUTE_SAGAS, ...ADVANCE_SAGAS, NOTICE_SAGA];
 /** Every saga without a fault, and once for each of its steps. */
 const ROWS = SAGAS.flatMap((saga) => [undefined, ...saga.steps].map((step) => ({ saga, step })));
 /** The relay is held as a whole: nothing can be brought to its step after that. */

@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'vitest';
 import {
-  DisputeOutcome,
   ProviderOutcome,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -17,7 +15,7 @@ export const REVIEW_PERIOD_MS = 3_600_000;
 const REVIEW_MS = 3_000;
 
 /** A merchant who has earned 1,000 by one sale, and the steps of its one refund or dispute. */
-async function earner({ harness, provider }: SagaWorld) {
+export async function earner({ harness, provider }: SagaWorld) {
   const merchant = merchantOf(harness);
   const { refunds, write, record, funds, tenant } = merchant;
   const saleId = await merchant.earn(1_000n);
@@ -266,43 +264,6 @@ const review: Saga = {
   },
 };
 
-const disputeHold: Saga = {
-  name: 'the hold of a dispute',
-  steps: ['before BlockFunds', 'within BlockFunds', 'after BlockFunds'],
-  async prepare(world) {
-    const merchant = await earner(world);
-    let disputeId = '';
-    return {
-      merchantId: merchant.merchantId,
-      async setOff() {
-        disputeId = await merchant.dispute(randomUUID(), merchant.saleId);
-      },
-      isDone: () => merchant.has(0n, 1_000n),
-      async end() {
-        const outcome = DisputeOutcome.WON;
-        await merchant.refunds.closeDispute({ ...merchant.write(), disputeId, outcome });
-        await merchant.has(1_000n, 0n);
-      },
-    };
-  },
-};
-
-const lostDispute: Saga = {
-  name: 'a dispute that is lost',
-  steps: ['before UnblockFunds', 'within UnblockFunds', 'after UnblockFunds'],
-  async prepare(world) {
-    const merchant = await earner(world);
-    const { refunds, write } = merchant;
-    const disputeId = await merchant.dispute(randomUUID(), merchant.saleId);
-    await merchant.has(0n, 1_000n);
-    return {
-      merchantId: merchant.merchantId,
-      setOff: () => refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST }),
-      isDone: () => merchant.has(0n, 0n),
-    };
-  },
-};
-
 export const REFUND_SAGAS: readonly Saga[] = [
   execution,
   refusedExecution,
@@ -313,6 +274,4 @@ export const REFUND_SAGAS: readonly Saga[] = [
   fundsBack,
   lateReturn,
   review,
-  disputeHold,
-  lostDispute,
 ];

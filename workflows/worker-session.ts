@@ -90,7 +90,9 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
         'cannot prepare the namespace; it must already exist with all search attributes',
       ),
     );
-    await prepareSchedules(deps, connection);
+    await prepareSchedules(deps, connection).catch((error: unknown) =>
+      logger.warn({ err: error }, 'cannot prepare the Schedules; the worker tries again in half a minute'),
+    );
     return await runSession(deps, connection);
   } catch (error) {
     await connection.close();

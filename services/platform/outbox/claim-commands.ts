@@ -63,11 +63,14 @@ export async function endStarts(run: Run, ids: readonly string[]): Promise<void>
   await run(END_STARTS, { ids });
 }
 
-/** Spread, so that Temporal is not asked for all workflows at once. */
+/**
+ * Spread, so that Temporal is not asked for all workflows at once. They count as started once, so that a relay which
+ * confirms an earlier start after this puts off the next one by two minutes, not by an hour.
+ */
 const RESEND_STARTS: Statement = {
   name: 'resend_starts',
   text: `
-update platform.outbox_command set due_at = least(due_at, now() + interval '30 s' * random())
+update platform.outbox_command set due_at = least(due_at, now() + interval '30 s' * random()), starts = 1
  where kind = 'START' and starts > 0`,
 };
 

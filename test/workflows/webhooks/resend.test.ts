@@ -40,6 +40,7 @@ const resends = new Map<string, MemoryResend>();
 const transport = createRouterTransport(({ service }) => {
   service(WorkflowCommandService, {
     claimCommands: async ({ waitMs }, { signal }) => nothing(waitMs, signal),
+    resendStarts: () => ({}),
   });
   service(DispatchService, {
     claimBatch: async ({ waitMs }, { signal }) => nothing(waitMs, signal),

@@ -15,7 +15,7 @@ const ISOLATED = [
  * minute and more, and sweeps over every page in Chromium, every documented operation or half a year of demo data.
  */
 const SLOW = [
-  'test/journeys/{books.property,chaos-month,demo-connector,outages,operations,refund-saga,resend,saga-faults,temporal-ui}.test.ts',
+  'test/journeys/{books.property,demo-connector,outages,operations,refund-saga,resend,temporal-ui}.test.ts',
   'test/workflows/lost-state.test.ts',
   'test/workflows/accounts/{quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',
@@ -42,8 +42,11 @@ const SLOW_PROPERTIES = [
   'test/workflows/refunds/refund-fencing.property.test.ts',
 ];
 
-/** What measures times, or counts within a second: after all the others, and beside nothing. */
-const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store.test.ts'];
+/** What measures times, counts within a second, or fills the machine: after all the others, and beside nothing. */
+const ALONE = [
+  'test/journeys/{chaos-month,isolation,saga-faults}.test.ts',
+  'test/gateway/rate-limit-store.test.ts',
+];
 
 const WORKFLOWS = [
   'test/workflows/**/*.test.ts',

@@ -236,7 +236,7 @@ describe('a store that is unavailable', () => {
     );
     expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
     expect(await storeUp()).toBe('1');
-  }, 60_000);
+  }, 120_000);
 
   it('because it hangs delays one request, not every one', async () => {
     const store = new URL(await createEmptyDatabase());

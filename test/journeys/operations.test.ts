@@ -203,7 +203,7 @@ describe('a paused subscription', () => {
     expect(await pauseAndWatch(running, merchant, endpoint)).toEqual([]);
     await running.subscriptions.resumeWebhookSubscription(ofSubscription(merchant));
     await merchant.received(await stop(), 40_000);
-  }, 60_000);
+  }, 120_000);
 
   it('is sent nothing while its endpoint fails either, and its retry workflows end', async () => {
     await using endpoint = await Endpoint.start(500);
@@ -221,7 +221,7 @@ describe('a paused subscription', () => {
     await running.subscriptions.resumeWebhookSubscription(ofSubscription(merchant));
     await merchant.received(await stop(), 40_000);
     await vi.waitFor(async () => expect(await listed(HELD)).toBe(0), 40_000);
-  }, 90_000);
+  }, 120_000);
 
   it('can be paused and resumed while Temporal is unavailable', async () => {
     await using endpoint = await Endpoint.start();

@@ -140,7 +140,7 @@ test('an abort stops a program and its children', async () => {
     const pid = Number(folder.read('logs/running.log'));
     expect(pid).toBeGreaterThan(0);
     return pid;
-  }, 40_000);
+  }, 120_000);
   stop.abort();
   await expect(running).rejects.toThrow('aborted');
   await vi.waitFor(() => expectEnded(grandchild), 40_000);

@@ -104,7 +104,7 @@ it('has no gaps and no duplicates, whatever is refused, rolled back or concurren
     const gapless = Array.from({ length: numbers.length }, (_, index) => index + 1);
     expect([object_id, numbers, last]).toEqual([object_id, gapless, numbers.length]);
   }
-}, 60_000);
+}, 120_000);
 
 function shuffled<T>(values: readonly T[]): T[] {
   return values

@@ -163,7 +163,7 @@ describe.concurrent('the merchant contact', () => {
     const [first, second] = inbox.mailTo(merchant.email);
     expect(second!.mail.messageId).toBe(first!.mail.messageId);
     expect(first!.mail.messageId).toMatch(/^<[0-9a-f]{32}@payments\.example>$/);
-  }, 90_000);
+  }, 120_000);
 
   it('never appears in a history, and neither does the text of a mail server', async () => {
     const merchant = new FailingMerchant(harness, endpoints);

@@ -116,7 +116,7 @@ it('sends the latest failure at the end of the hour when the webhook is still fa
   }
   expect(await handle.result()).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   expect(reasons(email)).toEqual(['500', '503']);
-}, 60_000);
+}, 120_000);
 
 it('sends nothing more when started again for the same failure', async () => {
   const { email, fails, start } = await createSubscription();
@@ -126,7 +126,7 @@ it('sends nothing more when started again for the same failure', async () => {
   await start();
   expect(await handle.result()).toEqual({ outcome: 'NO_LONGER_DUE' });
   expect(reasons(email)).toEqual(['500']);
-}, 60_000);
+}, 120_000);
 
 it('ends after the hour when nothing else has happened', async () => {
   const { email, fails, start } = await createSubscription();
@@ -135,7 +135,7 @@ it('ends after the hour when nothing else has happened', async () => {
   expect(await handle.result()).toEqual({ outcome: 'NOTIFIED', sent: 1, rejected: 0, unsent: 0 });
   expect((await handle.describe()).runId).toBe(handle.signaledRunId);
   expect(reasons(email)).toEqual(['500']);
-}, 60_000);
+}, 120_000);
 
 it('continues the quiet hour in a new run after too many starts', async () => {
   const { email, fails, start } = await createSubscription();
@@ -159,4 +159,4 @@ it('continues the quiet hour in a new run after too many starts', async () => {
     return event.activityTaskScheduledEventAttributes ? ['find notice'] : [];
   });
   expect(steps.slice(0, 2)).toEqual(['quiet period', 'find notice']);
-}, 60_000);
+}, 120_000);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await verifyFunds(fixture.harness);
   await fixture.close();
-}, 60_000);
+}, 120_000);
 
 const KYC = RefundBlocker.KYC_NOT_APPROVED;
 const { APPROVED, CONTESTED } = MerchantDecisionKind;

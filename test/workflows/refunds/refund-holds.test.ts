@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await verifyFunds(fixture.harness);
   await fixture.close();
-}, 60_000);
+}, 120_000);
 
 const merchant = () => merchantOf(fixture.harness);
 

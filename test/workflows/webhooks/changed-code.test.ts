@@ -173,4 +173,4 @@ describe('a retry that runs over a deploy', () => {
     await using _ = await deploy(present);
     await ends(delivery);
   });
-}, 90_000);
+}, 120_000);

@@ -40,7 +40,7 @@ it('retries deadlocks: of transactions that lock in opposite orders none fails a
   await Promise.all([lock('a', 'b'), lock('b', 'a')]);
   expect(await values()).toEqual([2, 2]);
   expect([tries.a, tries.b].sort()).toEqual([1, 2]);
-}, 60_000);
+}, 120_000);
 
 it.each(['40001', '40P01', '23505'])('gives up on %s after five tries, without effect', async (state) => {
   let tries = 0;

@@ -13,7 +13,7 @@ beforeAll(async () => {
   [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
   shop = await fixture.shop();
   all = await makeEveryState(fixture, shop);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await fixture?.close();
 });
@@ -50,4 +50,4 @@ it('the pages of deliveries are accessible, fit the window and execute nothing t
   expect(foreign).toEqual([]);
   expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
   await context.close();
-}, 60_000);
+}, 120_000);

@@ -75,4 +75,4 @@ it('leads a developer, without reloads, from a failing delivery to a delivered o
   expect(foreign).toEqual([]);
   expect(violations).toEqual([]);
   await context.close();
-}, 60_000);
+}, 120_000);

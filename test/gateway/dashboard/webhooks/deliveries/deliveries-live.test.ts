@@ -21,7 +21,7 @@ beforeAll(async () => {
       streams -= 1;
     });
   });
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await fixture?.close();
 });

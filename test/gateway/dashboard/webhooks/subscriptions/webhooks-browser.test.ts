@@ -243,4 +243,4 @@ test('each page is accessible, fits, makes no requests to other hosts and execut
   await look('disabled');
   expect(foreign).toEqual([]);
   expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
-}, 60_000);
+}, 120_000);

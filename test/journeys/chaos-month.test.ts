@@ -100,7 +100,7 @@ async function inLanes<T, R>(items: readonly T[], call: (item: T) => Promise<R>)
   return results;
 }
 
-/** What nobody but the system owes. */
+/** Work that the system has to do by itself. */
 const UNDONE = `
 select 'event' as what, id::text from platform.outbox_event
 union all

@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
+import { REFUSALS } from '../../../workflows/final-refusal.ts';
 
 /** After these a call gets the same answer from every process. */
 const FINAL: ReadonlySet<Code> = new Set([
-  Code.InvalidArgument,
-  Code.NotFound,
-  Code.AlreadyExists,
-  Code.FailedPrecondition,
-  Code.OutOfRange,
+  ...REFUSALS,
   Code.PermissionDenied,
   Code.Unauthenticated,
   Code.Unimplemented,

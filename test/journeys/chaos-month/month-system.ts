@@ -34,7 +34,7 @@ export interface MonthSystem extends AsyncDisposable {
   readonly transport: Transport;
   /** Operations listeners. */
   readonly opsUrls: readonly string[];
-  /** Ends of serving processes that nobody brought about. */
+  /** Exits of the programs that no fault of the test caused. */
   crashes(): string[];
 }
 

@@ -11,8 +11,8 @@ export interface NextStep {
 
 /**
  * The next step of an open case, by its own data. The service sets a deadline for the merchant's decision and for the
- * provider; everything else is due before the payment can no longer be refunded. Throws for a case that needs nobody:
- * the system owes it the execution, and has had the time for it.
+ * provider; everything else is due before the payment can no longer be refunded. Throws for an approved case without
+ * blockers: the system should have executed it by now.
  */
 export function nextStepOf(refundCase: RefundCase): NextStep {
   const { id, status, blockedBy, updatedAt, refundWindow, merchantReviewDeadlineAt } = refundCase;

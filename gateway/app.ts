@@ -29,6 +29,7 @@ import { type RateLimitConfig, RateLimits } from './rate-limits/rate-limits.ts';
 import { advancesRoutes } from './routes/advances.routes.ts';
 import { catalogRoutes } from './routes/catalog.routes.ts';
 import { fundsRoutes } from './routes/funds.routes.ts';
+import { listenerRoutes } from './routes/listeners.routes.ts';
 import { refundsRoutes } from './routes/refunds.routes.ts';
 import { webhooksRoutes } from './routes/webhooks.routes.ts';
 
@@ -40,7 +41,13 @@ const STALLED_RESPONSE_MS = 30_000;
 /** The settings that the public API needs. Its only secret is the URL of the rate-limit store, if one is configured. */
 export type GatewayConfig = Pick<
   Config,
-  'HOST' | 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX' | 'TRUSTED_PROXIES' | 'HTTP_REQUEST_TIMEOUT'
+  | 'HOST'
+  | 'PUBLIC_URL_LIVE'
+  | 'PUBLIC_URL_SANDBOX'
+  | 'PUBLIC_URL_DASHBOARD'
+  | 'WEBHOOK_EGRESS_ADDRESSES'
+  | 'TRUSTED_PROXIES'
+  | 'HTTP_REQUEST_TIMEOUT'
 > &
   RateLimitConfig;
 
@@ -91,6 +98,8 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     environment,
     baseUrl,
     otherUrl,
+    dashboardUrl: config.PUBLIC_URL_DASHBOARD,
+    egressAddresses: config.WEBHOOK_EGRESS_ADDRESSES,
     keyLimit: limits.key.perSecond,
     addressLimit: limits.address.perSecond,
     requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT,
@@ -103,6 +112,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   fundsRoutes(app, dependencies);
   advancesRoutes(app, dependencies);
   webhooksRoutes(app, dependencies);
+  if (environment === 'test') listenerRoutes(app, dependencies);
   serveErrorDocs(app, { access, operations, listener });
   serveOpenApi(app, operations, { ...dependencies, listener });
   serveDocs(app, dependencies);

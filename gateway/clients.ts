@@ -5,9 +5,13 @@ import { ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { ProductService } from '../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { EventService, WebhookSubscriptionService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Caller } from '../services/platform/rpc/call-context.ts';
-import { REQUEST_ID_HEADER } from '../services/platform/rpc/call-context.ts';
+import {
+  EventService,
+  WebhookListenerService,
+  WebhookSubscriptionService,
+} from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { type Caller, REQUEST_ID_HEADER } from '../services/platform/rpc/call-context.ts';
+import { inTest } from '../services/platform/rpc/grants.ts';
 
 /** The identity of the gateway and the grants it holds in the services. */
 export const GATEWAY_CALLER: Caller = {
@@ -19,7 +23,8 @@ export const GATEWAY_CALLER: Caller = {
     'funds:read',
     'advances:read',
     'webhooks:read',
-    'webhooks:write',
+    'subscriptions',
+    inTest('listeners'),
   ]),
 };
 
@@ -32,6 +37,7 @@ export interface Clients {
   readonly funds: Client<typeof FundsService>;
   readonly advances: Client<typeof AdvanceService>;
   readonly webhookSubscriptions: Client<typeof WebhookSubscriptionService>;
+  readonly webhookListeners: Client<typeof WebhookListenerService>;
   readonly events: Client<typeof EventService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
 }
@@ -44,6 +50,7 @@ export function createClients(transport: Transport): Clients {
     funds: createClient(FundsService, transport),
     advances: createClient(AdvanceService, transport),
     webhookSubscriptions: createClient(WebhookSubscriptionService, transport),
+    webhookListeners: createClient(WebhookListenerService, transport),
     events: createClient(EventService, transport),
     apiKeys: createClient(ApiKeyService, transport),
   };

@@ -23,12 +23,13 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'generated code fresh': generatedCodeFresh,
   'nothing unused': () => run('knip'),
   'OpenAPI lint': openApiLint,
-  'imports, settings, compose': () =>
+  'imports, settings, grants, compose': () =>
     run(
       'vitest',
       'run',
       'test/architecture/imports.test.ts',
       'test/local/settings-table.test.ts',
+      'test/local/grants-table.test.ts',
       'test/local/compose.test.ts',
     ),
 };

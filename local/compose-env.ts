@@ -2,26 +2,23 @@ import { createHash, randomBytes } from 'node:crypto';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
 import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-clients.ts';
 import type { Caller } from '../services/platform/rpc/call-context.ts';
-import { GRANT_AREAS } from '../services/platform/rpc/grants.ts';
+import { AREA_GRANTS } from '../services/platform/rpc/grants.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';
 import { newKeyRings, newServiceToken } from './generated-secrets.ts';
 
-/** For calls from outside the containers: npm run keys, grpcurl. */
+/** For calls from outside the containers: npm run keys, npm run tokens, grpcurl. */
 const OPERATOR_CALLER: Caller = {
   name: 'operator',
-  grants: new Set([
-    'keys',
-    'operations',
-    ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
-  ]),
+  grants: new Set(['keys', 'tokens', 'operations', 'subscriptions', ...AREA_GRANTS]),
 };
 
 /** The content of the .env that docker-compose.yml needs, with new secrets on every call. */
 export function composeEnv(): string {
   const callers = [GATEWAY_CALLER, DASHBOARD_CALLER, WORKER_CALLER, OPERATOR_CALLER];
-  const tokens = callers.map(({ name }) => newServiceToken(name));
+  const tokens = callers.map(({ name }): [string, string] => [name, newServiceToken()]);
   const variables = {
     POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),
+    WEBHOOK_LANES_PASSWORD: randomBytes(24).toString('base64url'),
     ...newKeyRings(),
     SERVICE_TOKENS: `'${callers.map((caller, index) => serviceTokenEntry(caller, tokens[index]![1])).join(';')}'`,
     ...Object.fromEntries(tokens.map(([name, token]) => [`${name.toUpperCase()}_TOKEN`, token])),

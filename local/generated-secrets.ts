@@ -21,7 +21,10 @@ export function loadGeneratedSecrets(folder: DataFolder, callers: readonly strin
   const saved = parse(folder);
   const secrets: GeneratedSecrets = {
     keyRings: { ...newKeyRings(), ...saved.keyRings },
-    serviceTokens: { ...Object.fromEntries(callers.map(newServiceToken)), ...saved.serviceTokens },
+    serviceTokens: {
+      ...Object.fromEntries(callers.map((caller) => [caller, newServiceToken()])),
+      ...saved.serviceTokens,
+    },
   };
   const text = `${JSON.stringify(secrets, null, 2)}\n`;
   if (folder.read(FILE) !== text) folder.write(FILE, text);
@@ -48,7 +51,5 @@ export function newKeyRings(): GeneratedSecrets['keyRings'] {
   return { API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() };
 }
 
-/** A caller and a new token for it. */
-export function newServiceToken(caller: string): [string, string] {
-  return [caller, `mps_${randomBytes(32).toString('base64url')}`];
-}
+/** Generates a service token: `mps_` and 256 random bits. */
+export const newServiceToken = (): string => `mps_${randomBytes(32).toString('base64url')}`;

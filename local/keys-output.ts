@@ -1,9 +1,7 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import { Code, ConnectError } from '@connectrpc/connect';
 import type { ApiKey } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../services/platform/api-key-scopes.ts';
-import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
 import { environmentName } from '../services/platform/tenant.ts';
+import { isoTime } from './command-line.ts';
 import { textTable } from './text-table.ts';
 
 /** A key as `npm run keys` prints it. */
@@ -13,7 +11,6 @@ export type KeyRecord = ReturnType<typeof recordOf>;
 export type KeysOutput = KeyRecord[] | (KeyRecord & { key?: string; rotated?: KeyRecord });
 
 export function recordOf(key: ApiKey) {
-  const time = (timestamp?: Timestamp) => timestamp && timestampDate(timestamp).toISOString();
   return {
     id: key.id,
     merchantId: key.merchantId,
@@ -21,10 +18,10 @@ export function recordOf(key: ApiKey) {
     name: key.name,
     hint: key.hint,
     scopes: key.scopes.map(apiKeyScopeName),
-    createdAt: time(key.createdAt),
-    expiresAt: time(key.expiresAt),
-    revokedAt: time(key.revokedAt),
-    lastUsedAt: time(key.lastUsedAt),
+    createdAt: isoTime(key.createdAt),
+    expiresAt: isoTime(key.expiresAt),
+    revokedAt: isoTime(key.revokedAt),
+    lastUsedAt: isoTime(key.lastUsedAt),
   };
 }
 
@@ -49,13 +46,4 @@ function recordTable(records: readonly KeyRecord[]): string {
     record.lastUsedAt ?? '-',
   ]);
   return textTable([header, ...rows]);
-}
-
-/** One line that says why a call failed. */
-export function describeError(error: unknown): string {
-  if (!(error instanceof ConnectError)) return (error as Error).message;
-  const reason = errorInfoOf(error)?.reason;
-  if (reason) return `${reason}: ${error.rawMessage}`;
-  if (error.code === Code.Unavailable) return `cannot reach the services: ${error.rawMessage}`;
-  return error.message;
 }

@@ -1,19 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Config, ConfigError, readConfig } from '../services/platform/process/config.ts';
-import { GRANT_AREAS, STANDALONE_GRANTS } from '../services/platform/rpc/grants.ts';
+import { ALL_GRANTS } from '../services/platform/rpc/grants.ts';
 import type { DataFolder } from './data-folder.ts';
 import { CONNECTOR_CALLER } from './demo/connector/demo-connector.ts';
 import type { GeneratedSecrets } from './generated-secrets.ts';
 
 /** The caller of demo.json's token, with every grant: for scripts and examples on this machine. */
-export const LOCAL_CALLER = {
-  name: 'local',
-  grants: new Set([
-    ...STANDALONE_GRANTS,
-    ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
-  ]),
-};
+export const LOCAL_CALLER = { name: 'local', grants: new Set(ALL_GRANTS) };
 
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];

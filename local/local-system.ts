@@ -53,6 +53,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   const services = await createServices({ config, databaseUrl, logger });
   stack.defer(() => services.close());
   services.startPeriodicTasks();
+  services.startWebhookLanes();
   let worker: Promise<PaymentsWorker> | undefined;
   stack.defer(async () => (await worker?.catch(() => undefined))?.close());
   const ready = async () => {
@@ -61,7 +62,14 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   };
   const ops = createOpsServer({ ready, metrics });
   const transport = services.transportFor(GATEWAY_CALLER);
-  const gateway = { config: { ...config, DATABASE_URL: databaseUrl }, transport, logger };
+  // The guides of each environment link the other, which is not listening yet.
+  const urlOf = (port: number) => (port === 0 ? undefined : `http://${config.HOST}:${port}`);
+  const publicConfig = {
+    ...config,
+    PUBLIC_URL_LIVE: config.PUBLIC_URL_LIVE ?? urlOf(config.LIVE_PORT),
+    PUBLIC_URL_SANDBOX: config.PUBLIC_URL_SANDBOX ?? urlOf(config.SANDBOX_PORT),
+  };
+  const gateway = { config: { ...publicConfig, DATABASE_URL: databaseUrl }, transport, logger };
   const live = createGateway({ environment: 'live', ...gateway });
   const sandbox = createGateway({ environment: 'test', ...gateway });
   const listen = async (server: Listener, port: number, publicUrl?: string) => {

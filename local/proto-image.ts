@@ -10,7 +10,8 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   'payments.refunds.v1.RefundCaseService':
     'ListRefundCases GetRefundCase OpenRefundCase DecideRefundCase ExpireMerchantReview ' +
     'ReviewRefundCase OpenDispute CloseDispute AddBlocker ClearBlocker StartRefund ' +
-    'RecordProviderOutcome CancelRefundCase GetDispute ListDisputes',
+    'RecordProviderOutcome CancelRefundCase GetDispute ListDisputes RespondToDispute ' +
+    'AddEvidence ListEvidence GetEvidence',
   'payments.catalog.v1.ProductService':
     'GetProduct ListProducts CreateProduct UpdateProduct ActivateProduct ArchiveProduct ' +
     'CreatePrice RetirePrice CreateOffer RetireOffer',
@@ -28,7 +29,7 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   'payments.webhooks.v1.EventService': 'PublishEvent GetEvent ListEvents ListEventTypes',
   'payments.webhooks.v1.DeliveryService':
     'ListDeliveries GetDelivery RetryDelivery CancelDelivery ResendDeliveries GetResend ' + 'CancelResend',
-  'payments.webhooks.v1.DispatchService': 'ClaimBatch GetAttempt ReportAttempts',
+  'payments.webhooks.v1.DispatchService': 'RequestAttempt AwaitAttempt',
   'payments.apikeys.v1.ApiKeyService': 'IssueApiKey RotateApiKey RevokeApiKey ListApiKeys AuthenticateApiKey',
 };
 

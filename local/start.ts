@@ -75,7 +75,9 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   };
   folder.write(DEMO_FILE, `${JSON.stringify(demo, null, 2)}\n`);
   const stopReporting = await keepDemoRefundsReported({
-    ...{ folder, logger, transport: system.transport },
+    folder,
+    logger,
+    transport: system.transport,
     merchants: [live.merchantId, other.merchantId],
     silentAfterMs: config.PROVIDER_SILENT_AFTER,
   });

@@ -17,6 +17,7 @@ await runProcess('services', async () => {
   await services.server.listen({ host: HOST, port: GRPC_PORT });
   await ops.listen({ host: HOST, port: OPS_PORT });
   services.startPeriodicTasks();
+  services.startWebhookLanes();
   logger.info({ areas: SERVICES, rpc: GRPC_PORT, ops: OPS_PORT, applied }, 'services are listening');
   return {
     close: async () => {

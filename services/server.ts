@@ -2,6 +2,7 @@ import type { Transport } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { ServiceTokenService } from '../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
 import { accounts } from './accounts/accounts.area.ts';
 import { advances } from './advances/advances.area.ts';
 import { apiKeys } from './api-keys/api-keys.area.ts';
@@ -11,11 +12,14 @@ import { periodicTasksFor } from './periodic-tasks.ts';
 import type { Area } from './platform/area.ts';
 import { CrossTenantDatabase } from './platform/database/cross-tenant-database.ts';
 import { Database } from './platform/database/database.ts';
+import type { EnvironmentGuards } from './platform/egress/environment-guards.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
+import { PersonCheck } from './platform/people/person-check.ts';
 import type { Config } from './platform/process/config.ts';
 import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
+import { Exports } from './platform/reads/exports.ts';
 import { Pagination } from './platform/reads/pagination.ts';
 import type { Caller } from './platform/rpc/call-context.ts';
 import { healthService } from './platform/rpc/health.service.ts';
@@ -25,8 +29,12 @@ import { reflectionService } from './platform/rpc/reflection.service.ts';
 import { remoteTransport } from './platform/rpc/remote-transport.ts';
 import { createRpcServer } from './platform/rpc/rpc-server.ts';
 import { bindService, type ServiceBinding } from './platform/rpc/service-binding.ts';
+import { serviceTokenService } from './platform/service-tokens/service-token.service.ts';
+import { StoredCallers } from './platform/service-tokens/stored-callers.ts';
 import { Writes } from './platform/writes/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
+import { startWebhookLanes } from './webhooks/lanes/start-webhook-lanes.ts';
+import type { WebhookLanes } from './webhooks/lanes/webhook-lanes.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
 
 const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, apiKeys, accounts];
@@ -39,6 +47,11 @@ export interface Services {
   transportFor(caller: Caller): Transport;
   /** Starts the periodic tasks of the areas served here. They run until close. */
   startPeriodicTasks(): void;
+  /**
+   * Starts to deliver webhooks if SERVICES has webhook-lanes, until close.
+   * @param guards default: by the settings.
+   */
+  startWebhookLanes(guards?: EnvironmentGuards): void;
   /** Resolves when the database responds. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -50,6 +63,12 @@ export interface ServicesOptions {
   readonly logger: Logger;
   readonly onStatement?: (sql: string) => void;
 }
+
+/** The lanes change subscriptions, also in a process that does not serve them. */
+const entitiesOf = (served: readonly string[], areas: readonly Area[]) =>
+  new Set(
+    [...areas, ...(served.includes('webhook-lanes') ? [webhooks] : [])].flatMap(({ entities }) => entities),
+  );
 
 /** Opens the database and composes the areas that this process serves. */
 export async function createServices({
@@ -63,65 +82,88 @@ export async function createServices({
     url: databaseUrl,
     poolSize: config.DATABASE_POOL_SIZE,
     preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
-    entities: areas.flatMap(({ entities }) => entities),
+    entities: [...entitiesOf(config.SERVICES, areas)],
     ...(onStatement && { onStatement }),
   });
-  const interceptors = rpcInterceptors(logger);
+  const people = new PersonCheck(database, config.DASHBOARD_SESSION_IDLE);
+  const interceptors = rpcInterceptors(logger, people);
   const outboxSignal = new OutboxSignal(database);
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
-  const db = new CrossTenantDatabase(database);
-  // All areas write commands to one table, so every services process can serve them to the worker.
+  const pagination = new Pagination(config.CURSOR_KEYS);
+  // They belong to no area: every services process serves the commands of all areas, and the tokens.
   const bindings: ServiceBinding[] = [
-    bindService(WorkflowCommandService, workflowCommandService({ db, workSignal })),
+    bindService(
+      WorkflowCommandService,
+      workflowCommandService({ db: new CrossTenantDatabase(database), workSignal }),
+    ),
+    bindService(ServiceTokenService, serviceTokenService({ database, pagination })),
   ];
   const remote = config.SERVICES_URL
     ? remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN ?? '')
     : undefined;
   const transportFor = (caller: Caller) => createInProcessTransport(bindings, interceptors, caller, remote);
+  const writes = new Writes(database, outboxSignal, people);
+  const stopping = new AbortController();
   const shared = {
+    stopping: stopping.signal,
     config,
     database,
     outboxSignal,
     workSignal,
     logger,
-    writes: new Writes(database, outboxSignal),
-    pagination: new Pagination(config.CURSOR_KEYS),
+    writes,
+    pagination,
+    exports: new Exports(database, writes),
   };
+  let lanes: WebhookLanes | undefined;
   for (const area of areas) {
     const transport = transportFor({ name: area.name, grants: new Set(area.grants) });
     bindings.push(...area.bind({ ...shared, transport }));
   }
-  const names = bindings.map(({ service }) => service.typeName);
-  const isHealthy = () =>
-    database.ping().then(
-      () => true,
-      () => false,
-    );
-  const health = healthService(names, isHealthy);
-  // They require no grant: see requiredGrant.
-  const openServices = [
-    health,
-    ...(config.GRPC_REFLECTION ? [reflectionService([...bindings, health])] : []),
-  ];
   const server = createRpcServer({
-    bindings: [...bindings, ...openServices],
+    bindings: [...bindings, ...openServices(bindings, database, config)],
     interceptors,
     tokens: config.SERVICE_TOKENS,
+    storedCallers: new StoredCallers(database, logger),
   });
   const periodicTasks = new PeriodicTasks({
     database,
     logger,
-    tasks: periodicTasksFor(areas.map(({ name }) => name)),
+    tasks: periodicTasksFor(
+      areas.map(({ name }) => name),
+      config,
+    ),
   });
   return {
     server,
     transportFor,
     startPeriodicTasks: () => periodicTasks.start(),
+    startWebhookLanes(guards) {
+      if (config.SERVICES.includes('webhook-lanes')) lanes ??= startWebhookLanes(shared, guards);
+    },
     ping: () => database.ping(),
     close: async () => {
+      stopping.abort();
+      await lanes?.close();
       await server.close();
       await periodicTasks.close();
       await database.close();
     },
   };
+}
+
+/** Health and reflection. They require no grant: see requiredGrant. */
+function openServices(
+  bindings: readonly ServiceBinding[],
+  database: Database,
+  { GRPC_REFLECTION }: Config,
+): ServiceBinding[] {
+  const isHealthy = () =>
+    database.ping().then(
+      () => true,
+      () => false,
+    );
+  const names = bindings.map(({ service }) => service.typeName);
+  const health = healthService(names, isHealthy);
+  return [health, ...(GRPC_REFLECTION ? [reflectionService([...bindings, health])] : [])];
 }

@@ -6,10 +6,11 @@ import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_p
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   DeliveryService,
+  DispatchService,
   WebhookSubscriptionService,
 } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { mailLinks } from './accounts/mail-links.ts';
 import { createNoticeActivities } from './accounts/notice.activities.ts';
-import { mailLinks } from './accounts/notice-mail.ts';
 import { createMailer, type MailConfig } from './accounts/smtp-mailer.ts';
 import { createAdvanceActivities } from './advances/advance.activities.ts';
 import { createAreaCheckActivities } from './area-check/area-check.activities.ts';
@@ -17,29 +18,27 @@ import { createFundsActivities } from './funds/funds.activities.ts';
 import type { ProviderClients } from './provider-clients.ts';
 import { createRefundActivities } from './refunds/refund.activities.ts';
 import { createCommandActivities } from './relay/command.activities.ts';
-import type { WorkflowClient } from './temporal/workflow-client.ts';
 import { createDeliveryActivities } from './webhooks/delivery.activities.ts';
-import type { Delivery } from './webhooks/delivery.ts';
 import { createResendActivities } from './webhooks/resend.activities.ts';
 import { createRetentionActivities } from './webhooks/retention.activities.ts';
-import { startRetry } from './webhooks/start-deliveries.ts';
+import { workflowTransport } from './workflow-transport.ts';
 
 export interface ActivityDependencies {
   /** Calls the services as the caller `worker`. */
   readonly transport: Transport;
-  readonly delivery: Delivery;
   readonly providers: ProviderClients;
-  readonly temporal: WorkflowClient;
   readonly config: MailConfig;
 }
 
 /** All activities of this worker. Their names are unique across areas. */
 export function createActivities(dependencies: ActivityDependencies) {
-  const { transport, delivery, providers, temporal, config } = dependencies;
+  const { providers, config } = dependencies;
+  const transport = workflowTransport(dependencies.transport);
   const refunds = createClient(RefundCaseService, transport);
   const funds = createClient(FundsService, transport);
   const advances = createClient(AdvanceService, transport);
   const deliveries = createClient(DeliveryService, transport);
+  const dispatch = createClient(DispatchService, transport);
   const accounts = createClient(AccountService, transport);
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   return {
@@ -53,16 +52,13 @@ export function createActivities(dependencies: ActivityDependencies) {
       advances,
       paysOut: providers.payoutProvider !== undefined,
     }),
-    ...createDeliveryActivities({
-      ...delivery,
-      deliveries,
-      startRetry: (retry) => startRetry(temporal, retry),
-    }),
-    ...createResendActivities({ dispatch: delivery.dispatch, deliveries }),
-    ...createRetentionActivities(delivery),
+    ...createDeliveryActivities({ dispatch, deliveries }),
+    ...createResendActivities({ dispatch, deliveries }),
+    ...createRetentionActivities({ dispatch }),
     ...createNoticeActivities({
       accounts,
       subscriptions,
+      refunds,
       sendMail: createMailer(config),
       links: mailLinks(config),
     }),

@@ -5,7 +5,7 @@ import {
   type SubmitRefundResponse,
   SubmitRefundResponseSchema,
 } from '../proto/gen/payments/providers/v1/providers_pb.js';
-import { messageFault } from '../services/platform/rpc/message-fault.ts';
+import { messageFaults } from '../services/platform/rpc/message-faults.ts';
 import type { EnvironmentName } from '../services/platform/tenant.ts';
 import { countSubmission, type ProviderName } from './provider-metrics.ts';
 
@@ -47,7 +47,7 @@ export async function callProvider<R extends Response>(
 
 function validated<R extends Response>(provider: ProviderName, response: R): R & { result: AnswerOf<R> } {
   if (!hasResult(response)) throw new ProviderError(`the ${provider} provider answered without a result`);
-  const fault = messageFault(SCHEMAS[provider], response);
+  const [fault] = messageFaults(SCHEMAS[provider], response);
   if (!fault) return response;
   throw new ProviderError(`the ${provider} provider's answer is not valid: ${fault.field} ${fault.must}`);
 }

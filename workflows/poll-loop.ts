@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { countDispatchErrors } from './dispatch-metrics.ts';
+import { countCommandErrors } from './relay/relay-metrics.ts';
 import { backOff } from './retrying.ts';
 import type { WorkflowClient } from './temporal/workflow-client.ts';
 
@@ -43,8 +43,8 @@ async function runLoop({ temporal, logger }: PollLoopDeps, poll: Poll, signal: A
     } catch (error) {
       if (signal.aborted) return;
       temporalAnswers = false;
-      countDispatchErrors('CLAIM');
-      if (failures === 0) logger.warn({ err: error }, 'dispatch is interrupted');
+      countCommandErrors('CLAIM');
+      if (failures === 0) logger.warn({ err: error }, 'the relay of workflow commands is interrupted');
       await backOff(failures, signal);
       failures += 1;
     }

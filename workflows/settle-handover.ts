@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { countDispatchErrors } from './dispatch-metrics.ts';
+import { countCommandErrors } from './relay/relay-metrics.ts';
 
 /**
  * Waits until Temporal has accepted or refused each piece of work. What it refuses is logged, counted and claimed again
@@ -9,7 +9,7 @@ import { countDispatchErrors } from './dispatch-metrics.ts';
 export async function settleHandover(logger: Logger, work: readonly Promise<unknown>[]): Promise<boolean> {
   const results = await Promise.allSettled(work);
   const refused = results.filter((result) => result.status === 'rejected');
-  countDispatchErrors('HAND_OVER', refused.length);
+  countCommandErrors('HAND_OVER', refused.length);
   for (const { reason } of refused) logger.error({ err: reason }, 'Temporal did not accept some work');
   return results.length > 0 && refused.length === 0;
 }

@@ -1,13 +1,34 @@
 import * as notifyContact from '../services/contracts/accounts/notify-contact.contract.ts';
+import * as recordDeliveries from '../services/contracts/webhooks/record-deliveries.contract.ts';
 import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.contract.ts';
 import type { StartSettingsByType } from './relay/execute-command.ts';
-import { describeRetry } from './webhooks/start-deliveries.ts';
+import { searchAttributesOf } from './temporal/search-attributes.ts';
 
 /** The workflow types that a command of the outbox starts in another way than by the defaults. */
 export const START_SETTINGS: StartSettingsByType = {
   [retryDelivery.workflowType]: {
     describe: ([retry]) => describeRetry(retry as retryDelivery.RetryDeliveryInput),
   },
+  [recordDeliveries.workflowType]: {
+    describe: ([input]) => describeRecords(input as recordDeliveries.RecordDeliveriesInput),
+  },
   // It checks for new notices before it completes: a start while it runs is not lost.
   [notifyContact.workflowType]: { signalWithStart: true },
 };
+
+const describeRetry = (retry: retryDelivery.RetryDeliveryInput) => ({
+  staticSummary: `${retry.eventType} to subscription ${retry.subscriptionId}`,
+  typedSearchAttributes: searchAttributesOf({
+    environment: retry.environment,
+    eventType: retry.eventType,
+    merchantIds: [retry.merchantId],
+    subscriptionIds: [retry.subscriptionId],
+    requestIds: [retry.requestId],
+  }),
+});
+
+/** Its deliveries are known once it runs. */
+const describeRecords = ({ environment }: recordDeliveries.RecordDeliveriesInput) => ({
+  staticSummary: 'deliveries that succeeded',
+  typedSearchAttributes: searchAttributesOf({ environment }),
+});

@@ -11,7 +11,6 @@ import {
 } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
-import type { EgressConfig } from '../services/platform/egress/environment-guards.ts';
 import type { Config } from '../services/platform/process/config.ts';
 import type { MailConfig } from './accounts/smtp-mailer.ts';
 import { createActivities } from './activities.ts';
@@ -24,25 +23,19 @@ import { prepareNamespace } from './temporal/temporal-namespace.ts';
 import { installRuntime, sdkLogger } from './temporal/temporal-runtime.ts';
 import { WorkflowClient } from './temporal/workflow-client.ts';
 import { failureSinks } from './temporal/workflow-failures.ts';
-import type { Delivery } from './webhooks/delivery.ts';
-import { startDeliveryDispatcher } from './webhooks/delivery-dispatcher.ts';
 
-export type WorkerConfig = EgressConfig &
-  MailConfig &
-  ProviderConfig &
-  Pick<Config, 'TEMPORAL_NAMESPACE' | 'WEBHOOK_BATCH_INTERVAL'>;
+export type WorkerConfig = MailConfig & ProviderConfig & Pick<Config, 'TEMPORAL_NAMESPACE'>;
 
 export interface SessionDeps {
   readonly config: WorkerConfig;
   readonly transport: Transport;
   readonly temporalAddress: string;
   readonly logger: Logger;
-  readonly delivery: Delivery;
   readonly providers: ProviderClients;
   readonly workflowBundle: WorkflowBundleOption;
 }
 
-/** A connection to Temporal, with the worker and the dispatcher that use it. */
+/** A connection to Temporal, with the worker and the relay that use it. */
 export interface TemporalSession {
   /** Resolves after `stop`; rejects when the SDK gives up on the server. */
   readonly ended: Promise<void>;
@@ -51,14 +44,11 @@ export interface TemporalSession {
   stop(): Promise<void>;
 }
 
-/**
- * A workflow task keeps its slot while its local activity runs: up to the hand-over time, plus the time to start the
- * retry workflows. Half of the slots suffice for the batches that start in that time; the rest are for everything else.
- */
+/** Many retries wait for their attempt at the same time, each in an activity. */
 const SLOTS = {
   maxConcurrentWorkflowTaskExecutions: 200,
-  maxConcurrentLocalActivityExecutions: 200,
-  maxConcurrentActivityTaskExecutions: 200,
+  maxConcurrentLocalActivityExecutions: 100,
+  maxConcurrentActivityTaskExecutions: 500,
   maxCachedWorkflows: 500,
 } as const;
 
@@ -72,7 +62,7 @@ export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourc
       fileURLToPath(new URL('./temporal/count-failures.interceptor.ts', import.meta.url)),
       fileURLToPath(new URL('./relay/end-starts.interceptor.ts', import.meta.url)),
     ],
-    // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a batch.
+    // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a short one.
     preloadModules: ['@temporalio/common'],
     logger: sdkLogger(logger),
   });
@@ -134,9 +124,8 @@ function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Prom
 const wait = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).catch(() => false);
 
 function createWorker(
-  { config, delivery, providers, transport, workflowBundle }: SessionDeps,
+  { config, providers, transport, workflowBundle }: SessionDeps,
   connection: NativeConnection,
-  temporal: WorkflowClient,
 ) {
   return Worker.create({
     ...SLOTS,
@@ -145,7 +134,7 @@ function createWorker(
     taskQueue: TASK_QUEUE,
     workflowBundle,
     sinks: failureSinks,
-    activities: createActivities({ transport, delivery, providers, temporal, config }),
+    activities: createActivities({ transport, providers, config }),
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '15 seconds',
   });
@@ -157,14 +146,19 @@ async function runSession(deps: SessionDeps, connection: NativeConnection): Prom
     new Client({ connection, namespace: deps.config.TEMPORAL_NAMESPACE }),
     stopping.signal,
   );
-  const worker = await createWorker(deps, connection, temporal);
+  const worker = await createWorker(deps, connection);
   const running = worker.run();
-  const loops = startLoops(deps, temporal);
-  const stopLoops = () => Promise.all(loops.map((loop) => loop.stop()));
+  const commands = createClient(WorkflowCommandService, deps.transport);
+  const relay = startCommandRelay({
+    commands,
+    temporal,
+    logger: deps.logger,
+    startSettings: START_SETTINGS,
+  });
   void keepPrepared(deps, connection, stopping.signal);
   const ended = running.finally(async () => {
     stopping.abort();
-    await stopLoops();
+    await relay.stop();
     await connection.close();
   });
   return {
@@ -172,25 +166,9 @@ async function runSession(deps: SessionDeps, connection: NativeConnection): Prom
     ping: () => temporal.ping(),
     async stop() {
       stopping.abort();
-      await stopLoops();
+      await relay.stop();
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;
     },
   };
-}
-
-/** Deliveries and workflow commands each have a loop, so that neither waits for the other. */
-function startLoops({ config, delivery, transport, logger }: SessionDeps, temporal: WorkflowClient) {
-  const commands = createClient(WorkflowCommandService, transport);
-  return [
-    startCommandRelay({ commands, temporal, logger, startSettings: START_SETTINGS }),
-    startDeliveryDispatcher({
-      temporal,
-      dispatch: delivery.dispatch,
-      eagerAttempts: delivery.eagerAttempts,
-      capacity: () => delivery.attempts.capacity,
-      batchIntervalMs: config.WEBHOOK_BATCH_INTERVAL,
-      logger,
-    }),
-  ];
 }

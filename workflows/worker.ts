@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleOption, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { registerTemporalUp } from './dispatch-metrics.ts';
 import { connectProviders } from './provider-clients.ts';
+import { registerTemporalUp } from './relay/relay-metrics.ts';
 import { backOff } from './retrying.ts';
-import { createDelivery } from './webhooks/delivery.ts';
 import {
   bundleWorkflows,
   openSession,
@@ -38,22 +37,20 @@ const HEALTH_TIMEOUT_MS = 1_000;
 let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 
 /**
- * Starts the worker of all workflows and activities, and the dispatcher. Resolves even while Temporal is unavailable: the
+ * Starts the worker of all workflows and activities, and the relay of workflow commands. Resolves even while Temporal is unavailable: the
  * worker connects in the background, and reconnects when it loses the connection. Throws for invalid settings and for
  * workflow code that does not bundle.
  */
 export async function startWorker(options: WorkerOptions): Promise<PaymentsWorker> {
-  const { config, transport, logger } = options;
-  const delivery = createDelivery(config, transport, logger);
+  const { config, logger } = options;
   const workflowBundle = options.workflowBundle ?? (await bundleOnce(logger));
   const providers = connectProviders(config);
-  const supervisor = new Supervisor({ ...options, delivery, providers, workflowBundle });
+  const supervisor = new Supervisor({ ...options, providers, workflowBundle });
   registerTemporalUp(() => supervisor.isTemporalUp());
   return {
     health: async () => ({ temporal: await supervisor.isTemporalUp() }),
     async close() {
       await supervisor.stop();
-      await delivery.close();
       providers.close();
     },
   };

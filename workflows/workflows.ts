@@ -13,7 +13,7 @@ export { executeRefund } from './refunds/refund-execution.workflow.ts';
 export { executeFundedRefunds } from './refunds/refund-funding.workflow.ts';
 export { endRefundHold, holdRefundFunds } from './refunds/refund-hold.workflow.ts';
 export { reverseRefund } from './refunds/refund-reversal.workflow.ts';
-export { deliverBatch } from './webhooks/deliver-batch.workflow.ts';
+export { recordDeliveries } from './webhooks/record-deliveries.workflow.ts';
 export { resendDeliveries } from './webhooks/resend-deliveries.workflow.ts';
 export { applyWebhookRetention } from './webhooks/retention.workflow.ts';
 export { retryDelivery } from './webhooks/retry-delivery.workflow.ts';

@@ -16,6 +16,8 @@ export interface Access {
   withScope(operation: string, scope: ApiKeyScopeName): OnRequest;
   /** For public routes: limit by address. */
   open(operation: string): OnRequest;
+  /** Whether the key of a request still has a scope: a response that streams may outlive its key. */
+  isStillAllowed(request: FastifyRequest, scope: ApiKeyScopeName): Promise<boolean>;
 }
 
 interface AccessOptions {
@@ -80,6 +82,16 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
     open: (operation) => async (request, reply) => {
       request.operation = operation;
       enforce(reply, await limits.address.take(rateLimitAddress(request.ip)), 'from this address');
+    },
+    isStillAllowed: async ({ headers, id }, scope) => {
+      const key = bearerToken(headers.authorization) ?? '';
+      try {
+        const { scopes } = authenticator.findCached(key) ?? (await authenticator.authenticate(key, id));
+        return scopes.includes(API_KEY_SCOPES[scope]);
+      } catch (error) {
+        if (isUnauthenticated(error)) return false;
+        throw error;
+      }
     },
   };
 }

@@ -3,22 +3,17 @@ import type { FastifyRequest } from 'fastify';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ACTOR_HEADERS, type Caller } from '../../services/platform/rpc/call-context.ts';
+import { READ_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { type Clients, callFor, createClients } from '../clients.ts';
-import type { Person } from './shell/view.ts';
+import { sessionTokenOf } from './session/session-cookie.ts';
 
-const AREAS = ['refunds', 'catalog', 'funds', 'advances', 'webhooks', 'accounts'];
-
-/** The dashboard's identity towards the services: it acts on behalf of people, with the grants of the most powerful role. */
+/**
+ * The dashboard's identity towards the services: it signs people in and reads. It writes only with the session of a person,
+ * whose role the services check.
+ */
 export const DASHBOARD_CALLER: Caller = {
   name: 'dashboard',
-  grants: new Set([
-    'sessions',
-    'on-behalf-of',
-    'keys',
-    'reveal',
-    'backdate',
-    ...AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
-  ]),
+  grants: new Set(['sessions', 'on-behalf-of', 'backdate', ...READ_GRANTS]),
 };
 
 /** Clients of the services that the dashboard calls. */
@@ -36,12 +31,12 @@ export function createDashboardClients(transport: Transport): DashboardClients {
   };
 }
 
-/** Options of a call on behalf of a signed-in person: the audit trail names them. */
-export function callAs(
-  { accountId }: Pick<Person, 'accountId'>,
-  request: Pick<FastifyRequest, 'id' | 'ip'>,
-): CallOptions {
+/** Options of a call on behalf of the signed-in person: it carries their session. */
+export function callAsPerson(request: Pick<FastifyRequest, 'id' | 'ip' | 'cookies'>): CallOptions {
   const { headers, ...options } = callFor(request);
-  const actor = { [ACTOR_HEADERS.accountId]: accountId, [ACTOR_HEADERS.ipAddress]: request.ip };
+  const actor = {
+    [ACTOR_HEADERS.sessionToken]: sessionTokenOf(request) ?? '',
+    [ACTOR_HEADERS.ipAddress]: request.ip,
+  };
   return { ...options, headers: { ...headers, ...actor } };
 }

@@ -85,7 +85,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     maxAge: ASSET_MAX_AGE_MS,
     index: false,
   });
-  const pages = new Pages(app, guard);
+  const pages = new Pages(app, guard, config);
   const port = () => (app.server.address() as AddressInfo).port;
   const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port()}`;
   registerFeatures({ app, pages, guard, clients, config, baseUrl });

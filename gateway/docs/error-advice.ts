@@ -27,7 +27,8 @@ export const ERROR_ADVICE: Readonly<Record<ProblemCode, ErrorAdvice>> = {
     retry: 'NO',
   },
   INVALID_WEBHOOK_URL: {
-    action: 'Use an https URL that is reachable from the internet, without credentials or fragment.',
+    action:
+      'Use an https URL that is reachable from the internet, without credentials or fragment. For your own machine, run npx merchant-payments listen.',
     retry: 'NO',
   },
   INVALID_EVENT_TYPE: {

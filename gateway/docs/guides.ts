@@ -21,6 +21,7 @@ const GUIDES = [
 
 const LANGUAGES: Readonly<Record<string, string>> = {
   '.ts': 'typescript',
+  '.mjs': 'javascript',
   '.py': 'python',
   '.go': 'go',
   '.java': 'java',
@@ -53,10 +54,13 @@ function factsOf(
   listener: Listener,
   operations: readonly RoutedOperation[],
 ): Readonly<Record<string, string>> {
-  const { environment, baseUrl, keyLimit, addressLimit, requestTimeoutMs } = listener;
+  const { environment, baseUrl, otherUrl, dashboardUrl, keyLimit, addressLimit, requestTimeoutMs } = listener;
   return {
     api: baseUrl,
+    sandbox: (environment === 'test' ? baseUrl : otherUrl) ?? 'https://<the sandbox>',
     environment,
+    dashboard: dashboardUrl === undefined ? 'dashboard' : `[dashboard](${dashboardUrl})`,
+    'egress addresses': egressAddresses(listener),
     'key limit': String(keyLimit),
     'key limit less 7': String(Math.max(keyLimit - 7, 0)),
     'address limit': String(addressLimit),
@@ -80,6 +84,14 @@ function environmentsTable({ environment, baseUrl, otherUrl }: Listener): string
     '|---|---|---|---|',
     ...rows,
   ].join('\n');
+}
+
+function egressAddresses({ egressAddresses: addresses }: Listener): string {
+  if (addresses.length === 0) {
+    return 'Deliveries have no fixed source addresses: tell them from others by their signature.';
+  }
+  const listed = addresses.map((block) => `\`${block}\``).join(', ');
+  return `For allow-lists: deliveries come from ${listed}. Verify their signatures all the same.`;
 }
 
 function deprecations(operations: readonly RoutedOperation[]): string {

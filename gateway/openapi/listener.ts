@@ -7,6 +7,10 @@ export interface Listener {
   readonly baseUrl: string;
   /** The public URL of the other environment; undefined if not configured. */
   readonly otherUrl: string | undefined;
+  /** The public URL of the dashboard; undefined if not configured. */
+  readonly dashboardUrl: string | undefined;
+  /** CIDRs from which webhooks leave; empty if not configured. */
+  readonly egressAddresses: readonly string[];
   /** Requests per second per API key. */
   readonly keyLimit: number;
   /** Requests per second per address without a valid key. */

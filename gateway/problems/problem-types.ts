@@ -36,7 +36,7 @@ export const PROBLEM_TYPES = {
   IDEMPOTENCY_KEY_MISSING: {
     status: 400,
     title: 'Idempotency key missing',
-    detail: 'Send an Idempotency-Key header: 1 to 255 printable characters.',
+    detail: 'Send an Idempotency-Key header: 1 to 255 printable ASCII characters.',
     meaning:
       'This operation requires an Idempotency-Key header. Use a new value for each thing you want to create, and the same value when you retry.',
   },
@@ -44,7 +44,7 @@ export const PROBLEM_TYPES = {
     status: 401,
     title: 'API key missing',
     detail: 'Send the API key as Authorization: Bearer <API key>.',
-    meaning: 'The request has no bearer API key. Send it as Authorization: Bearer <API key>.',
+    meaning: 'The request has no API key. Send it in the Authorization header, after Bearer and a space.',
   },
   API_KEY_INVALID: {
     status: 401,

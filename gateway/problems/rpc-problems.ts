@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
+import { errorInfoOf, fieldViolationsOf } from '../../services/platform/rpc/connect-errors.ts';
 import { apiKeyEnvironmentMismatch, expiredApiKey, invalidApiKey } from './access-problems.ts';
 import { MAX_POINTER_SHOWN, Problem, staticProblem } from './problem.ts';
 
@@ -8,11 +8,6 @@ type ToProblem = (message: string, metadata: Metadata) => Problem;
 
 /** RPC errors that merchants can act on, by ErrorInfo reason. All others are internal errors. */
 const BY_REASON: Readonly<Record<string, ToProblem>> = {
-  INVALID_ARGUMENT: (message, { field = '' }) =>
-    new Problem(
-      'INVALID_REQUEST',
-      `${field === '' ? 'The request' : pointerTo(field)}: ${sentence(message.replace(`${field}: `, ''))}`,
-    ),
   INVALID_PAGE_TOKEN: () => staticProblem('INVALID_CURSOR'),
   INVALID_WEBHOOK_URL: (message) =>
     new Problem('INVALID_WEBHOOK_URL', `/url: ${sentence(message.replace(/^url: /, ''))}`),
@@ -25,6 +20,12 @@ const BY_REASON: Readonly<Record<string, ToProblem>> = {
       'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
       `A merchant may have ${limit} webhook subscriptions that are not disabled; disable one first.`,
     ),
+  LISTENER_LIMIT_REACHED: (_, { limit = '' }) =>
+    new Problem(
+      'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
+      `A merchant may have ${limit} listeners open; close one first.`,
+    ),
+  EVENT_NOT_FOUND: () => new Problem('INVALID_REQUEST', '/eventId is not the id of an event of the sandbox.'),
   IDEMPOTENCY_KEY_IN_USE: () => staticProblem('IDEMPOTENCY_KEY_IN_USE'),
   IDEMPOTENCY_KEY_REUSED: () => staticProblem('IDEMPOTENCY_KEY_REUSED'),
   API_KEY_INVALID: invalidApiKey,
@@ -40,6 +41,7 @@ const BY_REASON: Readonly<Record<string, ToProblem>> = {
 export function problemOfRpc(error: unknown): Problem {
   if (!(error instanceof ConnectError)) return internalError(error);
   const info = errorInfoOf(error);
+  if (info?.reason === 'INVALID_ARGUMENT') return invalidRequest(error);
   const toProblem = info && BY_REASON[info.reason];
   if (toProblem) return toProblem(error.rawMessage, info.metadata);
   switch (error.code) {
@@ -53,6 +55,15 @@ export function problemOfRpc(error: unknown): Problem {
     default:
       return internalError(error);
   }
+}
+
+/** Names every member of the request that a service has refused. */
+function invalidRequest(error: ConnectError): Problem {
+  const faults = fieldViolationsOf(error).map(
+    ({ field, description }) =>
+      `${field === '' ? 'The request' : pointerTo(field)}: ${sentence(description)}`,
+  );
+  return new Problem('INVALID_REQUEST', faults.join(' ') || `The request: ${sentence(error.rawMessage)}`);
 }
 
 /** A name, at this JSON pointer, that is not an event type. */

@@ -1,4 +1,5 @@
 import { createClient, type Transport } from '@connectrpc/connect';
+import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -10,10 +11,12 @@ import {
 import { createDemoProducts } from './data/demo-products.ts';
 import { openDemoRefunds, topUpDemoRefunds } from './data/demo-refunds.ts';
 import { blockAndDeduct, type DemoSale, planDemoSales, recordDemoSale } from './data/demo-sales.ts';
-import { DemoTenant } from './data/demo-tenant.ts';
+import { DemoTenant, FULL_SIZE, SMALL_SIZE } from './data/demo-tenant.ts';
 
 const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
 const OTHER_MERCHANT_ID = 'c2f7d3b4-1e6a-4b58-8f0e-93a5d47e6c21';
+/** What people see in place of the ids. */
+const NAMES = { [MERCHANT_ID]: 'Loja Aurora', [OTHER_MERCHANT_ID]: 'Estúdio Norte' };
 const SCOPES = [
   ApiKeyScope.REFUNDS_READ,
   ApiKeyScope.CATALOG_READ,
@@ -30,18 +33,21 @@ export interface DemoAccess {
 }
 
 /**
- * Writes the demo data through the services' RPCs: two merchants in both environments. The transport's caller needs
- * every grant. An interrupted run can be repeated on the same day.
+ * Writes the demo data through the services' RPCs: two merchants in both environments, the second one with less. The
+ * transport's caller needs every grant. An interrupted run can be repeated on the same day.
  */
 export async function writeDemoData(transport: Transport, now: Date): Promise<DemoAccess> {
-  const tenant = (merchantId: string, environment: Environment) =>
-    writeDemoTenant(transport, { merchantId, environment }, now);
+  const tenant = (merchantId: string, environment: Environment) => {
+    const size = merchantId === MERCHANT_ID ? FULL_SIZE : SMALL_SIZE;
+    return writeDemoTenant(transport, { merchantId, environment }, now, size);
+  };
   const [live, sandbox, otherLive, otherSandbox] = await Promise.all([
     tenant(MERCHANT_ID, Environment.LIVE),
     tenant(MERCHANT_ID, Environment.TEST),
     tenant(OTHER_MERCHANT_ID, Environment.LIVE),
     tenant(OTHER_MERCHANT_ID, Environment.TEST),
   ]);
+  await nameMerchants(transport);
   return {
     live: { merchantId: MERCHANT_ID, ...live },
     sandbox: { merchantId: MERCHANT_ID, ...sandbox },
@@ -51,6 +57,14 @@ export async function writeDemoData(transport: Transport, now: Date): Promise<De
       sandboxApiKey: otherSandbox.apiKey,
     },
   };
+}
+
+async function nameMerchants(transport: Transport): Promise<void> {
+  const accounts = createClient(AccountService, transport);
+  for (const [merchantId, name] of Object.entries(NAMES)) {
+    const tenant = { merchantId, environment: Environment.LIVE };
+    await accounts.setMerchantName({ ...tenant, idempotencyKey: `demo-name-${merchantId}`, name });
+  }
 }
 
 /** Keeps refund cases in every state, on a day after that of the demo data. */
@@ -67,10 +81,12 @@ export async function writeDemoTenant(
   transport: Transport,
   { merchantId, environment }: { merchantId: string; environment: Environment },
   now: Date,
+  size = FULL_SIZE,
 ) {
-  const demo = new DemoTenant(transport, merchantId, environment, now);
-  const productId = await createDemoProducts(demo);
-  const sales = planDemoSales(demo);
+  const demo = new DemoTenant(transport, merchantId, environment, now, size);
+  const productIds = await createDemoProducts(demo);
+  // The last one has no price yet.
+  const sales = planDemoSales(demo, productIds.slice(0, -1));
   const released = await writeSalesAndAdvances(demo, sales);
   await releaseDueFunds(demo);
   await settleDemoAdvances(demo, released);
@@ -84,14 +100,14 @@ export async function writeDemoTenant(
     name: 'demo',
     scopes: SCOPES,
   });
-  return { apiKey: key, productId };
+  return { apiKey: key, productId: productIds[0]! };
 }
 
-/** Writes the sales and past advances of half a year in date order. Returns the ids of the advances paid out. */
+/** Writes the sales and past advances in date order. Returns the ids of the advances paid out. */
 async function writeSalesAndAdvances(demo: DemoTenant, sales: readonly DemoSale[]): Promise<string[]> {
   const released: string[] = [];
   const pending = [...sales];
-  for (const advance of planPastAdvances()) {
+  for (const advance of planPastAdvances(demo)) {
     while (pending[0] && pending[0].daysAgo >= advance.daysAgo) await recordDemoSale(demo, pending.shift()!);
     released.push(...(await requestPastAdvance(demo, advance)));
   }

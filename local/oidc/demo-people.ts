@@ -13,5 +13,6 @@ export interface DemoPerson {
 /** Members of the demo merchants. demo.json has the first one's email and password. */
 export const DEMO_PEOPLE = [
   { subject: 'ana', email: 'ana@demo.example', name: 'Ana Souza', role: Role.ADMIN },
+  { subject: 'caio', email: 'caio@demo.example', name: 'Caio Prado', role: Role.FINANCE },
   { subject: 'vera', email: 'vera@demo.example', name: 'Vera Lima', role: Role.VIEWER },
 ] as const satisfies readonly DemoPerson[];

@@ -4,6 +4,9 @@ import type { AreaDependencies } from '../platform/area.ts';
 import { listAuditEntries } from './audit/list-audit-entries.ts';
 import { getMerchantContact } from './contacts/get-merchant-contact.ts';
 import { setMerchantContact } from './contacts/set-merchant-contact.ts';
+import { getMailPreferences } from './mail/get-mail-preferences.ts';
+import { listMailRecipients } from './mail/list-mail-recipients.ts';
+import { setMailPreferences } from './mail/set-mail-preferences.ts';
 import { acceptInvitation } from './members/accept-invitation.ts';
 import { changeMemberRole } from './members/change-member-role.ts';
 import { inviteMember } from './members/invite-member.ts';
@@ -12,6 +15,8 @@ import { listInvitations } from './members/list-invitations.ts';
 import { listMembers } from './members/list-members.ts';
 import { removeMember } from './members/remove-member.ts';
 import { revokeInvitation } from './members/revoke-invitation.ts';
+import { getMerchantName } from './merchants/get-merchant-name.ts';
+import { setMerchantName } from './merchants/set-merchant-name.ts';
 import { authenticateSession } from './sessions/authenticate-session.ts';
 import { endAllSessions } from './sessions/end-all-sessions.ts';
 import { endSession } from './sessions/end-session.ts';
@@ -30,10 +35,10 @@ export function accountService({
   const limits = { idleMs: config.DASHBOARD_SESSION_IDLE, lifetimeMs: config.DASHBOARD_SESSION_LIFETIME };
   const lastSeen = new LastSeen(database, logger, limits.idleMs);
   return {
-    startSession: (request) => startSession(database, limits, request),
+    startSession: (request, context) => startSession(database, limits, request, context),
     authenticateSession: (request) => authenticateSession(database, limits, lastSeen, request),
-    endSession: (request) => endSession(database, request),
-    endAllSessions: (request) => endAllSessions(database, limits, request),
+    endSession: (request, context) => endSession(database, request, context),
+    endAllSessions: (request, context) => endAllSessions(database, limits, request, context),
     listSessions: (request) => listSessions(database, pagination, limits, request),
     listAccountInvitations: (request) => listAccountInvitations(database, request),
     inviteMember: (request, context) => inviteMember(writes, request, context),
@@ -45,6 +50,11 @@ export function accountService({
     removeMember: (request, context) => removeMember(writes, request, context),
     getMerchantContact: (request) => getMerchantContact(database, request),
     setMerchantContact: (request, context) => setMerchantContact(writes, request, context),
+    getMailPreferences: (request) => getMailPreferences(database, request),
+    setMailPreferences: (request, context) => setMailPreferences(database, request, context),
+    listMailRecipients: (request) => listMailRecipients(database, request),
+    getMerchantName: (request) => getMerchantName(database, request),
+    setMerchantName: (request, context) => setMerchantName(writes, request, context),
     listAuditEntries: (request) => listAuditEntries(database, pagination, request),
   };
 }

@@ -1,9 +1,11 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type RawBuilder, sql } from 'kysely';
+import type { MailTopic } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { EnumName } from '../platform/enum-name.ts';
+import type { RoleName } from '../platform/people/role.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
-import type { RoleName } from './members/role.ts';
 
 /** The columns that hot reads of accounts use, with the types that they return. No entities: rows are written in SQL. */
 export interface AccountTables {
@@ -38,6 +40,8 @@ export interface AccountTables {
     accepted_at: Timestamp | null;
     revoked_at: Timestamp | null;
   };
+  'accounts.unwanted_mail': { account_id: string; topic: EnumName<typeof MailTopic> };
+  'accounts.merchant': { merchant_id: string; name: string };
   'accounts.merchant_contact': {
     merchant_id: string;
     environment: EnvironmentName;
@@ -48,7 +52,9 @@ export interface AccountTables {
     merchant_id: string;
     environment: EnvironmentName;
     id: string;
-    account_id: string;
+    caller: string;
+    account_id: string | null;
+    started_by: string | null;
     action: string;
     request: JsonObject | null;
     ip_address: string;

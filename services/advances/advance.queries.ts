@@ -1,13 +1,14 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { type NotNull, sql } from 'kysely';
-import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
+import { sql } from 'kysely';
+import type { CivilDate } from '../platform/civil-date.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
-import type { EnvironmentName, Tenant } from '../platform/tenant.ts';
+import { startOf } from '../platform/reads/start-of-date.ts';
+import type { Tenant } from '../platform/tenant.ts';
 import type { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
-import { STUCK_AFTER_ATTEMPTS } from './advance-payout.ts';
+import type { AdvanceRequestStatus } from './advance-request.ts';
 
 /** A request as hot reads answer it; amounts in centavos. */
 export type AdvanceRequestReadRow = ReadTable<typeof AdvanceRequestEntity>;
@@ -40,39 +41,47 @@ export const requestOrder: ListOrder<AdvanceRequestReadRow> = {
   direction: 'desc',
 };
 
-/** A page of requests in their order. */
-export const selectRequests = prepareRead<Tenant & PageSpec, AdvanceRequestReadRow>((parameters) =>
-  inOrder(requests(parameters), requestOrder, parameters).compile(),
-);
-
-/** A request whose payout was submitted. */
-type SubmittedReadRow = AdvanceRequestReadRow & { payout_submitted_at: Timestamp };
-
-/** Stuck payouts are listed longest waiting first. */
-export const stuckPayoutOrder: ListOrder<SubmittedReadRow> = {
-  columns: ['payout_submitted_at', 'id'],
-  direction: 'asc',
-};
-
-/** A page of stuck payouts; undefined filters are ignored. */
-export interface StuckPayoutPage extends PageSpec {
-  readonly merchantId: string | undefined;
-  readonly environment: EnvironmentName | undefined;
+/** Which of a merchant's requests to list; undefined filters are ignored. */
+export interface RequestFilter {
+  /** Dates of the request, inclusive. */
+  readonly from: CivilDate | undefined;
+  readonly to: CivilDate | undefined;
+  readonly status: AdvanceRequestStatus | undefined;
 }
 
-/** A page of requests whose payout is stuck, across merchants. */
-export const selectStuckPayouts = prepareRead<StuckPayoutPage, SubmittedReadRow>((parameters) => {
-  let query = db
-    .selectFrom('advances.request')
-    .selectAll()
-    // Literals, not parameters: only then does the planner use the partial index on stuck payouts.
-    .where('payout_accepted_at', 'is', null)
-    .where('payout_attempts', '>=', sql.lit(STUCK_AFTER_ATTEMPTS))
-    .$narrowType<{ payout_submitted_at: NotNull }>();
-  if (parameters.has('merchantId')) query = query.where('merchant_id', '=', parameters('merchantId'));
-  if (parameters.has('environment')) query = query.where('environment', '=', parameters('environment'));
-  return inOrder(query, stuckPayoutOrder, parameters).compile();
-});
+/** A page of requests in their order. */
+export const selectRequests = prepareRead<Tenant & RequestFilter & PageRange, AdvanceRequestReadRow>(
+  (parameters) => inOrder(matchingRequests(parameters), requestOrder, parameters).compile(),
+);
+
+/** The requests that match in one state; sums in centavos, as text: they may exceed 64 bits. */
+export interface RequestTotalRow {
+  status: AdvanceRequestStatus;
+  count: number;
+  amount_minor: string;
+  fee_minor: string;
+  net_minor: string;
+}
+
+/** The sums of the requests that match, by status. */
+export const selectRequestTotals = prepareRead<Tenant & RequestFilter, RequestTotalRow>((parameters) =>
+  db
+    .selectFrom(matchingRequests(parameters).as('matching'))
+    .select(['status', sql<number>`count(*)::int`.as('count')])
+    .select(sql<string>`sum(amount_minor)::text`.as('amount_minor'))
+    .select(sql<string>`sum(fee_minor)::text`.as('fee_minor'))
+    .select(sql<string>`sum(net_minor)::text`.as('net_minor'))
+    .groupBy('status')
+    .compile(),
+);
+
+function matchingRequests(parameters: ReadParameters<Tenant & RequestFilter>) {
+  let query = requests(parameters);
+  if (parameters.has('from')) query = query.where('requested_at', '>=', startOf(parameters('from'), 0));
+  if (parameters.has('to')) query = query.where('requested_at', '<', startOf(parameters('to'), 1));
+  if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  return query;
+}
 
 /** A page of all requests, across merchants. */
 export const scanRequests = prepareRead<RecordScan, AdvanceRequestReadRow>((parameters) =>

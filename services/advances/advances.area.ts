@@ -7,6 +7,6 @@ import { advanceService } from './advances.service.ts';
 export const advances: Area = {
   name: 'advances',
   entities: [RateEntity, QuoteEntity, QuoteInstallmentEntity, AdvanceRequestEntity],
-  grants: ['funds:read', 'funds:write', 'backdate'],
+  grants: ['funds:read', 'saga', 'backdate'],
   bind: (dependencies) => [bindService(AdvanceService, advanceService(dependencies))],
 };

@@ -6,8 +6,9 @@ import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.
 import { approveAdvance } from './approve-advance.ts';
 import { getAdvanceRate } from './get-advance-rate.ts';
 import { getAdvanceRequest } from './get-advance-request.ts';
-import { listAdvanceRequests } from './list-advance-requests.ts';
-import { listStuckPayouts } from './list-stuck-payouts.ts';
+import { exportAdvanceRequests, listAdvanceRequests } from './list-advance-requests.ts';
+import { listAdvanceQueue } from './queues/list-advance-queue.ts';
+import { listProviderQueue } from './queues/list-provider-queue.ts';
 import { quoteAdvance } from './quote-advance.ts';
 import { recordPayoutAnswer } from './record-payout-answer.ts';
 import { refuseAdvance } from './refuse-advance.ts';
@@ -23,6 +24,7 @@ export function advanceService({
   config,
   database,
   logger,
+  exports,
   pagination,
   transport,
   writes,
@@ -32,6 +34,7 @@ export function advanceService({
   const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;
   const terms = { defaultRateBps, validityMs: config.ADVANCE_QUOTE_VALIDITY };
   return {
+    exportAdvanceRequests: (request, context) => exportAdvanceRequests(exports, request, context),
     listAdvanceRequests: (request) => listAdvanceRequests(database, pagination, request),
     getAdvanceRequest: (request) => getAdvanceRequest(database, request),
     getAdvanceRate: (request) => getAdvanceRate(database, defaultRateBps, request),
@@ -44,6 +47,7 @@ export function advanceService({
     settleAdvance: (request, context) => settleAdvance(writes, request, context),
     recordPayoutAnswer: (request, context) => recordPayoutAnswer(writes, request, context),
     scanAdvanceRequests: (request, context) => scanAdvanceRequests(database, request, context),
-    listStuckPayouts: (request, context) => listStuckPayouts(database, pagination, request, context),
+    listAdvanceQueue: (request) => listAdvanceQueue(database, pagination, request),
+    listProviderQueue: (request) => listProviderQueue(database, pagination, request),
   };
 }

@@ -8,7 +8,7 @@ import * as advancePayout from '../contracts/advances/advance-payout.contract.ts
 import * as advanceRelease from '../contracts/advances/advance-release.contract.ts';
 import { addDays, startOfDay } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
+import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
@@ -34,7 +34,7 @@ export async function releaseAdvance(
   if (replayed) return replayed;
   const { advanceRequestId } = request;
   const by = requesterOf(request, context);
-  const startedAt = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
+  const startedAt = await writes.transaction(tenantOf(request), context, (tx) =>
     start(tx, advanceRequestId, { at, by }),
   );
   // The time of the decision: a payout delayed past midnight still belongs to its day, when the installments were not due.

@@ -7,7 +7,7 @@ import type {
 import * as advanceRequest from '../contracts/advances/advance-request.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { DomainError } from '../platform/errors.ts';
-import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
+import { callFor } from '../platform/rpc/call-context.ts';
 import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
@@ -72,7 +72,7 @@ export async function requestAdvance(
   const replayed = await writes.findReplay<typeof RequestAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const inTransaction = <T>(work: (tx: TenantTransaction) => Promise<T>) =>
-    writes.transaction(tenantOf(request), requestIdOf(context), work);
+    writes.transaction(tenantOf(request), context, work);
   const claimed = await inTransaction((tx) => claimQuote(tx, requester));
   if (claimed.quote.expired) throw quoteExpired(claimed.quote.expiresAt);
   const reservation = reservationRequest({ ...request, advanceRequestId: requester.advanceRequestId });

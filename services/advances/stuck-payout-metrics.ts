@@ -21,7 +21,7 @@ select environment, count(*)::int as payouts, extract(epoch from now() - min(pay
   from (select environment, payout_submitted_at
           from advances.request
          where payout_accepted_at is null and payout_attempts >= ${STUCK_AFTER_ATTEMPTS}
-         order by payout_submitted_at, id
+         order by released_at, id
          limit ${COUNT_LIMIT}) stuck
  group by environment`,
 };

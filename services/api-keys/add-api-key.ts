@@ -1,9 +1,10 @@
 import { v7 as uuidv7 } from 'uuid';
 import { apiKeyHint, newApiKey } from '../platform/api-key-format.ts';
+import { requireFutureExpiry } from '../platform/credential-lifetime.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import { ApiKeyEntity } from './api-key.entity.ts';
-import { requireFutureExpiry, type ScopeName } from './api-key.ts';
+import type { ScopeName } from './api-key.ts';
 import { storedHash } from './key-hash.ts';
 
 /** The values of a new API key. */

@@ -1,4 +1,5 @@
-import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
+import { CREDENTIAL_STATE, type CredentialState } from '../platform/credential-lifetime.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
@@ -21,11 +22,17 @@ const apiKeys = () =>
 /** API keys are listed newest first. */
 export const apiKeyOrder: ListOrder<ApiKeyReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
 
+/** A page of a merchant's keys; an undefined state is ignored. */
+interface ApiKeyPage extends Tenant, PageRange {
+  readonly state: CredentialState | undefined;
+}
+
 /** A page of API keys in list order. */
-export const selectApiKeys = prepareRead<Tenant & PageSpec, ApiKeyReadRow>((parameters) => {
-  const query = apiKeys()
+export const selectApiKeys = prepareRead<ApiKeyPage, ApiKeyReadRow>((parameters) => {
+  let query = apiKeys()
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'));
+  if (parameters.has('state')) query = query.where(CREDENTIAL_STATE, '=', parameters('state'));
   return inOrder(query, apiKeyOrder, parameters).compile();
 });
 

@@ -5,12 +5,12 @@ import {
   type AuthenticateApiKeyResponse,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { environmentOfApiKey } from '../platform/api-key-format.ts';
+import { stateOf } from '../platform/credential-lifetime.ts';
 import type { Database } from '../platform/database/database.ts';
 import { unauthenticated } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import { environmentName } from '../platform/tenant.ts';
 import { type ApiKeyReadRow, selectApiKeyByHash } from './api-key.queries.ts';
-import { stateOf } from './api-key.ts';
 import { candidateHashes } from './key-hash.ts';
 import type { LastUse } from './last-use.ts';
 

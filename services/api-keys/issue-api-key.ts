@@ -31,7 +31,7 @@ export function issueApiKey(
       });
       return { apiKey: apiKeyMessageOf(record), key };
     },
-    withoutKey,
+    { remember: withoutKey },
   );
 }
 

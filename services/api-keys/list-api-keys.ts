@@ -1,8 +1,10 @@
-import type {
-  ListApiKeysRequest,
-  ListApiKeysResponse,
+import {
+  ApiKeyState,
+  type ListApiKeysRequest,
+  type ListApiKeysResponse,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Database } from '../platform/database/database.ts';
+import { enumName } from '../platform/enum-name.ts';
 import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { apiKeyMessage } from './api-key.message.ts';
@@ -15,9 +17,10 @@ export async function listApiKeys(
   request: ListApiKeysRequest,
 ): Promise<ListApiKeysResponse> {
   const tenant = tenantOf(request);
-  const scope = { tenant, list: 'api-keys', filters: {}, order: apiKeyOrder };
+  const filters = { state: enumName(ApiKeyState, request.state) };
+  const scope = { tenant, list: 'api-keys', filters, order: apiKeyOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectApiKeys({ ...tenant, ...range })),
+    database.read(selectApiKeys({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.apikeys.v1.ListApiKeysResponse',

@@ -4,11 +4,12 @@ import type {
   RotateApiKeyRequest,
   RotateApiKeyResponseSchema,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { rotatedExpiry } from '../platform/credential-lifetime.ts';
+import { failedPrecondition } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
 import { apiKeyMessageOf } from './api-key.message.ts';
-import { rotatedExpiry } from './api-key.ts';
 import { withoutKey } from './issue-api-key.ts';
 import { lockApiKey } from './lock-api-key.ts';
 
@@ -25,7 +26,10 @@ export function rotateApiKey(
     async (tx) => {
       const rotated = await lockApiKey(tx, request.apiKeyId);
       const now = new Date();
-      rotated.expiresAt = rotatedExpiry(rotated, now, request.overlapSeconds);
+      const { overlapSeconds } = request;
+      rotated.expiresAt = rotatedExpiry(rotated, { now, overlapSeconds }, (state) =>
+        failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state }),
+      );
       const { key, record } = addApiKey(tx, peppers, {
         name: rotated.name,
         scopes: rotated.scopes,
@@ -34,6 +38,6 @@ export function rotateApiKey(
       });
       return { apiKey: apiKeyMessageOf(record), key, rotated: apiKeyMessageOf(rotated) };
     },
-    withoutKey,
+    { remember: withoutKey },
   );
 }

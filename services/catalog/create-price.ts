@@ -12,13 +12,12 @@ import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { PriceEntity } from './product.entity.ts';
 import { priceMessageOf } from './product.message.ts';
-import { requireIntervalFor, requireUnarchived } from './product.ts';
+import { requireUnarchived } from './product.ts';
 import { lockProduct, publishEvent } from './product-store.ts';
 
 /** Adds a price to a product that is not archived. */
 export function createPrice(writes: Writes, request: CreatePriceRequest, context: HandlerContext) {
   const type = enumName(PriceType, request.type);
-  requireIntervalFor(type, request.interval, request.intervalCount);
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof CreatePriceResponseSchema>(request, context, async (tx) => {
     const product = await lockProduct(tx, request.productId);

@@ -5,6 +5,7 @@ import {
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
+import { idsOf } from '../platform/reads/ids.ts';
 import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { productMessage } from './product.message.ts';
@@ -18,9 +19,15 @@ export async function listProducts(
 ): Promise<ListProductsResponse> {
   const tenant = tenantOf(request);
   const status = enumName(ProductStatus, request.status);
-  const scope = { tenant, list: 'products', filters: { status }, order: productOrder };
+  const productIds = idsOf(request.productIds);
+  const scope = {
+    tenant,
+    list: 'products',
+    filters: { status, productIds: productIds?.join(' ') },
+    order: productOrder,
+  };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectProducts({ ...tenant, status, ...range })),
+    database.read(selectProducts({ ...tenant, status, productIds, ...range })),
   );
   return {
     $typeName: 'payments.catalog.v1.ListProductsResponse',

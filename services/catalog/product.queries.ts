@@ -1,7 +1,8 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type InferResult, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
+import { isAnyOf } from '../platform/reads/ids.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
@@ -72,8 +73,9 @@ export const selectProduct = prepareRead<ProductKey, ProductReadRow>((parameters
   products(parameters).where('product.id', '=', parameters('id')).compile(),
 );
 
-interface ProductPage extends Tenant, PageSpec {
+interface ProductPage extends Tenant, PageRange {
   readonly status: ProductStatus | undefined;
+  readonly productIds: readonly string[] | undefined;
 }
 
 /** Products are listed newest first. */
@@ -83,5 +85,6 @@ export const productOrder: ListOrder<ProductReadRow> = { columns: ['created_at',
 export const selectProducts = prepareRead<ProductPage, ProductReadRow>((parameters) => {
   let query = products(parameters);
   if (parameters.has('status')) query = query.where('product.status', '=', parameters('status'));
+  if (parameters.has('productIds')) query = query.where(isAnyOf('product.id', parameters('productIds')));
   return inOrder(query, productOrder, parameters, 'product').compile();
 });

@@ -85,18 +85,7 @@ export function requireAnotherPrice(status: ProductStatus, otherCurrentPrices: n
   }
 }
 
-/** Recurring prices require an interval and its count; other prices have neither. PRICE_INTERVAL. */
-export function requireIntervalFor(type: PriceType, interval: unknown, intervalCount: unknown): void {
-  const recurring = type === 'RECURRING';
-  if (recurring === (interval !== undefined) && recurring === (intervalCount !== undefined)) return;
-  throw invalidArgument(
-    'PRICE_INTERVAL',
-    'interval, interval_count: both are required for a recurring price and not allowed for a one-time price',
-    { field: 'interval' },
-  );
-}
-
-/** An offer must end after it starts. OFFER_PERIOD. */
+/** An offer must end after it starts, also if it starts now. OFFER_PERIOD. */
 export function requirePeriod(startsAt: Date, endsAt: Date | undefined): void {
   if (endsAt && endsAt <= startsAt) {
     throw invalidArgument('OFFER_PERIOD', 'ends_at: must be later than starts_at', { field: 'ends_at' });

@@ -4,7 +4,6 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { isLockTimeout } from '../platform/database/database-errors.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { aborted } from '../platform/errors.ts';
-import { requestIdOf } from '../platform/rpc/call-context.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
 import type { WriteRequest } from '../platform/writes/idempotency-records.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -41,7 +40,7 @@ export class AccountWrites {
     context: Pick<HandlerContext, 'values' | 'signal'>,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
-    return this.#inTurn(tenant, context, () => this.#writes.transaction(tenant, requestIdOf(context), work));
+    return this.#inTurn(tenant, context, () => this.#writes.transaction(tenant, context, work));
   }
 
   async #inTurn<T>(

@@ -31,7 +31,8 @@ export function applyDeduction(
     const free = await account.installments.free(amountMinor);
     const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, account.today);
     tx.create(DeductionEntity, { sourceId, saleId, amountMinor, openDebtMinor: missingMinor, occurredAt });
-    await account.storeAllocations('DEDUCTION', sourceId, allocations);
+    const deducted = { kind: 'DEDUCTION', sourceId, saleId, debtMinor: missingMinor } as const;
+    await account.storeAllocations(deducted, allocations);
     return { deductedAmountMinor: amountMinor - missingMinor, debtAmountMinor: missingMinor };
   });
 }

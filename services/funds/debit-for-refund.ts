@@ -43,8 +43,8 @@ export function debitForRefund(
     tx.create(RefundDebitEntity, { refundCaseId, saleId, amountMinor, debitedAt });
     await account.pendingDebits.remove(refundCaseId);
     const allocations = allocateRefund(amountMinor, saleInstallments, released, block, account.today);
-    const saleIds = saleId === undefined ? [] : [saleId];
-    await account.storeAllocations('REFUND_DEBIT', refundCaseId, allocations, saleIds);
+    const debit = { kind: 'REFUND_DEBIT', sourceId: refundCaseId, saleId } as const;
+    await account.storeAllocations(debit, allocations);
     return {};
   });
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
@@ -15,7 +15,7 @@ const db = queryBuilder<{ 'funds.deduction': DebtReadRow }>();
 export const debtOrder: ListOrder<DebtReadRow> = { columns: ['occurred_at', 'source_id'], direction: 'asc' };
 
 /** A page of open debts in their order. */
-export const selectDebts = prepareRead<Tenant & PageSpec, DebtReadRow>((parameters) => {
+export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((parameters) => {
   const open = db
     .selectFrom('funds.deduction')
     .selectAll()

@@ -44,7 +44,8 @@ export function freeReservation(
       case 'HELD': {
         const installments = await account.installments.reservedFor(advanceRequestId);
         reservation.state = 'FREED';
-        await account.store(installments.map((before) => ({ before, after: free(before) })));
+        const freed = installments.map((before) => ({ before, after: free(before) }));
+        await account.store(freed, []);
         return {};
       }
       default:

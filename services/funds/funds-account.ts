@@ -19,7 +19,16 @@ import {
   rowKey,
 } from './release-rows.ts';
 import { ReleaseStore } from './release-store.ts';
-import { insertSales } from './sale-store.ts';
+import { insertSales, updateSaleStatuses } from './sale-store.ts';
+import {
+  causeOf,
+  holdMovements,
+  MOVEMENT_OF_POSTING,
+  type Movement,
+  movementOf,
+  saleMovement,
+} from './statement/movement.ts';
+import { recordMovements } from './statement/movement-store.ts';
 
 /**
  * A call that waits for the account holds a connection of the pool, which others need. It waits at most a second: for two
@@ -27,17 +36,29 @@ import { insertSales } from './sale-store.ts';
  */
 const LOCK_TIMEOUT_MS = 500;
 
+/** An amount that is deducted from installments or restored to them. */
+interface Allocated {
+  readonly kind: Exclude<PostingKind, 'DEBT'>;
+  readonly sourceId: string;
+  /** The sale whose blocks or refunds it changes. */
+  readonly saleId?: string | undefined;
+  /** What no installment covers, in centavos. */
+  readonly debtMinor?: bigint;
+}
+
 /**
  * A merchant's funds inside a transaction that holds the account's lock: commands on one account run one at a time.
- * Only this class writes installments, the release rows that sum them up, postings and debts, so they change together.
+ * Only this class writes installments, the release rows that sum them up, the statuses of sales, postings, debts and the
+ * movements of the statement, so they change together.
  */
 export class FundsAccount {
   readonly today: CivilDate;
+  /** The time of the command. */
+  readonly at: Date;
   readonly installments: InstallmentStore;
   readonly holds: HoldStore;
   readonly pendingDebits: PendingDebits;
   readonly #tx: TenantTransaction;
-  readonly #at: Date;
   readonly #releases: ReleaseStore;
   #hasStartedFunding = false;
 
@@ -47,7 +68,7 @@ export class FundsAccount {
     this.holds = new HoldStore(tx);
     this.pendingDebits = new PendingDebits(tx);
     this.#tx = tx;
-    this.#at = at;
+    this.at = at;
     this.#releases = new ReleaseStore(tx);
   }
 
@@ -69,25 +90,29 @@ export class FundsAccount {
   }
 
   /**
-   * Stores the changes of a command. Then adjusts the holds of the sales that it changed, and of `saleIds`, whose blocks
+   * Stores the changes of a command, and the movements that they make. Then adjusts the holds of the sales that it changed, and of `saleIds`, whose blocks
    * or refunds it changed; collects open debts from free installments, publishes what was released, blocked or
    * unblocked, and starts the funding of refunds when the balance covers a pending debit.
    * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when the sums of a day would exceed the exact range.
    */
-  async store(changes: readonly InstallmentChange[], saleIds: readonly string[] = []): Promise<void> {
-    await this.#apply(changes, saleIds);
+  async store(
+    changes: readonly InstallmentChange[],
+    movements: readonly Movement[],
+    saleIds: readonly string[] = [],
+  ): Promise<void> {
+    await this.#apply(changes, movements, saleIds);
     await this.#fundRefunds();
   }
 
   /** Like `store`, for amounts deducted from installments or restored to them; posts each amount for its source. */
   async storeAllocations(
-    kind: PostingKind,
-    sourceId: string,
+    { kind, sourceId, saleId, debtMinor }: Allocated,
     allocations: readonly Allocation[],
-    saleIds: readonly string[] = [],
+    cause = causeOf(MOVEMENT_OF_POSTING[kind], sourceId, saleId),
   ): Promise<void> {
     for (const { after, amountMinor } of allocations) this.#post(kind, sourceId, after.id, amountMinor);
-    const { adjusted } = await this.#apply(allocations, saleIds);
+    const movements = movementOf(cause, allocations, this.at, debtMinor);
+    const { adjusted } = await this.#apply(allocations, movements, saleId === undefined ? [] : [saleId]);
     // A refund's debit only lowers the balance, unless holds that it covers return what they have too much.
     if (kind !== 'REFUND_DEBIT' || adjusted) await this.#fundRefunds();
   }
@@ -107,6 +132,8 @@ export class FundsAccount {
     await this.installments.insertAll(added.flatMap(({ sale }) => sale.installments));
     await this.#releases.putAdded(rows);
     await this.#renewSchedule();
+    const movements = added.flatMap(({ sale }) => saleMovement(sale));
+    await recordMovements(this.#tx, movements);
     const events = added.flatMap(({ sale, released }) =>
       released.map((row) => releasedEvent(row, sale.requestId, sale.capturedAt)),
     );
@@ -137,12 +164,15 @@ export class FundsAccount {
 
   async #apply(
     changes: readonly InstallmentChange[],
+    movements: readonly Movement[],
     saleIds: readonly string[],
   ): Promise<{ readonly adjusted: boolean }> {
     const adjustments = await this.#adjustHolds(changes, saleIds);
     const all = mergeChanges([...changes, ...adjustments]);
     await this.#storeInstallments(all);
-    await this.#collectDebts();
+    const collections = await this.#collectDebts();
+    const holds = holdMovements(adjustments, this.at);
+    await recordMovements(this.#tx, [...movements, ...holds, ...collections]);
     await this.#publishMoves(all);
     return { adjusted: adjustments.length > 0 };
   }
@@ -175,6 +205,7 @@ export class FundsAccount {
     for (const { before, after } of changes) await this.installments.put(after, before === null);
     await this.#releases.put(changed);
     await this.#renewSchedule();
+    await updateSaleStatuses(this.#tx, changes);
   }
 
   async #renewSchedule(): Promise<void> {
@@ -191,13 +222,13 @@ export class FundsAccount {
       const keys = new Set(moved.map(({ after }) => rowKey({ date: after.date, status: statusOf(after) })));
       const rows = await this.#releases.onDates(moved.map(({ after }) => after.date));
       const movedTo = rows.filter((row) => keys.has(rowKey(row)));
-      await publishReleases(this.#tx, type, movedTo, this.#at);
+      await publishReleases(this.#tx, type, movedTo, this.at);
     }
   }
 
-  async #collectDebts(): Promise<void> {
+  async #collectDebts(): Promise<Movement[]> {
     const rows = await this.#openDebts();
-    if (rows.length === 0) return;
+    if (rows.length === 0) return [];
     const owedMinor = rows.reduce((sum, row) => sum + row.openDebtMinor, 0n);
     const debts = rows.map((row) => ({ sourceId: row.sourceId, openMinor: row.openDebtMinor }));
     const collected = allocateDebts(debts, await this.installments.free(owedMinor), this.today);
@@ -208,6 +239,11 @@ export class FundsAccount {
       row.openDebtMinor = collected.debts[index]!.openMinor;
     });
     await this.#storeInstallments(mergeChanges(collected.allocations));
+    const bySource = Map.groupBy(collected.allocations, ({ sourceId }) => sourceId);
+    return [...bySource].flatMap(([sourceId, allocations]) => {
+      const collectedMinor = allocations.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+      return movementOf(causeOf('DEBT_COLLECTION', sourceId), allocations, this.at, -collectedMinor);
+    });
   }
 
   /** Pending debits are written under this lock too, so no rise of the balance is missed. */
@@ -226,6 +262,6 @@ export class FundsAccount {
 
   #post(kind: PostingKind, sourceId: string, installmentId: string, amountMinor: bigint): void {
     const id = uuidv7();
-    this.#tx.create(PostingEntity, { id, installmentId, kind, sourceId, amountMinor, postedAt: this.#at });
+    this.#tx.create(PostingEntity, { id, installmentId, kind, sourceId, amountMinor, postedAt: this.at });
   }
 }

@@ -15,6 +15,7 @@ import {
   SaleEntity,
 } from './funds.entity.ts';
 import { fundsService } from './funds.service.ts';
+import { FailingAccountEntity } from './verification/failing-account.entity.ts';
 
 export const funds: Area = {
   name: 'funds',
@@ -30,6 +31,7 @@ export const funds: Area = {
     EndedExecutionEntity,
     ReservationEntity,
     PostingEntity,
+    FailingAccountEntity,
   ],
   grants: [],
   bind: (dependencies) => [bindService(FundsService, fundsService(dependencies))],

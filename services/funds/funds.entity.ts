@@ -2,6 +2,7 @@ import { defineEntity, type InferEntity, type Opt, p } from '@mikro-orm/postgres
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
 import type { BlockReason, ReleaseStatus } from './installment.ts';
 import type { SaleMethod } from './sale-schedule.ts';
+import type { SaleStatus } from './sale-status.ts';
 
 const REMAINING =
   'bigint generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored';
@@ -25,6 +26,11 @@ export const SaleEntity = defineEntity({
     feesMinor: amountColumn(),
     installments: p.integer(),
     capturedAt: timestampColumn(),
+    orderId: p.uuid().strictNullable(),
+    orderNumber: p.text().strictNullable(),
+    productId: p.uuid().strictNullable(),
+    customerReference: p.text().strictNullable(),
+    status: p.string().$type<SaleStatus>(),
   },
 });
 

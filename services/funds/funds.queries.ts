@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
-import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { AccountEntity, DeductionEntity, InstallmentEntity, ReleaseEntity } from './funds.entity.ts';
+import { type FundsTotalsRow, RELEASE_TOTALS } from './funds-totals.ts';
 import type { ReleaseStatus } from './installment.ts';
 
 /** A release row as hot reads answer it; amounts in centavos. */
@@ -44,13 +45,22 @@ export interface ReleaseFilter {
 export const releaseOrder: ListOrder<ReleaseReadRow> = { columns: ['date', 'status'], direction: 'asc' };
 
 /** A page of release rows in their order. */
-export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageSpec, ReleaseReadRow>((parameters) => {
-  let query = releases(parameters).selectAll();
+export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageRange, ReleaseReadRow>((parameters) =>
+  inOrder(matchingReleases(parameters).selectAll(), releaseOrder, parameters).compile(),
+);
+
+/** The sums of the release rows that match. */
+export const selectReleaseTotals = prepareRead<Tenant & ReleaseFilter, FundsTotalsRow>((parameters) =>
+  matchingReleases(parameters).select(RELEASE_TOTALS).compile(),
+);
+
+function matchingReleases(parameters: ReadParameters<Tenant & ReleaseFilter>) {
+  let query = releases(parameters);
   if (parameters.has('from')) query = query.where('date', '>=', parameters('from'));
   if (parameters.has('to')) query = query.where('date', '<=', parameters('to'));
   if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
-  return inOrder(query, releaseOrder, parameters).compile();
-});
+  return query;
+}
 
 /** A day of the calendar: the sums of its rows, in centavos. */
 export interface CalendarReadRow {

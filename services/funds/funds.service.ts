@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
+import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
 import { AccountWrites } from './account-writes.ts';
 import { applyDeduction } from './apply-deduction.ts';
 import { awaitFunding } from './await-funding.ts';
@@ -12,9 +13,12 @@ import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
+import { getSale } from './get-sale.ts';
 import { listAdvanceableInstallments } from './list-advanceable-installments.ts';
 import { listDebts } from './list-debts.ts';
-import { listFundsReleases } from './list-funds-releases.ts';
+import { exportFundsReleases, listFundsReleases } from './list-funds-releases.ts';
+import { exportReleaseSales, listReleaseSales } from './list-release-sales.ts';
+import { exportSales, listSales } from './list-sales.ts';
 import { recordSale } from './record-sale.ts';
 import { releaseDueFunds } from './release-due-funds.ts';
 import { reserveForAdvance } from './reserve-for-advance.ts';
@@ -24,24 +28,38 @@ import { scanOpenBlocks } from './scan-open-blocks.ts';
 import { scanRefundDebits } from './scan-refund-debits.ts';
 import { scanReservations } from './scan-reservations.ts';
 import { settleReservation } from './settle-reservation.ts';
+import { exportMovements } from './statement/export-movements.ts';
+import { listMovements } from './statement/list-movements.ts';
 import { unblockFunds } from './unblock-funds.ts';
+import { listVerificationQueue } from './verification/list-verification-queue.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
 
 /** The RPCs of FundsService. */
 export function fundsService({
   database,
+  exports,
   logger,
   pagination,
   writes: allWrites,
 }: AreaDependencies): ServiceImpl<typeof FundsService> {
   const writes = new AccountWrites(allWrites);
   const sales = new SaleIntake(writes);
+  const db = new CrossTenantDatabase(database);
   return {
     listFundsReleases: (request) => listFundsReleases(database, pagination, request),
+    listReleaseSales: (request) => listReleaseSales(database, pagination, request),
+    getSale: (request) => getSale(database, request),
+    listSales: (request) => listSales(database, pagination, request),
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
     getBalance: (request) => getBalance(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
-    verifyFunds: (request, context) => verifyFunds({ database, logger }, request, context),
+    exportFundsReleases: (request, context) => exportFundsReleases(exports, request, context),
+    exportReleaseSales: (request, context) => exportReleaseSales(exports, request, context),
+    exportSales: (request, context) => exportSales(exports, request, context),
+    listMovements: (request) => listMovements(database, pagination, request),
+    exportMovements: (request, context) => exportMovements(exports, request, context),
+    verifyFunds: (request, context) => verifyFunds({ database, db, logger }, request, context),
+    listVerificationQueue: (request) => listVerificationQueue(database, pagination, request),
     scanRefundDebits: (request, context) => scanRefundDebits(database, request, context),
     scanOpenBlocks: (request, context) => scanOpenBlocks(database, request, context),
     scanReservations: (request, context) => scanReservations(database, request, context),

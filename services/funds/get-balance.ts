@@ -1,7 +1,7 @@
 import type { GetBalanceRequest, GetBalanceResponse } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Database } from '../platform/database/database.ts';
-import { outOfRange } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
+import { within64Bits } from '../platform/within-64-bits.ts';
 import { availableMinor } from './allocation.ts';
 import { selectBalance } from './funds.queries.ts';
 
@@ -22,9 +22,4 @@ export async function getBalance(
     blockedAmountMinor: within64Bits(BigInt(row.blocked_minor)),
     openDebtsAmountMinor: within64Bits(debts),
   };
-}
-
-function within64Bits(sum: bigint): bigint {
-  if (BigInt.asIntN(64, sum) === sum) return sum;
-  throw outOfRange('AMOUNT_OUT_OF_RANGE', 'a sum of the balance exceeds 64 bits', { sum: String(sum) });
 }

@@ -10,6 +10,10 @@ export interface NewSale {
   readonly grossMinor: bigint;
   readonly feesMinor: bigint;
   readonly capturedAt: Date;
+  readonly orderId: string | null;
+  readonly orderNumber: string | null;
+  readonly productId: string | null;
+  readonly customerReference: string | null;
   readonly requestId: string;
   readonly installments: readonly Installment[];
 }

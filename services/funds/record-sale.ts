@@ -18,6 +18,8 @@ import { newInstallment } from './installment.ts';
 import type { NewSale } from './new-sales.ts';
 import type { SaleIntake } from './sale-intake.ts';
 import { scheduleSale } from './sale-schedule.ts';
+import { saleColumnsOf } from './sale-store.ts';
+import { saleMovement } from './statement/movement.ts';
 
 /**
  * Records a captured sale and schedules its installments. Blocks of the sale that came before it hold them, and open
@@ -31,7 +33,7 @@ export function recordSale(
 ) {
   const sale = newSale(request, context);
   const recordAlone = () => recordSaleAlone(writes, request, context, sale);
-  // A sale that a person records commits together with an audit entry.
+  // A person's session and role are locked in the write's own transaction; groups lock no one.
   if (actorOf(context)) return recordAlone();
   return intake.record(request, context, sale, recordAlone);
 }
@@ -42,16 +44,16 @@ function recordSaleAlone(
   context: HandlerContext,
   sale: NewSale,
 ) {
-  const { id, method, grossMinor, feesMinor, capturedAt } = sale;
+  const { id, capturedAt } = sale;
   return writes.run<typeof RecordSaleResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, capturedAt);
     if (await tx.findOne(SaleEntity, { id })) {
       throw alreadyExists('SALE_ALREADY_RECORDED', 'the sale has been recorded');
     }
-    const { installments } = request;
-    tx.create(SaleEntity, { id, method, grossMinor, feesMinor, installments, capturedAt });
+    tx.create(SaleEntity, saleColumnsOf(sale));
     await tx.flush();
-    await account.store(sale.installments.map((after) => ({ before: null, after })));
+    const changes = sale.installments.map((after) => ({ before: null, after }));
+    await account.store(changes, saleMovement(sale));
     const recorded = await account.installments.ofSale(id);
     return { saleId: id, installments: recorded.map(saleInstallmentMessage) };
   });
@@ -70,5 +72,15 @@ function newSale(request: RecordSaleRequest, context: HandlerContext): NewSale {
     installments: request.installments,
   });
   const installments = schedule.map((scheduled) => newInstallment(uuidv7(), id, scheduled, today));
-  return { id, method, ...amounts, capturedAt, requestId: requestIdOf(context), installments };
+  const facts = { id, method, ...amounts, capturedAt, ...saleReferences(request) };
+  return { ...facts, requestId: requestIdOf(context), installments };
+}
+
+function saleReferences({ orderId, orderNumber, productId, customerReference }: RecordSaleRequest) {
+  return {
+    orderId: orderId?.toLowerCase() ?? null,
+    orderNumber: orderNumber ?? null,
+    productId: productId?.toLowerCase() ?? null,
+    customerReference: customerReference ?? null,
+  };
 }

@@ -7,6 +7,7 @@ import {
 import type { Run } from '../platform/database/cross-tenant-database.ts';
 import { executeNamed } from '../platform/database/named-sql.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { type AuditRow, recordAudit } from '../platform/writes/audit.ts';
 import {
   claimUnusedKeys,
   type IdempotencyScope,
@@ -21,6 +22,7 @@ export interface SaleCall {
   readonly scope: IdempotencyScope;
   readonly sale: NewSale;
   readonly response: RecordSaleResponse;
+  readonly audit: AuditRow;
   /** False once the caller has stopped waiting for the answer. */
   isAwaited(): boolean;
 }
@@ -63,6 +65,10 @@ export async function recordSalesTogether(
       scope,
       response: toBinary(RecordSaleResponseSchema, response),
     })),
+  );
+  await recordAudit(
+    em,
+    answered.map(({ audit }) => audit),
   );
   if (!answered.every(({ isAwaited }) => isAwaited())) throw new CallerLeft();
   return recorded;

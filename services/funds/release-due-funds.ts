@@ -11,7 +11,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { invalidArgument } from '../platform/errors.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
-import { recordAudit } from '../platform/writes/audit.ts';
+import { auditRow, recordAudit } from '../platform/writes/audit.ts';
 import type { AccountWrites } from './account-writes.ts';
 import {
   type DueReservationReadRow,
@@ -20,6 +20,7 @@ import {
 } from './cross-tenant.queries.ts';
 import { FundsAccount } from './funds-account.ts';
 import { release, remainingMinor } from './installment.ts';
+import { releaseMovements } from './statement/movement.ts';
 
 const ACCOUNTS_PER_CALL = 20;
 const INSTALLMENTS_PER_ACCOUNT = 1000;
@@ -48,8 +49,7 @@ export async function releaseDueFunds(
   for (const account of accounts) {
     const work = async (tx: TenantTransaction, em: EntityManager) => {
       const done = await releaseAccount(tx, asOf, at);
-      // Only a release of one account is a person's action; all accounts are released by the system.
-      if (tenant) await recordAudit(em, tenant, request, context);
+      if (tenant || done.installments > 0) await recordAudit(em, [auditRow(account, request, context)]);
       return done;
     };
     released.push(await writes.transaction(account, context, work));
@@ -75,7 +75,7 @@ async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date):
   const account = await FundsAccount.lock(tx, at);
   const due = await account.installments.due(asOf, INSTALLMENTS_PER_ACCOUNT);
   const changes = due.map((before) => ({ before, after: release(before) }));
-  await account.store(changes);
+  await account.store(changes, releaseMovements(changes, at));
   return {
     installments: due.length,
     amountMinor: due.reduce((sum, installment) => sum + remainingMinor(installment), 0n),

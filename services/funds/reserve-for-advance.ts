@@ -31,7 +31,7 @@ export function reserveForAdvance(
     if (known) return { reservedAmountMinor: known.amountMinor, lastDate: known.lastDate };
     const installments = await account.installments.byIds(quoted.map(({ installmentId }) => installmentId));
     const reserved = reserveQuoted(quoted, installments, advanceRequestId, account.today);
-    await account.store(reserved);
+    await account.store(reserved, []);
     const dates = reserved.map(({ after }) => after.date).toSorted();
     const amountMinor = reserved.reduce((sum, { after }) => sum + after.reservation!.amountMinor, 0n);
     const { lastDate } = tx.create(ReservationEntity, {

@@ -27,8 +27,8 @@ export function reverseRefundDebit(
     const ids = postings.map(({ installmentId }) => installmentId);
     const allocations = reverse(postings, await account.installments.byIds(ids), account.today);
     debit.reversedAt = occurredAt;
-    const saleIds = debit.saleId == null ? [] : [debit.saleId];
-    await account.storeAllocations('REFUND_REVERSAL', refundCaseId, allocations, saleIds);
+    const saleId = debit.saleId ?? undefined;
+    await account.storeAllocations({ kind: 'REFUND_REVERSAL', sourceId: refundCaseId, saleId }, allocations);
     return {};
   });
 }

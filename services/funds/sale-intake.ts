@@ -7,6 +7,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DomainError } from '../platform/errors.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
+import { auditRow } from '../platform/writes/audit.ts';
 import { idempotencyScope, lockNameOf } from '../platform/writes/idempotency-records.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
@@ -52,6 +53,7 @@ export class SaleIntake {
       response: create(RecordSaleResponseSchema, { saleId: sale.id, installments }),
       isAwaited: () => !context.signal.aborted,
       context,
+      audit: auditRow(tenantOf(request), request, context),
       recordAlone: () => alone().then(resolve, reject),
       resolve,
       reject,

@@ -1,10 +1,9 @@
 import { addDays, type CivilDate } from '../platform/civil-date.ts';
-import { invalidArgument } from '../platform/errors.ts';
 import { businessDayFrom } from './business-days.ts';
 
 export type SaleMethod = 'INSTANT_TRANSFER' | 'CARD';
 
-/** A captured sale; amounts in centavos. */
+/** A captured sale, valid by the rules of RecordSaleRequest; amounts in centavos. */
 export interface CapturedSale {
   readonly method: SaleMethod;
   readonly capturedOn: CivilDate;
@@ -29,10 +28,8 @@ const INSTALLMENT_DAYS = 30;
 /**
  * The installments of a sale. They add up to its gross and fees exactly, and no installment's fees exceed its gross:
  * both are shared the same way, with the remaining cents going to the first installments.
- * INVALID_ARGUMENT (FEES_EXCEED_GROSS, INSTALLMENTS_NOT_ALLOWED).
  */
 export function scheduleSale(sale: CapturedSale): ScheduledInstallment[] {
-  requireValidSale(sale);
   const gross = shareEvenly(sale.grossMinor, sale.installments);
   const fees = shareEvenly(sale.feesMinor, sale.installments);
   return gross.map((grossMinor, index) => ({
@@ -41,19 +38,6 @@ export function scheduleSale(sale: CapturedSale): ScheduledInstallment[] {
     grossMinor,
     feesMinor: fees[index]!,
   }));
-}
-
-function requireValidSale(sale: CapturedSale): void {
-  if (sale.feesMinor > sale.grossMinor) {
-    throw invalidArgument('FEES_EXCEED_GROSS', 'fees_amount_minor: must not exceed gross_amount_minor', {
-      field: 'fees_amount_minor',
-    });
-  }
-  if (sale.method === 'INSTANT_TRANSFER' && sale.installments !== 1) {
-    throw invalidArgument('INSTALLMENTS_NOT_ALLOWED', 'installments: must be 1 for an instant transfer', {
-      field: 'installments',
-    });
-  }
 }
 
 /** Largest remainder over equal shares: all remainders are equal, so the first shares get one cent more. */

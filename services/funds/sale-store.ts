@@ -1,17 +1,52 @@
 import { jsonRows } from '../platform/database/json-rows.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { statusOf } from './installment.ts';
 import type { NewSale } from './new-sales.ts';
+import type { InstallmentChange } from './release-rows.ts';
+import { SALE_STATUS_SQL, saleStatusOf } from './sale-status.ts';
 
 const INSERT = `
-insert into funds.sale (merchant_id, environment, id, method, gross_minor, fees_minor, installments, captured_at)
-select :merchantId, :environment, "id", "method", "grossMinor", "feesMinor", "installments", "capturedAt"
+insert into funds.sale
+  (merchant_id, environment, id, method, gross_minor, fees_minor, installments, captured_at, order_id, order_number,
+   product_id, customer_reference, status)
+select :merchantId, :environment, "id", "method", "grossMinor", "feesMinor", "installments", "capturedAt", "orderId",
+       "orderNumber", "productId", "customerReference", "status"
   from json_to_recordset(:rows::json) as s (
-    "id" uuid, "method" text, "grossMinor" bigint, "feesMinor" bigint, "installments" int, "capturedAt" timestamptz)`;
+    "id" uuid, "method" text, "grossMinor" bigint, "feesMinor" bigint, "installments" int, "capturedAt" timestamptz,
+    "orderId" uuid, "orderNumber" text, "productId" uuid, "customerReference" text, "status" text)`;
 
 /** Inserts sales with one statement. */
 export async function insertSales(tx: TenantTransaction, sales: readonly NewSale[]): Promise<void> {
-  const rows = sales.map((sale) => ({ ...sale, installments: sale.installments.length }));
-  await tx.execute(INSERT, { rows: jsonRows(rows) });
+  await tx.execute(INSERT, { rows: jsonRows(sales.map(saleColumnsOf)) });
+}
+
+/** The columns of a new sale. */
+export function saleColumnsOf({ installments, requestId: _, ...columns }: NewSale) {
+  const status = saleStatusOf(installments.map(statusOf));
+  return { ...columns, installments: installments.length, status };
+}
+
+const UPDATE_STATUSES = `
+update funds.sale as sale set status = current.status
+  from (select sale_id, ${SALE_STATUS_SQL} as status
+          from funds.installment
+         where merchant_id = :merchantId and environment = :environment
+           and sale_id in (select value::uuid from json_array_elements_text(:ids::json))
+         group by sale_id) as current
+ where sale.merchant_id = :merchantId and sale.environment = :environment and sale.id = current.sale_id
+   and sale.status <> current.status`;
+
+/** Updates the statuses of the sales whose installments have moved between release rows, once these are stored. */
+export async function updateSaleStatuses(
+  tx: TenantTransaction,
+  changes: readonly InstallmentChange[],
+): Promise<void> {
+  const moved = changes.filter(
+    ({ before, after }) => before === null || statusOf(before) !== statusOf(after),
+  );
+  if (moved.length === 0) return;
+  const ids = new Set(moved.map(({ after }) => after.saleId));
+  await tx.execute(UPDATE_STATUSES, { ids: JSON.stringify([...ids]) });
 }
 
 const RECORDED_OR_HELD = `

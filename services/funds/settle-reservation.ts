@@ -32,7 +32,7 @@ export function settleReservation(
         const installments = await account.installments.reservedFor(advanceRequestId);
         const allocations = settleReserved(installments, account.today);
         reservation.state = 'SETTLED';
-        await account.storeAllocations('ADVANCE', advanceRequestId, allocations);
+        await account.storeAllocations({ kind: 'ADVANCE', sourceId: advanceRequestId }, allocations);
         return { advancedAmountMinor: reservation.amountMinor };
       }
       default:

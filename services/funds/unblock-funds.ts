@@ -15,6 +15,7 @@ import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
 import { heldMinor } from './holds.ts';
 import { type Block, isHeldBy, unhold } from './installment.ts';
+import { blockCause, movementOf } from './statement/movement.ts';
 
 /**
  * Lifts a block. Installments that no other block holds are released or scheduled by their date; with the outcome
@@ -38,10 +39,13 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
     Object.assign(row, { closedAt, outcome });
     if (outcome === 'CONSUMED') {
       const allocations = allocateBlocked(held, block, account.today);
-      await account.storeAllocations('CONSUMPTION', block.sourceId, allocations, [saleId]);
+      const { sourceId } = block;
+      const cause = blockCause('CONSUMPTION', block, saleId);
+      await account.storeAllocations({ kind: 'CONSUMPTION', sourceId, saleId }, allocations, cause);
     } else {
       const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
-      await account.store(changes, [saleId]);
+      const cause = blockCause('UNBLOCK', block, saleId);
+      await account.store(changes, movementOf(cause, changes, account.at), [saleId]);
     }
     const heldIds = new Set(held.map(({ id }) => id));
     const resulting = (await account.installments.ofSale(saleId)).filter(({ id }) => heldIds.has(id));

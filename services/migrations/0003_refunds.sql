@@ -35,6 +35,7 @@ create table refunds.refund_case (
   blocked_by text[] not null check (blocked_by <@ array[
     'INSUFFICIENT_AVAILABLE_BALANCE', 'KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE', 'PAYMENT_DISPUTED',
     'PAYMENT_NOT_LIVE', 'REFUND_FREQUENCY_24H', 'REFUND_VOLUME_24H']),
+  -- Pieces of evidence submitted with the request, plus the rows of refunds.evidence.
   evidence_count integer not null check (evidence_count >= 0),
   reason text not null,
   sale_id uuid,
@@ -61,6 +62,8 @@ create table refunds.refund_case (
   -- When the provider last reported on the refund while it was PROCESSING.
   provider_reported_at timestamptz(3),
   requested_at timestamptz(3) not null,
+  -- When the case entered its status.
+  status_changed_at timestamptz(3) not null,
   updated_at timestamptz(3) not null check (updated_at >= requested_at),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, payment_intent_id) references refunds.payment,
@@ -98,12 +101,33 @@ create index refund_case_payment on refunds.refund_case
   (merchant_id, environment, payment_intent_id, requested_at desc, id desc);
 create index refund_case_order on refunds.refund_case
   (merchant_id, environment, order_id, requested_at desc, id desc) where order_id is not null;
+-- The cases of a sale, for the search by order number.
+create index refund_case_sale on refunds.refund_case
+  (merchant_id, environment, sale_id, requested_at desc, id desc) where sale_id is not null;
 -- Cases awaiting the merchant's decision, soonest deadline first. Partial: few at a time, however many there have been.
 create index refund_case_deadline on refunds.refund_case
   (merchant_id, environment, merchant_review_deadline_at, id) where status = 'MERCHANT_REVIEW';
 -- The check over areas reads the open cases across merchants. Partial: few at a time.
 create index refund_case_open on refunds.refund_case (merchant_id, environment, id)
   where status in ('MERCHANT_REVIEW', 'SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED', 'PROCESSING');
+-- The work queue of open cases across merchants, oldest first: all, those of a status, of a merchant, and blocked ones.
+-- Partial: few at a time, however many cases have been closed.
+create index refund_case_queue on refunds.refund_case (requested_at, id)
+  where status in ('MERCHANT_REVIEW', 'SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED', 'PROCESSING');
+create index refund_case_queue_status on refunds.refund_case (status, requested_at, id)
+  where status in ('MERCHANT_REVIEW', 'SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED', 'PROCESSING');
+create index refund_case_queue_merchant on refunds.refund_case (merchant_id, environment, requested_at, id)
+  where status in ('MERCHANT_REVIEW', 'SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED', 'PROCESSING');
+create index refund_case_queue_blocked on refunds.refund_case (requested_at, id) where blocked_by <> '{}';
+-- Open cases that are past their due time, across merchants. Partial: few at a time.
+create index refund_case_review_deadline on refunds.refund_case (merchant_review_deadline_at)
+  where status = 'MERCHANT_REVIEW';
+create index refund_case_work on refunds.refund_case (status_changed_at)
+  where status in ('SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED');
+create index refund_case_to_execute on refunds.refund_case ((coalesce(execution_started_at, status_changed_at)))
+  where status = 'APPROVED_FOR_EXECUTION' and blocked_by = '{}';
+-- The work queue of refunds that await the provider across merchants, oldest debit first. Partial: few at a time.
+create index refund_case_provider_queue on refunds.refund_case (processing_started_at, id) where status = 'PROCESSING';
 -- Refunds that await the provider, longest silence first, across merchants. Partial: few at a time.
 create index refund_case_awaiting_provider on refunds.refund_case
   (environment, (coalesce(provider_reported_at, processing_started_at))) where status = 'PROCESSING';
@@ -115,18 +139,73 @@ create table refunds.dispute (
   payment_intent_id uuid not null,
   -- The sale whose funds the dispute blocks, where it is known.
   sale_id uuid,
+  -- The disputed amount, and what its sale's funds are blocked for; null for the rest of the sale.
+  amount_minor bigint check (amount_minor between 1 and 9007199254740991),
+  reason text not null check (reason in (
+    'GENERAL', 'FRAUDULENT', 'UNRECOGNIZED', 'DUPLICATE', 'PRODUCT_NOT_RECEIVED', 'PRODUCT_UNACCEPTABLE',
+    'SUBSCRIPTION_CANCELED', 'CREDIT_NOT_PROCESSED')),
   opened_at timestamptz(3) not null,
-  closed_at timestamptz(3) check (closed_at >= opened_at),
+  -- Until when the merchant can respond; null when it is not known.
+  due_at timestamptz(3) check (due_at > opened_at),
+  -- What the merchant responded, once.
+  response_text text,
+  responded_at timestamptz(3) check (responded_at >= opened_at and responded_at < coalesce(due_at, 'infinity')),
+  -- The rows of refunds.evidence.
+  evidence_count integer not null check (evidence_count >= 0),
+  closed_at timestamptz(3) check (closed_at >= coalesce(responded_at, opened_at)),
   outcome text check (outcome in ('WON', 'LOST')),
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, payment_intent_id) references refunds.payment,
-  constraint outcome_needs_end check (outcome is null or closed_at is not null)
+  constraint outcome_comes_with_end check ((outcome is null) = (closed_at is null)),
+  constraint response_has_time check ((response_text is null) = (responded_at is null))
 );
 
 -- Whether a dispute keeps a payment from being refunded: an open one does, and a lost one.
 create index dispute_blocking on refunds.dispute (merchant_id, environment, payment_intent_id)
   where closed_at is null or outcome = 'LOST';
--- The list of disputes, newest first: all and those of a payment.
+-- The list of disputes, newest first: all, open ones and those of a payment.
 create index dispute_newest on refunds.dispute (merchant_id, environment, opened_at desc, id desc);
+create index dispute_open on refunds.dispute (merchant_id, environment, opened_at desc, id desc)
+  where closed_at is null;
 create index dispute_payment on refunds.dispute
   (merchant_id, environment, payment_intent_id, opened_at desc, id desc);
+-- Disputes awaiting the merchant's response, by due date. Partial: few at a time, however many there have been.
+create index dispute_awaiting on refunds.dispute (merchant_id, environment, coalesce(due_at, opened_at), id)
+  where closed_at is null and responded_at is null;
+-- The work queue of open disputes across merchants, by due date. Partial: few at a time.
+create index dispute_queue on refunds.dispute (coalesce(due_at, opened_at), id) where closed_at is null;
+
+-- Files that support a refund case or a dispute. They stay with it. The content is in a table of its own, so that lists
+-- never read it.
+create table refunds.evidence (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  id uuid not null,
+  refund_case_id uuid,
+  dispute_id uuid,
+  file_name text not null check (file_name <> ''),
+  content_type text not null check (content_type in ('application/pdf', 'image/jpeg', 'image/png')),
+  size_bytes integer not null check (size_bytes between 1 and 5242880),
+  sha256 bytea not null check (octet_length(sha256) = 32),
+  added_at timestamptz(3) not null,
+  primary key (merchant_id, environment, id),
+  foreign key (merchant_id, environment, refund_case_id) references refunds.refund_case,
+  foreign key (merchant_id, environment, dispute_id) references refunds.dispute,
+  constraint evidence_belongs_to_one check (num_nonnulls(refund_case_id, dispute_id) = 1)
+);
+
+create index evidence_of_refund_case on refunds.evidence (merchant_id, environment, refund_case_id, added_at, id)
+  where refund_case_id is not null;
+create index evidence_of_dispute on refunds.evidence (merchant_id, environment, dispute_id, added_at, id)
+  where dispute_id is not null;
+
+create table refunds.evidence_content (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  evidence_id uuid not null,
+  content bytea not null,
+  primary key (merchant_id, environment, evidence_id),
+  foreign key (merchant_id, environment, evidence_id) references refunds.evidence
+);
+-- The files are compressed already, and without another compression a chunk is read without the rest.
+alter table refunds.evidence_content alter column content set storage external;

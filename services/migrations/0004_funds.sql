@@ -20,8 +20,25 @@ create table funds.sale (
   fees_minor bigint not null check (fees_minor between 0 and gross_minor),
   installments integer not null check (installments between 1 and 99),
   captured_at timestamptz(3) not null,
+  -- What was sold, and to whom, as the caller names it.
+  order_id uuid,
+  order_number text,
+  product_id uuid,
+  customer_reference text,
+  -- Follows from the statuses of the installments, and changes with them.
+  status text not null check (status in ('SCHEDULED', 'PARTIALLY_RELEASED', 'RELEASED', 'BLOCKED')),
   primary key (merchant_id, environment, id)
 );
+
+-- The list of sales, newest first: all, those of a status, of an order and of a product.
+create index sale_newest on funds.sale (merchant_id, environment, captured_at desc, id desc);
+create index sale_status on funds.sale (merchant_id, environment, status, captured_at desc, id desc);
+create index sale_order on funds.sale (merchant_id, environment, order_id, captured_at desc, id desc)
+  where order_id is not null;
+create index sale_order_number on funds.sale (merchant_id, environment, order_number, captured_at desc, id desc)
+  where order_number is not null;
+create index sale_product on funds.sale (merchant_id, environment, product_id, captured_at desc, id desc)
+  where product_id is not null;
 
 -- One installment of a sale, with its share of gross and fees, less what has been deducted or advanced. A hold that needs
 -- less than an installment splits it into parts, which add up to it; each part is held as a whole or not at all.
@@ -55,8 +72,9 @@ create table funds.installment (
   primary key (merchant_id, environment, id),
   foreign key (merchant_id, environment, sale_id) references funds.sale,
   unique (merchant_id, environment, sale_id, number, part),
-  -- No two installments of a sale share a date, so the number of first parts on a date is that of distinct sales.
-  unique (merchant_id, environment, sale_id, date, part),
+  -- No two installments of a sale share a date, so the number of first parts on a date is that of distinct sales. By date
+  -- first: also lists the sales of a date.
+  constraint installment_date unique (merchant_id, environment, date, sale_id, part),
   constraint blocked_status_is_held check ((status = 'BLOCKED') = (held_by <> '{}')),
   constraint released_status_is_released check ((status = 'RELEASED') <= released),
   constraint scheduled_status_is_not_released check ((status = 'SCHEDULED') <= not released),
@@ -75,6 +93,9 @@ create index installment_due on funds.installment (merchant_id, environment, dat
 -- Released installments that a refund may reduce, oldest first.
 create index installment_released on funds.installment (merchant_id, environment, date, id)
   where status = 'RELEASED' and remaining_minor > 0;
+-- The sales that are blocked on a date, among many that are not.
+create index installment_blocked on funds.installment (merchant_id, environment, date, sale_id)
+  where status = 'BLOCKED';
 -- The installments of a reservation.
 create index installment_reserved on funds.installment (merchant_id, environment, reserved_for)
   where reserved_for is not null;
@@ -236,3 +257,65 @@ create table funds.posting (
 
 -- A reversal reads the postings of a refund's debit.
 create index posting_source on funds.posting (merchant_id, environment, source_id);
+
+-- Append-only: the statement of an account. What each command adds to its three balances, by cause; a row has at least one
+-- change. available is what is released less open debts; scheduled and blocked are the sums of the release rows.
+create table funds.movement (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  id uuid not null,
+  kind text not null check (kind in (
+    'SALE', 'RELEASE', 'BLOCK', 'UNBLOCK', 'CONSUMPTION', 'DEDUCTION', 'DEBT_COLLECTION', 'REFUND', 'REFUND_REVERSAL',
+    'ADVANCE')),
+  -- The sale, block source, deduction, refund case or advance request that caused it.
+  source_id uuid,
+  sale_id uuid,
+  -- The date of the released installments.
+  release_date date,
+  block_reason text
+    check (block_reason in ('HOLD_OR_DISPUTE', 'REFUND_IN_PROGRESS', 'KYC_PENDING', 'COMPLIANCE_HOLD')),
+  available_minor bigint not null,
+  scheduled_minor bigint not null,
+  blocked_minor bigint not null,
+  -- When it took effect: for a release, on its date.
+  occurred_at timestamptz(3) not null,
+  primary key (merchant_id, environment, id),
+  constraint changes_a_balance check (available_minor <> 0 or scheduled_minor <> 0 or blocked_minor <> 0),
+  constraint release_has_a_date check ((kind = 'RELEASE') = (release_date is not null)),
+  constraint only_a_release_has_no_source check ((kind = 'RELEASE') = (source_id is null))
+);
+
+-- The statement, in order.
+create index movement_order on funds.movement (merchant_id, environment, occurred_at, id);
+
+-- The sums of the movements of each day, so that the balance at the start of a day reads a row for each day before it.
+create table funds.balance_day (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  date date not null,
+  available_minor bigint not null,
+  scheduled_minor bigint not null,
+  blocked_minor bigint not null,
+  primary key (merchant_id, environment, date)
+);
+
+-- The accounts that fail: their last verification found differences or could not be completed. A row leaves when its
+-- account is verified without a difference.
+create table funds.failing_account (
+  merchant_id uuid not null,
+  environment text not null check (environment in ('live', 'test')),
+  -- Of this failure, from its beginning to its end.
+  id uuid not null default uuidv7(),
+  failing_since timestamptz(3) not null,
+  verified_at timestamptz(3) not null check (verified_at >= failing_since),
+  -- Null when the verification found differences.
+  cause text check (cause in ('TIMEOUT', 'ERROR')),
+  differences integer not null check (differences >= 0),
+  invariants text[] not null,
+  primary key (merchant_id, environment),
+  constraint fails_for_a_reason check ((cause is null) = (differences > 0)),
+  constraint differences_have_invariants check ((differences = 0) = (invariants = '{}'))
+);
+
+-- The work queue across merchants, longest failing first.
+create index failing_account_queue on funds.failing_account (failing_since, id);

@@ -16,7 +16,8 @@ create table advances.rate (
 -- The rate in effect at a time.
 create index rate_latest on advances.rate (merchant_id, environment, effective_from desc, id desc);
 
--- What an advance would cover and cost at a time. Immutable except for requested_by, expired and stale.
+-- What an advance would cover and cost at a time. Immutable except for requested_by, expired and stale. Deleted 30 days
+-- after it expired, unless it was requested.
 create table advances.quote (
   merchant_id uuid not null,
   environment text not null check (environment in ('live', 'test')),
@@ -38,6 +39,9 @@ create table advances.quote (
   primary key (merchant_id, environment, id),
   constraint net_is_amount_less_fee check (net_minor = amount_minor - fee_minor)
 );
+
+-- Maintenance deletes the oldest that nobody has requested, across tenants.
+create index quote_unrequested on advances.quote (expires_at) where requested_by is null;
 
 -- The installments that a quote covers, each in the version that was quoted. Immutable.
 create table advances.quote_installment (
@@ -107,8 +111,15 @@ create table advances.request (
     check ((payout_last_answer in ('REFUSED', 'FAILED')) is true = (payout_last_reason is not null))
 );
 
--- The list of requests, newest first.
+-- The list of requests, newest first: all and those of a status.
 create index request_newest on advances.request (merchant_id, environment, requested_at desc, id desc);
+create index request_status on advances.request (merchant_id, environment, status, requested_at desc, id desc);
+-- The work queue of requests to review or pay out across merchants, oldest first. Partial: few at a time.
+create index request_queue on advances.request (requested_at, id) where status in ('PENDING_REVIEW', 'APPROVED');
+-- The work queue of released payouts that the provider has not accepted across merchants, longest waiting first. Partial:
+-- few at a time. Where payouts are made elsewhere, a request leaves it when it is settled.
+create index request_provider_queue on advances.request (released_at, id)
+  where payout_accepted_at is null and (status = 'RELEASED' or payout_submitted_at is not null);
 -- Payouts that are stuck, longest waiting first, across merchants. Partial: few at a time.
-create index request_stuck_payout on advances.request (payout_submitted_at, id)
+create index request_stuck_payout on advances.request (released_at, id)
   where payout_accepted_at is null and payout_attempts >= 5;

@@ -39,7 +39,7 @@ create index session_expiry on accounts.session (expires_at);
 create table accounts.member (
   merchant_id uuid not null,
   account_id uuid not null references accounts.account (id),
-  role text not null check (role in ('VIEWER', 'DEVELOPER', 'ADMIN')),
+  role text not null check (role in ('VIEWER', 'FINANCE', 'DEVELOPER', 'ADMIN')),
   created_at timestamptz(3) not null,
   primary key (merchant_id, account_id)
 );
@@ -54,7 +54,7 @@ create table accounts.invitation (
   id uuid not null,
   -- In lower case, as addresses are compared.
   email text not null check (email = lower(email)),
-  role text not null check (role in ('VIEWER', 'DEVELOPER', 'ADMIN')),
+  role text not null check (role in ('VIEWER', 'FINANCE', 'DEVELOPER', 'ADMIN')),
   created_at timestamptz(3) not null,
   expires_at timestamptz(3) not null,
   accepted_at timestamptz(3),
@@ -68,6 +68,19 @@ create index invitation_newest on accounts.invitation (merchant_id, created_at d
 -- A merchant invites an address once at a time; also finds the invitations of a person who signs in.
 create unique index invitation_open on accounts.invitation (email, merchant_id)
   where accepted_at is null and revoked_at is null;
+
+-- The mails that people have opted out of, of all their merchants.
+create table accounts.unwanted_mail (
+  account_id uuid not null references accounts.account (id),
+  topic text not null check (topic in ('REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS')),
+  primary key (account_id, topic)
+);
+
+-- The names that people see in place of a merchant's id. A merchant has the same name in both environments.
+create table accounts.merchant (
+  merchant_id uuid primary key,
+  name text not null
+);
 
 -- Where notices to a merchant go. Without a row, to its administrators.
 create table accounts.merchant_contact (

@@ -4,6 +4,7 @@ import type { Database, EntityDefinition } from './database/database.ts';
 import type { OutboxSignal } from './outbox/outbox-signal.ts';
 import type { WorkSignal } from './outbox/work-signal.ts';
 import type { Config } from './process/config.ts';
+import type { Exports } from './reads/exports.ts';
 import type { Pagination } from './reads/pagination.ts';
 import type { ServiceBinding } from './rpc/service-binding.ts';
 import type { Writes } from './writes/writes.ts';
@@ -14,11 +15,14 @@ export interface AreaDependencies {
   readonly database: Database;
   readonly writes: Writes;
   readonly pagination: Pagination;
+  readonly exports: Exports;
   readonly outboxSignal: OutboxSignal;
   readonly workSignal: WorkSignal;
   readonly logger: Logger;
   /** Calls the other areas, wherever they run, with this area as the caller. Never use it inside a transaction. */
   readonly transport: Transport;
+  /** Aborted when the services begin to close: streams end then. */
+  readonly stopping: AbortSignal;
 }
 
 /** One area of the system: its tables and its services. */

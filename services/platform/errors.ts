@@ -11,6 +11,16 @@ export type ErrorKind =
   | 'PERMISSION_DENIED'
   | 'UNAVAILABLE';
 
+/** A fault of one field of a request. */
+export interface FieldFault {
+  /** Path of the field, in proto names; empty for the request as a whole. */
+  readonly field: string;
+  /** The requirement, for people: `must be a UUID`. */
+  readonly must: string;
+  /** What a program may branch on. Default: INVALID_ARGUMENT. */
+  readonly reason?: string;
+}
+
 /**
  * An error that the caller can act on. `reason` is UPPER_SNAKE_CASE and unique in this system, `metadata` carries the
  * offending state or value, `message` is for people. Domain rules throw it; platform/rpc/connect-errors.ts maps it to the
@@ -20,13 +30,22 @@ export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly reason: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** All faults of the request, if the error names several. */
+  readonly faults: readonly FieldFault[];
 
-  constructor(kind: ErrorKind, reason: string, message: string, metadata: Record<string, string> = {}) {
+  constructor(
+    kind: ErrorKind,
+    reason: string,
+    message: string,
+    metadata: Record<string, string> = {},
+    faults: readonly FieldFault[] = [],
+  ) {
     super(message);
     this.name = 'DomainError';
     this.kind = kind;
     this.reason = reason;
     this.metadata = metadata;
+    this.faults = faults;
   }
 }
 
@@ -37,6 +56,20 @@ const errorOfKind =
     new DomainError(kind, reason, message, metadata);
 
 export const invalidArgument = errorOfKind('INVALID_ARGUMENT');
+
+/**
+ * INVALID_ARGUMENT that names all faults of a request. Its reason, and the field in its metadata, are those of the first.
+ * @param metadata in addition to the field.
+ */
+export function invalidFields(
+  faults: readonly [FieldFault, ...FieldFault[]],
+  metadata: Record<string, string> = {},
+): DomainError {
+  const [{ reason = 'INVALID_ARGUMENT', field }] = faults;
+  const message = faults.map(({ field, must }) => (field === '' ? must : `${field}: ${must}`)).join('; ');
+  return new DomainError('INVALID_ARGUMENT', reason, message, { field, ...metadata }, faults);
+}
+
 export const notFound = errorOfKind('NOT_FOUND');
 export const alreadyExists = errorOfKind('ALREADY_EXISTS');
 export const failedPrecondition = errorOfKind('FAILED_PRECONDITION');

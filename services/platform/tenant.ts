@@ -1,4 +1,5 @@
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { invalidArgument } from './errors.ts';
 
 /** A merchant's environment, as named in the database and the JSON API. */
 export const ENVIRONMENTS = ['live', 'test'] as const;
@@ -18,6 +19,10 @@ export function tenantOf(request: { merchantId: string; environment: Environment
     environment: environmentName(request.environment),
   };
 }
+
+/** INVALID_ARGUMENT: a request names a merchant without an environment. */
+export const environmentRequired = () =>
+  invalidArgument('INVALID_ARGUMENT', 'environment: is required with merchant_id', { field: 'environment' });
 
 /** Converts the protobuf enum to 'live' or 'test'. */
 export function environmentName(environment: Environment): EnvironmentName {

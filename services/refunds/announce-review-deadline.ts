@@ -3,6 +3,7 @@ import type {
   AnnounceReviewDeadlineRequest,
   AnnounceReviewDeadlineResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
@@ -22,6 +23,12 @@ export function announceReviewDeadline(
     const { changes, events } = announceDeadline(row, noticeMs, at);
     Object.assign(row, changes);
     await publishEvents(tx, row, events, at);
+    // Mail is for what matters: nothing in the sandbox is due.
+    if (events.length > 0 && tx.tenant.environment === 'live') {
+      const { merchantId } = tx.tenant;
+      const notice = { ...tx.tenant, kind: 'REFUND_DEADLINES', subjectId: merchantId } as const;
+      await tx.command(notifyContact.startCommand(notice));
+    }
     return { refundCase: refundCaseMessageOf(row) };
   });
 }

@@ -8,18 +8,22 @@ import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { disputeMessageOf } from './dispute.message.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
-import { isDisputed, lockPayment, storeChange } from './refund-case-store.ts';
+import { isDisputed, lockDispute, lockPayment, storeChange } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
-/** Closes a dispute. With the payment's last dispute, PAYMENT_DISPUTED is cleared from its cases, unless one was lost. */
+/**
+ * Closes a dispute. With the payment's last dispute, PAYMENT_DISPUTED is cleared from its cases, unless one was lost.
+ * DISPUTE_NOT_FOUND, DISPUTE_CLOSED.
+ */
 export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
-    const { dispute, payment } = await lockDispute(tx, request.disputeId);
+    const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const ended = endDispute(dispute, request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON', payment, at);
     Object.assign(dispute, ended);
     await tx.publish({
@@ -32,22 +36,23 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
     const { paymentIntentId } = dispute;
+    const message = disputeMessageOf(dispute);
     if (ended.outcome === 'LOST' || (await isDisputed(tx, paymentIntentId, dispute.id)))
-      return { refundCases: [] };
+      return { refundCases: [], dispute: message };
     const rows = await tx.lock(
       RefundCaseEntity,
       { paymentIntentId, blockedBy: { $contains: ['PAYMENT_DISPUTED'] } },
       { orderBy: { requestedAt: 'asc', id: 'asc' } },
     );
     for (const row of rows) await storeChange(tx, row, unblockDisputed(row, at));
-    return { refundCases: rows.map(refundCaseMessageOf) };
+    return { refundCases: rows.map(refundCaseMessageOf), dispute: message };
   });
 }
 
 /** Locks the dispute's payment, which serializes disputes and new cases of a payment, and then the dispute. */
-async function lockDispute(tx: TenantTransaction, id: string) {
+async function lockDisputedPayment(tx: TenantTransaction, id: string) {
   const found = await tx.findOne(DisputeEntity, { id });
   if (!found) throw disputeNotFound();
   const payment = await lockPayment(tx, found.paymentIntentId);
-  return { payment, dispute: (await tx.lockOne(DisputeEntity, { id })) ?? found };
+  return { payment, dispute: await lockDispute(tx, id) };
 }

@@ -1,6 +1,15 @@
-import { type Dispute, DisputeOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type Dispute,
+  DisputeOutcome,
+  DisputeReason,
+  type DisputeResponse,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import type { DisputeReadRow } from './dispute.queries.ts';
+import type { DisputeRow } from './refund-case.entity.ts';
+
+const CURRENCY = 'BRL';
 
 /** The message of a dispute that a hot read returned. */
 export function disputeMessage(row: DisputeReadRow): Dispute {
@@ -11,8 +20,22 @@ export function disputeMessage(row: DisputeReadRow): Dispute {
     environment: environmentEnum(row.environment),
     paymentIntentId: row.payment_intent_id,
     saleId: row.sale_id ?? undefined,
+    amountMinor: row.amount_minor ?? undefined,
+    currency: CURRENCY,
+    reason: DisputeReason[row.reason],
     openedAt: row.opened_at,
+    dueAt: row.due_at ?? undefined,
+    response: response(row),
+    evidenceCount: row.evidence_count,
     closedAt: row.closed_at ?? undefined,
     outcome: DisputeOutcome[row.outcome ?? 'UNSPECIFIED'],
   };
 }
+
+function response({ response_text: text, responded_at: respondedAt }: DisputeReadRow) {
+  if (text === null || respondedAt === null) return undefined;
+  return { $typeName: 'payments.refunds.v1.DisputeResponse', text, respondedAt } satisfies DisputeResponse;
+}
+
+/** The message of a dispute inside a transaction. */
+export const disputeMessageOf = (row: DisputeRow): Dispute => disputeMessage(readRowOf(row));

@@ -1,4 +1,7 @@
-import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { sql } from 'kysely';
+import { isAnyOf } from '../platform/reads/ids.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
@@ -18,24 +21,70 @@ function disputes(parameters: ReadParameters<Tenant>) {
     .where('environment', '=', parameters('environment'));
 }
 
+function matchingDisputes(parameters: ReadParameters<DisputePage>) {
+  let query = disputes(parameters);
+  if (parameters.has('paymentIntentId')) {
+    query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
+  }
+  if (parameters.has('disputeIds')) query = query.where(isAnyOf('id', parameters('disputeIds')));
+  return query;
+}
+
 /** One dispute by its id. */
 export const selectDispute = prepareRead<Tenant & { readonly id: string }, DisputeReadRow>((parameters) =>
   disputes(parameters).where('id', '=', parameters('id')).compile(),
 );
 
 /** A page of a merchant's disputes; undefined filters are ignored. */
-interface DisputePage extends Tenant, PageSpec {
+interface DisputePage extends Tenant, PageRange {
   readonly paymentIntentId: string | undefined;
+  readonly disputeIds: readonly string[] | undefined;
 }
+
+/** A page of the disputes that can be responded to at a time. */
+interface AwaitingDisputePage extends DisputePage {
+  readonly status: 'OPEN' | 'CLOSED' | undefined;
+  readonly now: Date;
+}
+
+/** A dispute, and when it is due: without a due date when it is opened. */
+export type DueDisputeReadRow = DisputeReadRow & { due_or_opened_at: Timestamp };
 
 /** Disputes are listed newest first. */
 export const disputeOrder: ListOrder<DisputeReadRow> = { columns: ['opened_at', 'id'], direction: 'desc' };
 
-/** One page of disputes. */
-export const selectDisputes = prepareRead<DisputePage, DisputeReadRow>((parameters) => {
-  let query = disputes(parameters);
-  if (parameters.has('paymentIntentId')) {
-    query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
-  }
-  return inOrder(query, disputeOrder, parameters).compile();
+/** Disputes awaiting the merchant's response are listed earliest due date first. */
+export const dueDateOrder: ListOrder<DueDisputeReadRow> = {
+  columns: ['due_or_opened_at', 'id'],
+  direction: 'asc',
+};
+
+/** One page of disputes: all of them, or those that are open or closed. */
+export const selectDisputes = {
+  ALL: disputePage(),
+  OPEN: disputePage('is'),
+  CLOSED: disputePage('is not'),
+} as const;
+
+/** @param closedNull how `closed_at` compares to null; a part of the statement, so that an index by it is used. */
+function disputePage(closedNull?: 'is' | 'is not') {
+  return prepareRead<DisputePage, DisputeReadRow>((parameters) => {
+    let query = matchingDisputes(parameters);
+    if (closedNull) query = query.where('closed_at', closedNull, null);
+    return inOrder(query, disputeOrder, parameters).compile();
+  });
+}
+
+/** One page of the disputes awaiting the merchant's response, in the order in which they are due. */
+export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisputeReadRow>((parameters) => {
+  let awaiting = matchingDisputes(parameters);
+  // No closed dispute awaits a response.
+  if (parameters.has('status')) awaiting = awaiting.where(sql<boolean>`${parameters('status')} = 'OPEN'`);
+  const due = awaiting
+    .where('closed_at', 'is', null)
+    .where('responded_at', 'is', null)
+    .where(sql<boolean>`(due_at is null or due_at > ${parameters('now')})`)
+    // As in the index dispute_awaiting.
+    .select(sql<Timestamp>`coalesce(due_at, opened_at)`.as('due_or_opened_at'));
+  return inOrder(db.selectFrom(due.as('due')).selectAll(), dueDateOrder, parameters).compile();
 });

@@ -1,18 +1,42 @@
-import { failedPrecondition, notFound } from '../platform/errors.ts';
+import { failedPrecondition, invalidArgument, notFound } from '../platform/errors.ts';
 import { later } from '../platform/timestamps.ts';
 import { type PaymentFacts, requireSameFacts } from './payment-facts.ts';
 
 /** The outcome of a dispute for the merchant. */
 export type DisputeOutcome = 'WON' | 'LOST';
 
-/** The state of a dispute. */
+/** Why the customer disputes a payment. */
+export type DisputeReason =
+  | 'GENERAL'
+  | 'FRAUDULENT'
+  | 'UNRECOGNIZED'
+  | 'DUPLICATE'
+  | 'PRODUCT_NOT_RECEIVED'
+  | 'PRODUCT_UNACCEPTABLE'
+  | 'SUBSCRIPTION_CANCELED'
+  | 'CREDIT_NOT_PROCESSED';
+
+/** The fields of a dispute that the rules read and change. */
 export type Dispute = Readonly<{
   /** The sale whose funds it holds, if known. */
   saleId: string | null;
   openedAt: Date;
+  /** Until when the merchant can respond; null for until it is closed. */
+  dueAt: Date | null;
+  responseText: string | null;
+  respondedAt: Date | null;
   closedAt: Date | null;
   outcome: DisputeOutcome | null;
 }>;
+
+/** The due date of a dispute that opens at a time. DUE_DATE_BEFORE_OPENING. */
+export function dueDateOf(dueAt: Date | undefined, openedAt: Date): Date | null {
+  if (dueAt === undefined) return null;
+  if (dueAt > openedAt) return dueAt;
+  throw invalidArgument('DUE_DATE_BEFORE_OPENING', 'due_at: must be after the dispute opens', {
+    field: 'due_at',
+  });
+}
 
 /** A payment's facts; `paidAmountMinor` is null and the facts are unknown until its first refund case is opened. */
 type KnownPayment = Omit<PaymentFacts, 'paidAmountMinor'> & { readonly paidAmountMinor: bigint | null };
@@ -29,6 +53,34 @@ export function disputedSale(payment: KnownPayment, named: string | undefined): 
 }
 
 /**
+ * The amount in centavos that a dispute of the payment is about; null for the rest of the sale. DISPUTE_EXCEEDS_PAYMENT
+ * for more than was paid, if that is known.
+ */
+export function disputedAmount(
+  { paidAmountMinor }: Pick<KnownPayment, 'paidAmountMinor'>,
+  amountMinor: bigint | undefined,
+): bigint | null {
+  if (amountMinor === undefined) return null;
+  if (paidAmountMinor === null || amountMinor <= paidAmountMinor) return amountMinor;
+  throw failedPrecondition('DISPUTE_EXCEEDS_PAYMENT', 'the disputed amount is more than was paid', {
+    paidAmountMinor: String(paidAmountMinor),
+  });
+}
+
+/**
+ * Records the merchant's response to an open dispute, before its due date. It is final, because the reviewer acts on it
+ * from then on. DISPUTE_CLOSED, DISPUTE_RESPONDED, DISPUTE_RESPONSE_OVERDUE.
+ */
+export function recordResponse(
+  dispute: Dispute,
+  responseText: string,
+  at: Date,
+): { responseText: string; respondedAt: Date } {
+  requireAwaitingResponse(dispute, at);
+  return { responseText, respondedAt: later(dispute.openedAt, at) };
+}
+
+/**
  * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now.
  * DISPUTE_CLOSED.
  */
@@ -37,13 +89,45 @@ export function endDispute(
   outcome: DisputeOutcome,
   payment: Pick<KnownPayment, 'saleId'>,
   at: Date,
-): Dispute & { closedAt: Date } {
-  if (dispute.closedAt !== null) {
-    throw failedPrecondition('DISPUTE_CLOSED', 'the dispute is already closed', { state: 'CLOSED' });
+): Pick<Dispute, 'saleId' | 'outcome'> & { readonly closedAt: Date } {
+  requireOpen(dispute);
+  const { openedAt, respondedAt } = dispute;
+  return {
+    saleId: dispute.saleId ?? payment.saleId,
+    closedAt: later(respondedAt ?? openedAt, at),
+    outcome,
+  };
+}
+
+/**
+ * The merchant can respond and add evidence: the dispute is open, without a response and before its due date.
+ * DISPUTE_CLOSED, DISPUTE_RESPONDED, DISPUTE_RESPONSE_OVERDUE.
+ */
+export function requireAwaitingResponse(dispute: Dispute, at: Date): void {
+  requireOpen(dispute);
+  const { respondedAt, dueAt } = dispute;
+  if (respondedAt !== null) {
+    throw failedPrecondition('DISPUTE_RESPONDED', 'the dispute already has a response', {
+      respondedAt: respondedAt.toISOString(),
+    });
   }
-  const { openedAt } = dispute;
-  return { saleId: dispute.saleId ?? payment.saleId, openedAt, closedAt: later(openedAt, at), outcome };
+  if (dueAt === null || at < dueAt) return;
+  throw failedPrecondition('DISPUTE_RESPONSE_OVERDUE', 'the due date for a response has passed', {
+    dueAt: dueAt.toISOString(),
+  });
+}
+
+/** DISPUTE_CLOSED. */
+function requireOpen({ closedAt }: Pick<Dispute, 'closedAt'>): void {
+  if (closedAt === null) return;
+  throw failedPrecondition('DISPUTE_CLOSED', 'the dispute is already closed', { state: 'CLOSED' });
 }
 
 /** NOT_FOUND (DISPUTE_NOT_FOUND): the merchant has no such dispute in this environment. */
-export const disputeNotFound = () => notFound('DISPUTE_NOT_FOUND', 'there is no such dispute');
+export const disputeNotFound = () => notFound('DISPUTE_NOT_FOUND', 'the dispute does not exist');
+
+/** When the merchant is notified that a response is due: `noticeMs` before, or halfway if there is less time than twice that. */
+export function dueNoticeAt(openedAt: Date, dueAt: Date, noticeMs: number): Date {
+  const halfMs = (dueAt.getTime() - openedAt.getTime()) / 2;
+  return new Date(dueAt.getTime() - Math.min(noticeMs, halfMs));
+}

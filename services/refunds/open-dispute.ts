@@ -1,13 +1,18 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
-import type {
-  OpenDisputeRequest,
-  OpenDisputeResponseSchema,
+import {
+  DisputeReason,
+  type OpenDisputeRequest,
+  type OpenDisputeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
+import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { disputedSale } from './dispute.ts';
+import { disputeMessageOf } from './dispute.message.ts';
+import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { refundCaseMessageOf } from './refund-case.message.ts';
@@ -15,9 +20,19 @@ import { isClosed } from './refund-case.ts';
 import { lockPayment, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
-/** Opens a dispute of a payment, which blocks the payment's refund cases while it is open and holds its sale's funds. */
-export function openDispute(writes: Writes, request: OpenDisputeRequest, context: HandlerContext) {
+/**
+ * Opens a dispute of a payment, which blocks the payment's refund cases while it is open and holds its sale's funds.
+ * DUE_DATE_BEFORE_OPENING, DISPUTE_ALREADY_EXISTS, REFUND_EXECUTION_STARTED, PAYMENT_FACTS_DIFFER, DISPUTE_EXCEEDS_PAYMENT.
+ */
+export function openDispute(
+  writes: Writes,
+  noticeMs: number,
+  request: OpenDisputeRequest,
+  context: HandlerContext,
+) {
   const at = occurredAtOf(request, context);
+  const dueAt = dueDateOf(request.dueAt && timestampDate(request.dueAt), at);
+  const reason = enumName(DisputeReason, request.reason || DisputeReason.GENERAL);
   return writes.run<typeof OpenDisputeResponseSchema>(request, context, async (tx) => {
     const payment = await lockPayment(tx, request.paymentIntentId);
     const id = request.disputeId.toLowerCase();
@@ -35,7 +50,13 @@ export function openDispute(writes: Writes, request: OpenDisputeRequest, context
       id,
       paymentIntentId: payment.id,
       saleId,
+      amountMinor: disputedAmount(payment, request.amountMinor),
+      reason,
       openedAt: at,
+      dueAt,
+      responseText: null,
+      respondedAt: null,
+      evidenceCount: 0,
       closedAt: null,
       outcome: null,
     });
@@ -48,6 +69,12 @@ export function openDispute(writes: Writes, request: OpenDisputeRequest, context
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
-    return { refundCases: open.map(refundCaseMessageOf) };
+    // Mail is for what matters: nothing in the sandbox is due.
+    if (dueAt !== null && tx.tenant.environment === 'live') {
+      const quietUntil = dueNoticeAt(at, dueAt, noticeMs).toISOString();
+      const notice = { ...tx.tenant, kind: 'DISPUTE_DUE', subjectId: id, quietUntil } as const;
+      await tx.command(notifyContact.startCommand(notice));
+    }
+    return { refundCases: open.map(refundCaseMessageOf), dispute: disputeMessageOf(dispute) };
   });
 }

@@ -2,8 +2,10 @@ import * as refundExecution from '../contracts/refunds/refund-execution.contract
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
+import { disputeNotFound } from './dispute.ts';
 import {
   DisputeEntity,
+  type DisputeRow,
   PaymentEntity,
   type PaymentRow,
   RefundCaseEntity,
@@ -14,12 +16,19 @@ import { type Change, isClosed, type RefundEventType } from './refund-case.ts';
 import { awaitsExecution } from './refund-execution.ts';
 
 /** NOT_FOUND (REFUND_CASE_NOT_FOUND): the merchant has no such refund case in this environment. */
-export const refundCaseNotFound = () => notFound('REFUND_CASE_NOT_FOUND', 'there is no such refund case');
+export const refundCaseNotFound = () => notFound('REFUND_CASE_NOT_FOUND', 'the refund case does not exist');
 
 /** Locks the case until the transaction ends. NOT_FOUND (REFUND_CASE_NOT_FOUND). */
 export async function lockRefundCase(tx: TenantTransaction, id: string): Promise<RefundCaseRow> {
   const row = await tx.lockOne(RefundCaseEntity, { id });
   if (!row) throw refundCaseNotFound();
+  return row;
+}
+
+/** Locks the dispute until the transaction ends. NOT_FOUND (DISPUTE_NOT_FOUND). */
+export async function lockDispute(tx: TenantTransaction, id: string): Promise<DisputeRow> {
+  const row = await tx.lockOne(DisputeEntity, { id });
+  if (!row) throw disputeNotFound();
   return row;
 }
 

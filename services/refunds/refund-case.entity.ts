@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
-import type { DisputeOutcome } from './dispute.ts';
+import type { DisputeOutcome, DisputeReason } from './dispute.ts';
 import type { ApprovalMode, Blocker, Initiator, MerchantDecision, RefundStatus } from './refund-case.ts';
 
 export const PaymentEntity = defineEntity({
@@ -54,6 +54,7 @@ export const RefundCaseEntity = defineEntity({
     providerSubmittedAt: timestampColumn().strictNullable(),
     providerReportedAt: timestampColumn().strictNullable(),
     requestedAt: timestampColumn(),
+    statusChangedAt: timestampColumn(),
     updatedAt: timestampColumn(),
   },
 });
@@ -67,7 +68,13 @@ export const DisputeEntity = defineEntity({
     id: p.uuid().primary(),
     paymentIntentId: p.uuid(),
     saleId: p.uuid().strictNullable(),
+    amountMinor: amountColumn().strictNullable(),
+    reason: p.string().$type<DisputeReason>(),
     openedAt: timestampColumn(),
+    dueAt: timestampColumn().strictNullable(),
+    responseText: p.text().strictNullable(),
+    respondedAt: timestampColumn().strictNullable(),
+    evidenceCount: p.integer(),
     closedAt: timestampColumn().strictNullable(),
     outcome: p.string().$type<DisputeOutcome>().strictNullable(),
   },

@@ -37,13 +37,20 @@ export function refundEventData(row: RefundCaseRow): JsonObject {
   };
 }
 
-/** The `data` of dispute events; `closedAt` is left out while the dispute is open. */
+/** The `data` of dispute events; what is not known, or has not happened, is left out. */
 export function disputeEventData(row: DisputeRow): JsonObject {
   return {
     id: row.id,
     paymentIntentId: row.paymentIntentId,
+    ...(row.saleId !== null && { saleId: row.saleId }),
+    ...(row.amountMinor !== null && { amount: Number(row.amountMinor) }),
+    currency: 'BRL',
+    reason: row.reason,
     openedAt: row.openedAt.toISOString(),
+    ...(row.dueAt && { dueAt: row.dueAt.toISOString() }),
+    ...(row.respondedAt && { respondedAt: row.respondedAt.toISOString() }),
     ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
+    ...(row.outcome && { outcome: row.outcome }),
   };
 }
 

@@ -45,6 +45,7 @@ export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {
     updatedAt: row.updated_at,
     executions: row.executions,
     executionStartedAt: row.execution_started_at ?? undefined,
+    deadlineNotifiedAt: row.deadline_notified_at ?? undefined,
   };
 }
 

@@ -1,9 +1,12 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type NotNull, sql } from 'kysely';
-import { inOrder, type ListOrder, type PageSpec } from '../platform/reads/list-order.ts';
+import type { CivilDate } from '../platform/civil-date.ts';
+import { isAnyOf } from '../platform/reads/ids.ts';
+import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
+import { startOf } from '../platform/reads/start-of-date.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { RefundCaseEntity } from './refund-case.entity.ts';
 import type { Initiator, RefundStatus } from './refund-case.ts';
@@ -30,13 +33,20 @@ export const selectRefundCase = prepareRead<RefundCaseKey, RefundCaseReadRow>((p
   refundCases(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-/** A page of a merchant's cases; undefined filters are ignored. */
-export interface RefundCasePage extends Tenant, PageSpec {
+/** Which of a merchant's cases to list; undefined filters are ignored. */
+export interface RefundCaseFilter {
+  /** Dates of the request, inclusive. */
+  readonly from: CivilDate | undefined;
+  readonly to: CivilDate | undefined;
   readonly initiator: Initiator | undefined;
   readonly orderId: string | undefined;
   readonly paymentIntentId: string | undefined;
   readonly status: RefundStatus | undefined;
+  readonly saleIds: readonly string[] | undefined;
+  readonly refundCaseIds: readonly string[] | undefined;
 }
+
+type RefundCasePage = Tenant & RefundCaseFilter & PageRange;
 
 /** Refund cases are listed newest first. */
 export const refundCaseOrder: ListOrder<RefundCaseReadRow> = {
@@ -67,13 +77,36 @@ export const selectUndecidedCases = prepareRead<RefundCasePage, UndecidedReadRow
   return inOrder(undecided, reviewDeadlineOrder, parameters).compile();
 });
 
-function matchingCases(parameters: ReadParameters<RefundCasePage>) {
+/** The cases that match in one state. */
+export interface RefundCaseTotalRow {
+  status: RefundStatus;
+  count: number;
+  /** In centavos, as text: it may exceed 64 bits. */
+  amount_minor: string;
+}
+
+/** The sums of the cases that match, by status. */
+export const selectRefundCaseTotals = prepareRead<Tenant & RefundCaseFilter, RefundCaseTotalRow>(
+  (parameters) =>
+    db
+      .selectFrom(matchingCases(parameters).as('matching'))
+      .select(['status', sql<number>`count(*)::int`.as('count')])
+      .select(sql<string>`sum(amount_minor)::text`.as('amount_minor'))
+      .groupBy('status')
+      .compile(),
+);
+
+function matchingCases(parameters: ReadParameters<Tenant & RefundCaseFilter>) {
   let query = refundCases(parameters);
+  if (parameters.has('from')) query = query.where('requested_at', '>=', startOf(parameters('from'), 0));
+  if (parameters.has('to')) query = query.where('requested_at', '<', startOf(parameters('to'), 1));
   if (parameters.has('initiator')) query = query.where('initiator', '=', parameters('initiator'));
   if (parameters.has('orderId')) query = query.where('order_id', '=', parameters('orderId'));
   if (parameters.has('paymentIntentId')) {
     query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
   }
   if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  if (parameters.has('saleIds')) query = query.where(isAnyOf('sale_id', parameters('saleIds')));
+  if (parameters.has('refundCaseIds')) query = query.where(isAnyOf('id', parameters('refundCaseIds')));
   return query;
 }

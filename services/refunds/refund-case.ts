@@ -48,6 +48,8 @@ export type RefundCase = Readonly<{
   /** When the provider last reported on the PROCESSING refund; not shown to merchants. */
   providerReportedAt: Date | null;
   requestedAt: Date;
+  /** When the case entered its status. */
+  statusChangedAt: Date;
   updatedAt: Date;
 }>;
 
@@ -75,8 +77,9 @@ export function transition(
   changes: Partial<RefundCase> = {},
   ...events: RefundEventType[]
 ): Change {
+  const changedAt = notBefore(refundCase, at);
   return {
-    changes: { ...changes, status, updatedAt: notBefore(refundCase, at) },
+    changes: { ...changes, status, statusChangedAt: changedAt, updatedAt: changedAt },
     events: [...events, ...eventsOfStatus(status)],
   };
 }

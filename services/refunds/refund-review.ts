@@ -51,6 +51,7 @@ export function openCase(
     providerSubmittedAt: null,
     providerReportedAt: null,
     requestedAt: at,
+    statusChangedAt: at,
     updatedAt: at,
   };
   return { refundCase, events: ['refund.requested.v1', ...eventsOfStatus(status)] };

@@ -3,6 +3,7 @@ import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.j
 import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
 import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
+import { Slots, UPLOADS } from '../platform/process/slots.ts';
 import { addBlockerToCase } from './add-blocker.ts';
 import { announceReviewDeadline } from './announce-review-deadline.ts';
 import { beginRefundExecution } from './begin-refund-execution.ts';
@@ -10,16 +11,24 @@ import { cancelRefundCase } from './cancel-refund-case.ts';
 import { clearBlockerOfCase } from './clear-blocker.ts';
 import { closeDispute } from './close-dispute.ts';
 import { decideRefundCase } from './decide-refund-case.ts';
+import { addEvidence } from './evidence/add-evidence.ts';
+import { getEvidence } from './evidence/get-evidence.ts';
+import { listEvidence } from './evidence/list-evidence.ts';
 import { expireReview } from './expire-merchant-review.ts';
 import { getDispute } from './get-dispute.ts';
 import { getRefundCase } from './get-refund-case.ts';
 import { listDisputes } from './list-disputes.ts';
-import { listRefundCases } from './list-refund-cases.ts';
+import { exportRefundCases, listRefundCases } from './list-refund-cases.ts';
 import { openDispute } from './open-dispute.ts';
 import { openRefundCase } from './open-refund-case.ts';
 import { registerProviderSilenceMetrics } from './provider-silence-metrics.ts';
+import { listDisputeQueue } from './queues/list-dispute-queue.ts';
+import { listProviderQueue } from './queues/list-provider-queue.ts';
+import { listRefundCaseQueue } from './queues/list-refund-case-queue.ts';
+import { registerOverdueCaseMetrics } from './queues/overdue-case-metrics.ts';
 import { recordProviderOutcome } from './record-provider-outcome.ts';
 import { recordRefundDebit } from './record-refund-debit.ts';
+import { respondToDispute } from './respond-to-dispute.ts';
 import { reviewRefundCase } from './review-refund-case.ts';
 import { scanDisputes } from './scan-disputes.ts';
 import { scanRefundCases } from './scan-refund-cases.ts';
@@ -29,6 +38,7 @@ import { startRefund } from './start-refund.ts';
 export function refundCaseService({
   config,
   database,
+  exports,
   pagination,
   transport,
   writes,
@@ -37,12 +47,18 @@ export function refundCaseService({
     maxCount24h: config.REFUND_FREQUENCY_LIMIT_24H,
     maxAmountMinor24h: BigInt(config.REFUND_VOLUME_LIMIT_24H),
   };
-  registerProviderSilenceMetrics(new CrossTenantDatabase(database), config.PROVIDER_SILENT_AFTER);
+  const silentAfterMs = config.PROVIDER_SILENT_AFTER;
+  const across = new CrossTenantDatabase(database);
+  registerProviderSilenceMetrics(across, silentAfterMs);
   const products = createClient(ProductService, transport);
   const execution = config.REFUND_EXECUTION;
+  const rules = { execution, workDueAfterMs: config.REFUND_WORK_DUE_AFTER, silentAfterMs };
+  registerOverdueCaseMetrics(across, rules);
+  const slots = new Slots(UPLOADS);
   const decision = { writes, limits, execution };
   const opening = { ...decision, products, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
   return {
+    exportRefundCases: (request, context) => exportRefundCases(exports, request, context),
     listRefundCases: (request) => listRefundCases(database, pagination, request),
     getRefundCase: (request) => getRefundCase(database, request),
     openRefundCase: (request, context) => openRefundCase(opening, request, context),
@@ -51,12 +67,19 @@ export function refundCaseService({
     reviewRefundCase: (request, context) => reviewRefundCase(writes, execution, request, context),
     announceReviewDeadline: (request, context) =>
       announceReviewDeadline(writes, config.REFUND_DEADLINE_NOTICE, request, context),
-    openDispute: (request, context) => openDispute(writes, request, context),
+    openDispute: (request, context) => openDispute(writes, config.REFUND_DEADLINE_NOTICE, request, context),
+    respondToDispute: (request, context) => respondToDispute(writes, request, context),
     closeDispute: (request, context) => closeDispute(writes, request, context),
     getDispute: (request) => getDispute(database, request),
     listDisputes: (request) => listDisputes(database, pagination, request),
+    addEvidence: (requests, context) => addEvidence({ writes, slots }, requests, context),
+    listEvidence: (request) => listEvidence(database, request),
+    getEvidence: (request, context) => getEvidence({ database, writes }, request, context),
     scanRefundCases: (request, context) => scanRefundCases(database, request, context),
     scanDisputes: (request, context) => scanDisputes(database, request, context),
+    listRefundCaseQueue: (request) => listRefundCaseQueue({ database, pagination, rules }, request),
+    listDisputeQueue: (request) => listDisputeQueue(database, pagination, request),
+    listProviderQueue: (request) => listProviderQueue({ database, pagination, rules }, request),
     addBlocker: (request, context) => addBlockerToCase(writes, request, context),
     clearBlocker: (request, context) => clearBlockerOfCase(writes, execution, request, context),
     startRefund: (request, context) => startRefund(writes, request, context),

@@ -2,6 +2,7 @@ import {
   DeliveryService,
   DispatchService,
   EventService,
+  WebhookListenerService,
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Area } from '../platform/area.ts';
@@ -12,6 +13,7 @@ import { deliveryService } from './deliveries/deliveries.service.ts';
 import { DeliveryEntity } from './deliveries/delivery.entity.ts';
 import { dispatchService } from './dispatch/dispatch.service.ts';
 import { eventService } from './events/events.service.ts';
+import { listenerService } from './listeners/listeners.service.ts';
 import { ResendEntity } from './resends/resend.entity.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscriptions/subscription.entity.ts';
 import { subscriptionService } from './subscriptions/subscriptions.service.ts';
@@ -31,6 +33,7 @@ export function webhooksArea(
       ),
       bindService(EventService, eventService(dependencies)),
       bindService(DeliveryService, deliveryService(dependencies)),
+      bindService(WebhookListenerService, listenerService(dependencies)),
       bindService(DispatchService, dispatchService(dependencies)),
     ],
   };

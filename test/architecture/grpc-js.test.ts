@@ -50,24 +50,34 @@ const SOLD_AT = timestampNow();
 /** One write of each area. */
 const WRITES: Readonly<Record<string, () => Write>> = {
   catalog: writeOf(ProductService.method.createProduct, (variant) => ({
-    ...{ name: `Course ${variant}`, productType: ProductType.ONE_TIME, refundWindowDays: 7 },
+    name: `Course ${variant}`,
+    productType: ProductType.ONE_TIME,
+    refundWindowDays: 7,
   })),
   refunds: writeOf(RefundCaseService.method.openDispute, (variant) => ({
-    ...{ disputeId: id, paymentIntentId: `00000000-0000-4000-8000-00000000000${variant}` },
+    disputeId: id,
+    paymentIntentId: `00000000-0000-4000-8000-00000000000${variant}`,
   })),
   funds: writeOf(FundsService.method.recordSale, (variant) => ({
-    ...{ saleId: id, method: SaleMethod.INSTANT_TRANSFER, installments: 1, occurredAt: SOLD_AT },
-    ...{ grossAmountMinor: 1_000n + BigInt(variant), feesAmountMinor: 10n },
+    saleId: id,
+    method: SaleMethod.INSTANT_TRANSFER,
+    installments: 1,
+    occurredAt: SOLD_AT,
+    grossAmountMinor: 1_000n + BigInt(variant),
+    feesAmountMinor: 10n,
   })),
   advances: writeOf(AdvanceService.method.setAdvanceRate, (variant) => ({ monthlyRateBps: 100 + variant })),
   webhooks: writeOf(WebhookSubscriptionService.method.createWebhookSubscription, (variant) => ({
-    ...{ url: `https://93.184.215.14/hooks/${variant}`, eventTypes: ['payment.succeeded.v1'] },
+    url: `https://93.184.215.14/hooks/${variant}`,
+    eventTypes: ['payment.succeeded.v1'],
   })),
   'api-keys': writeOf(ApiKeyService.method.issueApiKey, (variant) => ({
-    ...{ name: `key ${variant}`, scopes: [ApiKeyScope.FUNDS_READ] },
+    name: `key ${variant}`,
+    scopes: [ApiKeyScope.FUNDS_READ],
   })),
   accounts: writeOf(AccountService.method.inviteMember, (variant) => ({
-    ...{ email: `person-${variant}@merchant.example`, role: Role.VIEWER },
+    email: `person-${variant}@merchant.example`,
+    role: Role.VIEWER,
   })),
 };
 

@@ -12,7 +12,8 @@ const GENERATED = 'proto/gen/';
 
 /** Who may import whom. The first room that a file is in counts. */
 const ROOMS: readonly Room[] = [
-  { files: /^gateway\//, may: ['gateway/', PLATFORM, GENERATED] },
+  // Limits that a page and a service share.
+  { files: /^gateway\//, may: ['gateway/', PLATFORM, GENERATED, `${CONTRACTS}[a-z]+/[a-z-]+-limits\\.ts$`] },
   { files: /^services\/platform\//, may: [PLATFORM, GENERATED] },
   // A contract is bundled into workflows: ids and types, nothing that runs elsewhere.
   {
@@ -30,6 +31,8 @@ const ROOMS: readonly Room[] = [
     may: ['workflows/$area/', 'workflows/temporal/', 'workflows/[^/]+$', CONTRACTS, PLATFORM, GENERATED],
   },
   { files: /^workflows\/[^/]+$/, may: ['workflows/', CONTRACTS, PLATFORM, GENERATED] },
+  // It runs on developers' machines, without the rest of the repository.
+  { files: /^cli\//, may: ['cli/'] },
   { files: /^local\//, may: ['local/', 'services/', 'gateway/', 'workflows/', GENERATED, '\\(computed\\)'] },
   { files: /^test\//, may: [''] },
 ];
@@ -50,9 +53,15 @@ const REACHES = [
     through: () => true,
     because: 'a workflow is replayed: it runs on nothing but its contract and the Temporal SDK',
   },
+  {
+    files: /^cli\//,
+    refused: (to: string) => !/^(cli\/|node:)/.test(to),
+    through: () => true,
+    because: 'the command runs on Node.js alone',
+  },
 ] as const;
 
-const PATH = /^(services|gateway|workflows|local|test|proto)\//;
+const PATH = /^(cli|services|gateway|workflows|local|test|proto)\//;
 
 /** Imports that cross from a room into one it may not know. */
 export function forbiddenImports(imports: readonly SourceImport[]): string[] {

@@ -45,6 +45,7 @@ describe('the rules', () => {
     ['gateway/app.ts', 'services/server.ts'],
     ['gateway/app.ts', 'workflows/worker.ts'],
     ['gateway/app.ts', 'local/ports.ts'],
+    ['cli/listen.ts', 'services/platform/tenant.ts'],
     ['services/platform/writes/writes.ts', 'services/catalog/product.ts'],
     ['services/platform/writes/writes.ts', 'services/server.ts'],
     ['services/funds/funds.area.ts', 'services/refunds/refund-case.ts'],

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
-import { type AuditEntry, Language, Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Language, MailTopic, Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import {
@@ -22,16 +22,18 @@ import {
   RefundInitiator,
   ReviewDecision,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { ServiceTokenService } from '../../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
 import {
   DeliveryService,
   DeliveryStatus,
   DispatchService,
   EventService,
+  WebhookListenerService,
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ACTOR_HEADERS } from '../../services/platform/rpc/call-context.ts';
 import { accountsFixture, newPerson } from '../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
+import { aPdf, fileMessages, readFile } from '../services/refunds/evidence-files.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant, type TestHarness } from '../support/harness.ts';
 
@@ -43,11 +45,23 @@ interface Page {
   readonly nextPageToken: string;
 }
 
+/** All messages of a stream. */
+async function drained<Message>(messages: AsyncIterable<Message>): Promise<Message[]> {
+  return Array.fromAsync(messages);
+}
+
 /** Two pages of a list of at least two: the statement after a position is another than the first. */
 async function twoPages(list: (page: { pageSize: number; pageToken: string }) => Promise<Page>) {
   const { nextPageToken } = await list({ pageSize: 1, pageToken: '' });
   if (nextPageToken === '') throw new Error('the list is too short for two pages');
   await list({ pageSize: 1, pageToken: nextPageToken });
+}
+
+/** The first message of a stream that has no end. */
+async function firstOf(open: (signal: AbortSignal) => AsyncIterable<unknown>) {
+  const cancel = new AbortController();
+  for await (const _ of open(cancel.signal)) break;
+  cancel.abort();
 }
 
 /** A story for each area in which every RPC of its services succeeds. */
@@ -59,6 +73,7 @@ export const SCENARIOS: Readonly<Record<string, (harness: TestHarness) => Promis
   webhooks,
   'api-keys': ({ transports }) => apiKeys(transports.inProcess),
   accounts: ({ transports }) => accounts(transports.inProcess),
+  'service tokens': ({ transports }) => serviceTokens(transports.inProcess),
 };
 
 async function catalog(transport: Transport) {
@@ -92,6 +107,11 @@ async function catalog(transport: Transport) {
 async function refunds(harness: TestHarness) {
   const { refunds: client, tenant, write, open, start, debit, processing } = refundsOf(harness);
   const { id: contested } = await open();
+  const { evidence } = await client.addEvidence(
+    fileMessages({ ...write(), refundCaseId: contested, fileName: 'receipt.pdf' }, aPdf()),
+  );
+  await client.listEvidence({ ...tenant, refundCaseId: contested });
+  await readFile(client.getEvidence({ ...tenant, evidenceId: evidence!.id }));
   const decision = MerchantDecisionKind.CONTESTED;
   await client.decideRefundCase({ ...write(), refundCaseId: contested, decision, reason: 'used' });
   const blocker = RefundBlocker.KYC_NOT_APPROVED;
@@ -115,6 +135,9 @@ async function refunds(harness: TestHarness) {
   const { id: canceled, paymentIntentId } = await open({ saleId: randomUUID() });
   const disputeId = randomUUID();
   await client.openDispute({ ...write(), disputeId, paymentIntentId });
+  await client.addEvidence(fileMessages({ ...write(), disputeId, fileName: 'receipt.pdf' }, aPdf()));
+  await client.respondToDispute({ ...write(), disputeId, text: 'delivered on the 3rd' });
+  await client.listEvidence({ ...tenant, disputeId });
   await client.closeDispute({ ...write(), disputeId });
   await client.getDispute({ ...tenant, disputeId });
   await client.cancelRefundCase({ ...write(), refundCaseId: canceled });
@@ -123,9 +146,15 @@ async function refunds(harness: TestHarness) {
   await client.scanRefundCases({ ...tenant, after, scope: RefundCaseScope.OPEN });
   await client.scanDisputes({ ...tenant, after });
   await twoPages((page) => client.listDisputes({ ...tenant, ...page }));
+  await client.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId: randomUUID() });
+  await twoPages((page) => client.listDisputeQueue({ ...tenant, ...page }));
+  for (let n = 0; n < 2; n += 1) await processing({ initiator: RefundInitiator.MERCHANT });
+  await twoPages((page) => client.listProviderQueue({ ...tenant, ...page }));
+  await twoPages((page) => client.listRefundCaseQueue({ ...tenant, ...page }));
 
   await client.getRefundCase({ ...tenant, refundCaseId: canceled });
-  await twoPages((page) => client.listRefundCases({ ...tenant, ...page }));
+  await twoPages((page) => client.listRefundCases({ ...tenant, ...page, includeTotals: true }));
+  await drained(client.exportRefundCases(tenant));
 }
 
 async function funds(transport: Transport) {
@@ -162,10 +191,20 @@ async function funds(transport: Transport) {
   await caller.sell({ gross: 1_000_000n, instant: true });
   await client.debitForRefund({ ...write(), refundCaseId, amountMinor: 1_000n, execution: 3 });
   await client.reverseRefundDebit({ ...write(), refundCaseId });
-  await twoPages((page) => client.listFundsReleases({ ...tenant, ...page }));
+  await twoPages((page) => client.listFundsReleases({ ...tenant, ...page, includeTotals: true }));
+  await client.getSale({ ...tenant, saleId: card.saleId });
+  await twoPages((page) => client.listSales({ ...tenant, ...page, includeTotals: true }));
+  const { date } = (await caller.sell({ gross: 100n, installments: 3 })).installments[0]!;
+  await twoPages((page) => client.listReleaseSales({ ...tenant, date, ...page }));
   await client.getReleaseCalendar(tenant);
   await client.getBalance(tenant);
+  await twoPages((page) => client.listMovements({ ...tenant, ...page, includeTotals: true }));
+  await drained(client.exportMovements(tenant));
+  await drained(client.exportFundsReleases(tenant));
+  await drained(client.exportReleaseSales({ ...tenant, date }));
+  await drained(client.exportSales(tenant));
   await client.verifyFunds(tenant);
+  await client.listVerificationQueue(tenant);
   const after = { ...tenant, id: NIL_UUID };
   await client.scanRefundDebits({ ...tenant, after, state: RefundDebitState.DEBITED });
   await client.scanRefundDebits({ ...tenant, state: RefundDebitState.PENDING });
@@ -202,10 +241,13 @@ async function advances(transport: Transport) {
     }
   }
   await client.scanAdvanceRequests({ ...tenant, after: { ...tenant, id: NIL_UUID } });
-  await twoPages((page) => client.listStuckPayouts({ ...tenant, ...page }));
+  await twoPages((page) => client.listProviderQueue({ ...tenant, ...page }));
+  for (let n = 0; n < 2; n += 1) await request();
+  await twoPages((page) => client.listAdvanceQueue({ ...tenant, ...page }));
   await client.refuseAdvance({ ...write(), advanceRequestId: await request(), reason: 'not this time' });
   await client.getAdvanceRequest({ ...tenant, advanceRequestId });
-  await twoPages((page) => client.listAdvanceRequests({ ...tenant, ...page }));
+  await twoPages((page) => client.listAdvanceRequests({ ...tenant, ...page, includeTotals: true }));
+  await drained(client.exportAdvanceRequests(tenant));
 }
 
 async function webhooks(harness: TestHarness) {
@@ -221,27 +263,35 @@ async function webhooks(harness: TestHarness) {
     return (await subscriptions.createWebhookSubscription({ ...write(), ...target })).subscription!.id;
   };
   const [subscriptionId] = [await subscribe('a'), await subscribe('b')];
-  await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
+  await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId, withHealth: true });
   await subscriptions.revealSigningSecret({ ...write(), subscriptionId });
   await subscriptions.rotateSigningSecret({ ...write(), subscriptionId });
   await subscriptions.getSigningSecretStatus({ ...tenant, subscriptionId });
   await subscriptions.sendTestEvent({ ...write(), subscriptionId });
-  await twoPages((page) => subscriptions.listWebhookSubscriptions({ ...tenant, ...page }));
+  await twoPages((page) => subscriptions.listWebhookSubscriptions({ ...tenant, ...page, withHealth: true }));
   const about = { type: name, objectId: randomUUID(), data: dataExample! };
   const { event } = await events.publishEvent({ ...write(), ...about });
+  await events.publishEvents({ ...write(), events: [about] });
   await events.getEvent({ ...tenant, eventId: event!.id });
   await refundsOf(harness).open();
 
-  await dispatch(transport);
   const deliveries = createClient(DeliveryService, transport);
   const page = await deliveries.listDeliveries({ ...tenant, subscriptionId, withLastAttempt: true });
-  await deliveries.getDelivery({ ...tenant, deliveryId: page.deliveries[0]!.id });
+  const deliveryId = page.deliveries[0]!.id;
+  await deliveries.getDelivery({ ...tenant, deliveryId });
+  await work(transport, deliveryId);
   await twoPages((bounds) => deliveries.listDeliveries({ ...tenant, ...bounds }));
   await operations(transport, tenant, subscriptionId, () => events.publishEvent({ ...write(), ...about }));
   await twoPages((bounds) => events.listEvents({ ...tenant, type: name, ...bounds }));
+  await events.listEventFeed({ ...tenant, eventTypes: [name], maxEvents: 1 });
+  await firstOf((signal) => events.getEventFeed({ ...tenant, eventTypes: [name] }, { signal }));
+  await listeners(transport, tenant, name);
   await resends(transport, tenant, { subscriptionId, eventId: event!.id });
   await subscriptions.disableWebhookSubscription({ ...write(), subscriptionId });
   await subscriptions.reactivateWebhookSubscription({ ...write(), subscriptionId });
+  const changes = { url: 'https://127.0.0.1:8443/c', eventTypes: [name], description: 'Orders' };
+  await subscriptions.updateWebhookSubscription({ ...write(), subscriptionId, ...changes });
+  await subscriptions.deleteWebhookSubscription({ ...write(), subscriptionId });
 }
 
 async function operations(
@@ -256,12 +306,34 @@ async function operations(
   await subscriptions.setDeliveryLimits({ ...write(), subscriptionId, maxAttemptsPerSecond: 100 });
   await subscriptions.pauseWebhookSubscription({ ...write(), subscriptionId });
   await publish();
-  await createClient(DispatchService, transport).claimBatch({ waitMs: 0, maxDeliveries: 1 });
   const held = { subscriptionId, status: DeliveryStatus.HELD };
   const [delivery] = (await deliveries.listDeliveries({ ...tenant, ...held })).deliveries;
   await deliveries.retryDelivery({ ...write(), deliveryId: delivery!.id });
   await subscriptions.resumeWebhookSubscription({ ...write(), subscriptionId });
   await deliveries.cancelDelivery({ ...write(), deliveryId: delivery!.id });
+}
+
+async function listeners(transport: Transport, tenant: ReturnType<typeof newTenant>, eventType: string) {
+  const client = createClient(WebhookListenerService, transport);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const cancel = new AbortController();
+  const signingSecret = `whsec_${randomBytes(32).toString('base64')}`;
+  const listener = { ...tenant, forwardsTo: 'http://localhost:3000/', signingSecret };
+  const stream = client.openListener(listener, { signal: cancel.signal })[Symbol.asyncIterator]();
+  const next = async <Case extends 'opened' | 'delivery'>(expected: Case) => {
+    const { message } = (await stream.next()).value!;
+    if (message.case !== expected) throw new Error(`${message.case} instead of ${expected}`);
+    return message.value as Extract<typeof message, { case: Case }>['value'];
+  };
+  const { listenerId } = await next('opened');
+  const { eventId } = await client.triggerEvent({ ...write(), eventType });
+  const { deliveryId } = await next('delivery');
+  const report = { listenerId, deliveryId, outcome: { case: 'httpStatus', value: 204 } } as const;
+  await client.reportListenerDelivery({ ...tenant, ...report, latencyMs: 5 });
+  await client.resendToListeners({ ...write(), eventId });
+  await next('delivery');
+  cancel.abort();
+  await firstOf((signal) => client.followEvents({ ...tenant, eventTypes: [eventType] }, { signal }));
 }
 
 async function resends(
@@ -274,6 +346,7 @@ async function resends(
   const write = () => ({ ...tenant, idempotencyKey: newKey() });
   const value = { from: daysAgo(1), to: daysAgo(0) };
   const period = { selection: { case: 'period' as const, value }, subscriptionId, onlyFailed: true };
+  await client.previewResend({ ...tenant, ...period });
   await client.resendDeliveries({ ...write(), ...period });
   const selection = { case: 'eventId' as const, value: eventId };
   const { resend } = await client.resendDeliveries({ ...write(), selection });
@@ -284,8 +357,8 @@ async function resends(
   await client.cancelResend({ ...write(), resendId });
 }
 
-/** What the worker does: confirms every command, and reports every attempt as accepted. */
-async function dispatch(transport: Transport) {
+/** What the worker calls, without an owner of lanes: no attempt is made. */
+async function work(transport: Transport, deliveryId: string) {
   const client = createClient(DispatchService, transport);
   const outbox = createClient(WorkflowCommandService, transport);
   const { commands } = await outbox.claimCommands({ waitMs: 0, maxCommands: 1_000 });
@@ -293,21 +366,9 @@ async function dispatch(transport: Transport) {
   await outbox.confirmCommands({ commandIds });
   await outbox.resendStarts({});
   await outbox.endStarts({ commandIds });
-  for (;;) {
-    const { batches } = await client.claimBatch({ waitMs: 0, maxDeliveries: 100 });
-    if (batches.length === 0) break;
-    for (const { id: batchId, deliveryIds } of batches) {
-      const keys = deliveryIds.map((deliveryId) => ({ deliveryId, batchId }));
-      const { answers } = await client.getAttempt({ attempts: keys });
-      const reports = answers.flatMap(({ deliveryId, answer }) => {
-        if (answer.case !== 'send') return [];
-        const { attemptNumber, generation } = answer.value;
-        const accepted = { startedAt: daysAgo(0), latencyMs: 5, httpStatus: 204 };
-        return [{ deliveryId, attemptNumber, generation, ...accepted }];
-      });
-      await client.reportAttempts({ reports });
-    }
-  }
+  await client.requestAttempt({ deliveryId });
+  await client.awaitAttempt({ deliveryId, attemptNumber: 1, waitMs: 0 });
+  await client.listDeliveryRecords({ workflowId: 'deliveries-2026-11-20T10:00:00Z-test-1' });
   await client.applyRetention({});
 }
 
@@ -327,30 +388,49 @@ async function accounts(transport: Transport) {
   const { client, write, signIn, invite, accept, join, change, remove } = accountsFixture(transport);
   const tenant = newTenant();
   const person = newPerson();
-  const { accountId, sessionId, tokenSha256 } = await signIn(person);
+  const { accountId, sessionId, tokenSha256, headers } = await signIn(person);
   await client.authenticateSession({ tokenSha256 });
   const { id } = await invite(tenant, person.email, Role.ADMIN);
   await client.listAccountInvitations({ accountId });
   await accept(tenant, id, accountId);
   const { accountId: other } = await join(tenant, Role.VIEWER);
-  await twoPages((page) => client.listMembers({ ...tenant, ...page }));
+  const sandbox = { ...tenant, environment: Environment.TEST };
+  await twoPages((page) => client.listMembers({ ...sandbox, ...page }));
   await change(tenant, other, Role.DEVELOPER);
   await remove(tenant, other);
-  const [invitation] = [await invite(tenant, 'a@shop.example'), await invite(tenant, 'b@shop.example')];
+  const [invitation] = [await invite(tenant, 'a@shop.example'), await invite(sandbox, 'b@shop.example')];
   await twoPages((page) => client.listInvitations({ ...tenant, ...page }));
   await client.revokeInvitation({ ...write(tenant), invitationId: invitation.id });
   await client.getMerchantContact(tenant);
-  const headers = { [ACTOR_HEADERS.accountId]: accountId, [ACTOR_HEADERS.ipAddress]: '203.0.113.7' };
   for (const contact of [{ email: 'alerts@shop.example' }, {}]) {
     const request = { ...write(tenant), ...contact, language: Language.EN };
-    await client.setMerchantContact(request, { headers });
+    await client.setMerchantContact(request);
+    await client.setMerchantContact({ ...request, ...write(tenant) }, { headers });
   }
   await client.getMerchantContact(tenant);
+  await client.setMerchantName({ ...write(tenant), name: 'Shop' });
+  await client.getMerchantName(tenant);
+  const topic = MailTopic.REFUND_DEADLINES;
+  await client.setMailPreferences({ accountId, unwanted: [topic] });
+  await client.getMailPreferences({ accountId });
+  await client.listMailRecipients({ ...tenant, topic });
+  const ofPeople = { ...tenant, peopleOnly: true };
   await twoPages((page) => client.listAuditEntries({ ...tenant, ...page }));
-  const [{ accountId: actor }] = (await client.listAuditEntries(tenant)).entries as [AuditEntry];
-  await twoPages((page) => client.listAuditEntries({ ...tenant, ...page, accountId: actor }));
+  await twoPages((page) => client.listAuditEntries({ ...ofPeople, ...page }));
+  await twoPages((page) => client.listAuditEntries({ ...ofPeople, ...page, accountId }));
   await signIn(person);
   await twoPages((page) => client.listSessions({ accountId, ...page }));
   await client.endSession({ accountId, sessionId });
   await client.endAllSessions({ accountId });
+}
+
+async function serviceTokens(transport: Transport) {
+  const client = createClient(ServiceTokenService, transport);
+  const token = { name: 'billing', grants: ['refunds:read'], tokenSha256: randomBytes(32) };
+  const { serviceToken } = await client.issueServiceToken(token);
+  const serviceTokenId = serviceToken!.id;
+  const successor = { tokenSha256: randomBytes(32), overlapSeconds: 60 };
+  await client.rotateServiceToken({ serviceTokenId, ...successor });
+  await client.revokeServiceToken({ serviceTokenId });
+  await twoPages((page) => client.listServiceTokens({ name: 'billing', ...page }));
 }

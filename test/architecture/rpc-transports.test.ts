@@ -1,32 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { GrpcJsClient } from '../support/grpc-js-transport.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHarness, type TestHarness } from '../support/harness.ts';
+import { documentedGrants, grantProbe } from './grant-probe.ts';
+import { overTransport } from './over-transport.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 
-const TRANSPORTS = ['inProcess', 'grpc', 'grpcWeb', 'connect', 'grpcJs'] as const;
+const AREAS = Object.entries(SCENARIOS);
 
 let harness: TestHarness;
-let grpcJs: GrpcJsClient;
+let documented: ReadonlyMap<string, string>;
 beforeAll(async () => {
+  documented = await documentedGrants();
   harness = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
-  grpcJs = new GrpcJsClient(harness.baseUrl, harness.token);
 });
-afterAll(async () => {
-  grpcJs?.[Symbol.dispose]();
-  await harness?.close();
+afterAll(() => harness?.close());
+
+test.each(AREAS)('every RPC of %s succeeds over gRPC', async (_area, play) => {
+  await expect(play(overTransport(harness, harness.transports.grpc))).resolves.toBeUndefined();
 });
 
-/** The harness with one transport for all calls. */
-function over(name: (typeof TRANSPORTS)[number]): TestHarness {
-  const transport = { ...harness.transports, grpcJs: grpcJs.transport }[name];
-  return {
-    ...harness,
-    transports: { inProcess: transport, grpc: transport, grpcWeb: transport, connect: transport },
-  };
-}
-
-describe.each(TRANSPORTS)('over %s', (name) => {
-  test.each(Object.entries(SCENARIOS))('every RPC of %s succeeds', async (_area, play) => {
-    await expect(play(over(name))).resolves.toBeUndefined();
-  });
-});
+test.each(AREAS)(
+  'every RPC of %s succeeds in process with the documented grants, and is refused without one of them',
+  async (_area, play) => {
+    await expect(play(overTransport(harness, grantProbe(harness, documented)))).resolves.toBeUndefined();
+  },
+);

@@ -20,7 +20,7 @@ const ROOT = new URL('../../', import.meta.url);
 /** Paths of all source files, from the top of the repository. */
 export async function sourceFiles(): Promise<string[]> {
   const files: string[] = [];
-  const all = glob('{services,gateway,workflows,local,test}/**/*.ts', {
+  const all = glob('{cli,services,gateway,workflows,local,test}/**/*.ts', {
     cwd: ROOT,
     exclude: ['**/node_modules/**'],
   });

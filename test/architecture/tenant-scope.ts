@@ -1,7 +1,17 @@
 /** Tables whose rows hold in both environments of a merchant: they have no environment to compare. */
-const OF_BOTH_ENVIRONMENTS = new Set(['accounts.member', 'accounts.invitation']);
+const OF_BOTH_ENVIRONMENTS = new Set([
+  'accounts.member',
+  'accounts.invitation',
+  'accounts.merchant',
+  'platform.membership',
+]);
 /** People have no merchant. A statement of one reaches them by their id, from a row of the merchant's or beside it. */
-const OF_NO_MERCHANT = new Set(['accounts.account']);
+const OF_NO_MERCHANT = new Set(['accounts.account', 'accounts.unwanted_mail', 'platform.session']);
+/** The person who makes a call is found by their session token. */
+const BY_TOKEN = /^[^;]*\bplatform\.session\b[^;]*\btoken_sha256 = /;
+
+/** Events carry their tenant: `webhooks.publish('[…]'::json)`. */
+const PUBLISH = /^[^']*\bfrom webhooks\.publish\('((?:[^']|'')*)'::json\)/;
 
 /**
  * Whether a statement keeps to one tenant: for each table that it names, an insert fills merchant_id and environment,
@@ -9,6 +19,8 @@ const OF_NO_MERCHANT = new Set(['accounts.account']);
  * no tenant to keep to; one of people alone keeps to none.
  */
 export function keepsToTenant(statement: string): boolean {
+  const published = PUBLISH.exec(statement);
+  if (published) return areOfOneTenant(JSON.parse(published[1]!.replaceAll("''", "'")));
   const sql = statement
     .replaceAll(/'(?:[^']|'')*'/g, "''")
     .replaceAll('"', '')
@@ -17,13 +29,19 @@ export function keepsToTenant(statement: string): boolean {
   const named = sql.matchAll(/\b(?:from|into|update|join)\s+([a-z_]+\.[a-z_]+)/g);
   const tables = [...named].map(([, table]) => table!);
   const merchants = tables.filter((table) => !OF_NO_MERCHANT.has(table));
-  if (tables.length > 0 && merchants.length === 0) return false;
+  if (tables.length > 0 && merchants.length === 0) return BY_TOKEN.test(sql);
   const environments = merchants.filter((table) => !OF_BOTH_ENVIRONMENTS.has(table));
   return (
     fills(sql, 'merchant_id') + compares(sql, 'merchant_id') >= merchants.length &&
     fills(sql, 'environment') + compares(sql, 'environment') >= environments.length &&
-    compares(sql, 'id') >= tables.length - merchants.length
+    (BY_TOKEN.test(sql) || compares(sql, '(?:account_)?id') >= tables.length - merchants.length)
   );
+}
+
+function areOfOneTenant(events: readonly { merchant_id?: string; environment?: string }[]): boolean {
+  const tenants = events.map(({ merchant_id, environment }) => `${merchant_id} ${environment}`);
+  const isComplete = events.every(({ merchant_id, environment }) => merchant_id && environment);
+  return isComplete && new Set(tenants).size === 1;
 }
 
 const count = (sql: string, pattern: RegExp) => sql.match(pattern)?.length ?? 0;

@@ -18,6 +18,21 @@ export async function announcePort(app: {
   process.send?.((app.server.address() as AddressInfo).port);
 }
 
+/** In a server's process: answers {@link cpuMicroseconds}. */
+export function answerCpuUsage(): void {
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage();
+    process.send?.(user + system);
+  });
+}
+
+/** The CPU time that a server which answers it has used so far, on all its threads. */
+export async function cpuMicroseconds({ child }: BenchProcess): Promise<number> {
+  child.send('cpu');
+  const [microseconds] = await once(child, 'message');
+  return microseconds as number;
+}
+
 /** Starts a server's file with these settings; its log goes to /dev/null, as a file's would. */
 export async function startBenchProcess(file: string, env: Record<string, string>): Promise<BenchProcess> {
   const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url))], {

@@ -2,15 +2,18 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { answered, type WebhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import type { Services } from '../../services/server.ts';
+import type { WebhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import { createLoopbackGuard } from '../support/loopback-guard.ts';
+import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 
 /** Deliveries that flow while something else is measured. */
 export interface DeliveryFlow {
-  /** Milliseconds from the call that publishes to where a worker has what to send, since they were last taken. */
+  /** Milliseconds from the call that publishes to the arrival, since they were last taken. */
   takeLatencies(): number[];
-  /** The longest statement of dispatch since it was last taken. */
+  /** The longest statement of the owner of lanes, and of publishing, since it was last taken. */
   takeLongest(): TimedStatement;
-  /** Rejects with what had failed. */
+  /** Publishes no more. Rejects with what had failed. */
   stop(): Promise<void>;
 }
 
@@ -19,17 +22,22 @@ interface TimedStatement {
   readonly ms: number;
 }
 
-const WORKERS = 3;
-
-/** Publishes at a steady rate, and delivers as workers do whose receivers answer at once. */
+/** Publishes at a steady rate; the services deliver to a receiver in this process that answers at once. */
 export async function startDeliveryFlow(
+  services: Services,
   fixture: WebhooksFixture,
   eventsASecond: number,
 ): Promise<DeliveryFlow> {
   const tenant = { merchantId: crypto.randomUUID(), environment: Environment.LIVE };
-  await fixture.subscribe(tenant);
   const publishedAt = new Map<string, number>();
-  const takeLongest = timeDispatchStatements();
+  const receiver: Receiver = await startReceiver((_request, response) => {
+    response.writeHead(204).end();
+    arrived(String(receiver.requests.pop()!.body));
+  });
+  await fixture.subscribe(tenant, undefined, `https://hooks.example.com:${receiver.port}/`);
+  const guard = createLoopbackGuard();
+  services.startWebhookLanes({ live: guard, test: guard });
+  const takeLongest = timeStatements();
   let latencies: number[] = [];
   let running = true;
   const publish = async () => {
@@ -43,16 +51,13 @@ export async function startDeliveryFlow(
     }
     await Promise.all(calls);
   };
-  const deliver = async () => {
-    while (running) {
-      for (const { id, readyAt } of await deliverBatches(fixture)) {
-        const at = publishedAt.get(id);
-        if (at !== undefined) latencies.push(readyAt - at);
-        publishedAt.delete(id);
-      }
-    }
+  const arrived = (body: string) => {
+    const { requestId } = JSON.parse(body) as { requestId: string };
+    const at = publishedAt.get(requestId);
+    if (at !== undefined) latencies.push(performance.now() - at);
+    publishedAt.delete(requestId);
   };
-  const flow = Promise.all([publish(), ...Array.from({ length: WORKERS }, deliver)]);
+  const flow = publish();
   flow.catch((error: unknown) => console.error(error));
   return {
     takeLatencies() {
@@ -64,31 +69,13 @@ export async function startDeliveryFlow(
     async stop() {
       running = false;
       await flow;
+      await receiver[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Delivers what there is; answers the requests that it came from, and when it was ready to be sent. */
-async function deliverBatches(fixture: WebhooksFixture): Promise<{ id: string; readyAt: number }[]> {
-  const { batches } = await fixture.claim(100, 1_000);
-  const keys = batches.flatMap(({ id: batchId, deliveryIds }) =>
-    deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
-  );
-  if (keys.length === 0) return [];
-  const answers = await fixture.ask(keys);
-  const readyAt = performance.now();
-  const sends = answers.flatMap((answer, index) =>
-    answer.case === 'send' ? [{ deliveryId: keys[index]!.deliveryId, send: answer.value }] : [],
-  );
-  await fixture.report(...sends.map(({ deliveryId, send }) => answered(deliveryId, send, 204)));
-  return sends.map(({ send: { body } }) => {
-    const { requestId } = JSON.parse(Buffer.from(body).toString()) as { requestId: string };
-    return { id: requestId, readyAt };
-  });
-}
-
-/** Times each statement that dispatch prepares, from where it is sent to its answer; for the rest of the process. */
-function timeDispatchStatements(): () => TimedStatement {
+/** Times each statement of deliveries, from where it is sent to its answer; for the rest of the process. */
+function timeStatements(): () => TimedStatement {
   let longest: TimedStatement = { name: 'none', ms: 0 };
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = async function timed(this: pg.Client, ...call: unknown[]) {

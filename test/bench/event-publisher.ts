@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { EVENT_DATA, EVENT_TYPE } from './event-data.ts';
 import type { StartedSystem } from './started-system.ts';
 
 /** An event that was accepted, and when its answer came, on the clock of `performance.now`. */
@@ -10,21 +11,6 @@ export interface AcceptedEvent {
 
 /** Events a second whatever comes back, or so many calls at a time. */
 export type Load = { readonly perSecond: number } | { readonly atATime: number };
-
-/** An event of about 1 KB. */
-const DATA = {
-  id: '0197b2a4-0e61-7c8d-9d3f-52f1a6c0b731',
-  name: 'Monthly plan',
-  description: 'x'.repeat(800),
-  productType: 'SUBSCRIPTION',
-  status: 'ACTIVE',
-  refundWindowDays: 30,
-  createdAt: '2026-06-28T12:00:00.000Z',
-  updatedAt: '2026-06-29T08:00:00.000Z',
-};
-
-/** The type of what is published. */
-const EVENT_TYPE = 'product.updated.v1';
 
 /** Calls the internal API by Connect's JSON over HTTP/1.1. */
 export class Publisher {
@@ -69,7 +55,12 @@ export class Publisher {
   }
 
   async #publishOne(merchantId: string): Promise<AcceptedEvent> {
-    const request = { ...writeOf(merchantId), type: EVENT_TYPE, objectId: crypto.randomUUID(), data: DATA };
+    const request = {
+      ...writeOf(merchantId),
+      type: EVENT_TYPE,
+      objectId: crypto.randomUUID(),
+      data: EVENT_DATA,
+    };
     const { event } = await this.#call<{ event: { id: string } }>('EventService/PublishEvent', request);
     return { id: event.id, acceptedAt: performance.now() };
   }

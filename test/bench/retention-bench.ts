@@ -41,7 +41,7 @@ export async function benchRetention(): Promise<void> {
   await client.query('checkpoint');
 
   const waits = await watchLockWaits(settings.DATABASE_URL, stack);
-  const flow = await startDeliveryFlow(fixture, EVENTS_A_SECOND);
+  const flow = await startDeliveryFlow(services, fixture, EVENTS_A_SECOND);
   await delay(5_000);
   await measured(waits, 'before', flow, () => delay(WINDOW_MS));
   const reader = new pg.Client({ connectionString: settings.DATABASE_URL });
@@ -59,7 +59,7 @@ export async function benchRetention(): Promise<void> {
   await measured(waits, 'after', flow, () => delay(WINDOW_MS));
   await flow.stop();
   const left = `select count(*)::int as n from webhooks.attempt
-    where merchant_id = $1 and delivery_id < webhooks.first_id(now() - interval '30 days')`;
+    where merchant_id = $1 and delivery_id < platform.first_id(now() - interval '30 days')`;
   console.log(`attempts left of the month: ${(await client.query(left, [merchantId])).rows[0].n}`);
 }
 
@@ -163,8 +163,8 @@ async function measured(
   const { name, ms } = flow.takeLongest();
   const { longestMs, byTheDrop } = waits.take();
   console.log(
-    `${what}: ${latencies.length} deliveries, ready to send p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; ` +
-      `longest statement of dispatch ${ms.toFixed(1)} ms (${name}), ` +
+    `${what}: ${latencies.length} deliveries, from publishing to arrival p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; ` +
+      `longest statement of delivery ${ms.toFixed(1)} ms (${name}), ` +
       `longest wait for a lock ${longestMs.toFixed(1)} ms, waits for the drop ${byTheDrop}`,
   );
 }

@@ -25,8 +25,9 @@ const referenceScript = (merchantId: string) => `
 begin;
 select from funds.account where merchant_id = '${merchantId}' and environment = 'live' for update;
 with sale as (
-  insert into funds.sale (merchant_id, environment, id, method, gross_minor, fees_minor, installments, captured_at)
-  values ('${merchantId}', 'live', gen_random_uuid(), 'CARD', 100000, 0, ${INSTALLMENTS}, now())
+  insert into funds.sale
+    (merchant_id, environment, id, method, gross_minor, fees_minor, installments, captured_at, status)
+  values ('${merchantId}', 'live', gen_random_uuid(), 'CARD', 100000, 0, ${INSTALLMENTS}, now(), 'SCHEDULED')
   returning id)
 insert into funds.installment
   (merchant_id, environment, id, sale_id, number, part, split, date, gross_minor, fees_minor, deducted_minor,
@@ -90,9 +91,14 @@ const describe = ({ perSecond, tookMs }: Result) => {
 async function recordSale(funds: Funds, merchantId: string, tookMs: number[]): Promise<void> {
   const startedAt = performance.now();
   await funds.recordSale({
-    ...{ merchantId, environment: Environment.LIVE, idempotencyKey: randomUUID() },
-    ...{ saleId: randomUUID(), method: SaleMethod.CARD, installments: INSTALLMENTS },
-    ...{ grossAmountMinor: 100_000n, feesAmountMinor: 4_000n },
+    merchantId,
+    environment: Environment.LIVE,
+    idempotencyKey: randomUUID(),
+    saleId: randomUUID(),
+    method: SaleMethod.CARD,
+    installments: INSTALLMENTS,
+    grossAmountMinor: 100_000n,
+    feesAmountMinor: 4_000n,
   });
   tookMs.push(performance.now() - startedAt);
 }

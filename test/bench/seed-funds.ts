@@ -4,6 +4,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { v7 as uuidv7 } from 'uuid';
 import { scheduleSale } from '../../services/funds/sale-schedule.ts';
+import { saleStatusOf } from '../../services/funds/sale-status.ts';
 import { addDays, type CivilDate } from '../../services/platform/civil-date.ts';
 import type { Tenant } from '../../services/platform/tenant.ts';
 
@@ -47,8 +48,8 @@ export async function seedFunds(
     const sales = installmentCount / INSTALLMENTS;
     for (let first = 0; first < sales; first += 50_000) {
       const slice = salesOf(first, Math.min(first + 50_000, sales), today);
-      const saleColumns = 'id, method, gross_minor, fees_minor, installments, captured_at';
-      await copy('funds.sale', saleColumns, saleLines(slice, owned));
+      const saleColumns = 'id, method, gross_minor, fees_minor, installments, captured_at, status';
+      await copy('funds.sale', saleColumns, saleLines(slice, owned, today));
       const installmentColumns =
         'id, sale_id, number, part, split, date, gross_minor, fees_minor, deducted_minor, advanced_minor, status, released, held_by, version';
       await copy('funds.installment', installmentColumns, installmentLines(slice, owned, today, rows));
@@ -80,9 +81,17 @@ function salesOf(from: number, to: number, today: CivilDate): SeededSale[] {
 
 type Line = (...values: unknown[]) => string;
 
-function* saleLines(sales: readonly SeededSale[], line: Line): Generator<string> {
+function* saleLines(sales: readonly SeededSale[], line: Line, today: CivilDate): Generator<string> {
   for (const { id, capturedOn, grossMinor, feesMinor } of sales) {
-    yield line(id, 'CARD', grossMinor, feesMinor, INSTALLMENTS, `${capturedOn}T03:00:00Z`);
+    const schedule = scheduleSale({
+      method: 'CARD',
+      capturedOn,
+      grossMinor,
+      feesMinor,
+      installments: INSTALLMENTS,
+    });
+    const status = saleStatusOf(schedule.map(({ date }) => (date <= today ? 'RELEASED' : 'SCHEDULED')));
+    yield line(id, 'CARD', grossMinor, feesMinor, INSTALLMENTS, `${capturedOn}T03:00:00Z`, status);
   }
 }
 

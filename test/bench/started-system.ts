@@ -14,6 +14,8 @@ export interface StartedSystem {
   /** Of a caller who may do everything. */
   readonly token: string;
   readonly pid: number;
+  /** Of the PostgreSQL that it started, as the owner. */
+  readonly databaseUrl: string;
   /** A certificate that deliveries trust, for a receiver on localhost. */
   readonly certificate: { readonly cert: string; readonly key: string };
 }
@@ -32,14 +34,17 @@ export async function startSystem(
   await writeFile(join(folder, 'demo.json'), NO_DEMO_DATA);
   const [ops, temporal, ui, oidc] = await Promise.all(Array.from({ length: 4 }, () => findFreePort()));
   const environment = {
-    ...{ LIVE_PORT: 0, SANDBOX_PORT: 0, GRPC_PORT: 0, DASHBOARD_PORT: 0, DEMO_RECEIVER_PORT: 0 },
-    ...{
-      OPS_PORT: ops!,
-      TEMPORAL_PORT: temporal!,
-      TEMPORAL_UI_PORT: ui!,
-      OIDC_PORT: oidc!,
-      DATA_DIR: folder,
-    },
+    LIVE_PORT: 0,
+    SANDBOX_PORT: 0,
+    GRPC_PORT: 0,
+    DASHBOARD_PORT: 0,
+    DEMO_RECEIVER_PORT: 0,
+
+    OPS_PORT: ops!,
+    TEMPORAL_PORT: temporal!,
+    TEMPORAL_UI_PORT: ui!,
+    OIDC_PORT: oidc!,
+    DATA_DIR: folder,
   };
   const child = spawn(process.execPath, [fileURLToPath(new URL('../../local/start.ts', import.meta.url))], {
     env: { ...process.env, ...stringsOf(environment), ...settings },
@@ -56,7 +61,12 @@ export async function startSystem(
   };
   const pem = (end: string) => readFile(join(folder, `certificates/demo-receiver.${end}`), 'utf8');
   const certificate = { cert: await pem('pem'), key: await pem('key') };
-  return { grpcUrl: grpc.baseUrl, token: grpc.token, pid: child.pid!, certificate };
+  const { port, password } = JSON.parse(await readFile(join(folder, 'postgres.json'), 'utf8')) as {
+    port: number;
+    password: string;
+  };
+  const databaseUrl = `postgres://payments:${password}@127.0.0.1:${port}/payments`;
+  return { grpcUrl: grpc.baseUrl, token: grpc.token, pid: child.pid!, databaseUrl, certificate };
 }
 
 const stringsOf = (values: Record<string, string | number>) =>

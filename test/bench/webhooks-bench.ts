@@ -19,7 +19,6 @@ interface Bench {
   readonly publisher: Publisher;
 }
 
-const INTERVALS = ['20ms', '40ms'];
 const SECONDS = 15;
 const WARM_UP: Run = { name: 'warm-up', load: { atATime: 64 } };
 const RUNS: readonly Run[] = [
@@ -44,19 +43,17 @@ export async function benchWebhooks(): Promise<void> {
     `webhooks: events of 1 KB to a TLS receiver that takes 5 ms, ${availableParallelism()} cores, publisher and ` +
       `receiver on them too, ${SECONDS} s each`,
   );
-  for (const interval of INTERVALS) {
-    await using stack = new AsyncDisposableStack();
-    const system = await startSystem({ WEBHOOK_BATCH_INTERVAL: interval }, stack);
-    const sink = await startSink(system.certificate);
-    stack.defer(() => sink.close());
-    const publisher = new Publisher(system);
-    stack.defer(() => publisher.close());
-    const bench = { system, sink, publisher };
-    await measure(bench, WARM_UP);
-    const rows: string[][] = [];
-    for (const run of RUNS) rows.push(await measure(bench, run));
-    console.log(`\nat least ${interval} between batches\n${textTable([HEADINGS, ...rows])}`);
-  }
+  await using stack = new AsyncDisposableStack();
+  const system = await startSystem({}, stack);
+  const sink = await startSink(system.certificate);
+  stack.defer(() => sink.close());
+  const publisher = new Publisher(system);
+  stack.defer(() => publisher.close());
+  const bench = { system, sink, publisher };
+  await measure(bench, WARM_UP);
+  const rows: string[][] = [];
+  for (const run of RUNS) rows.push(await measure(bench, run));
+  console.log(`\n${textTable([HEADINGS, ...rows])}`);
 }
 
 async function measure({ system, sink, publisher }: Bench, { name, load, hanging }: Run): Promise<string[]> {
@@ -87,7 +84,10 @@ async function measure({ system, sink, publisher }: Bench, { name, load, hanging
 }
 
 /** Resolves when all have arrived, with when the last did; throws for those that do not. */
-async function whenArrived({ arrivals }: WebhookSink, accepted: readonly AcceptedEvent[]): Promise<number> {
+export async function whenArrived(
+  { arrivals }: WebhookSink,
+  accepted: readonly AcceptedEvent[],
+): Promise<number> {
   const giveUpAt = performance.now() + MOST_WAIT_MS;
   const missing = () => accepted.filter(({ id }) => !arrivals.has(id)).length;
   while (missing() > 0) {

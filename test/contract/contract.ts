@@ -19,7 +19,7 @@ const NO_DELIVERIES = { WEBHOOK_EGRESS_PROXY: 'http://127.0.0.1:9' };
 const LOW_KEY_LIMIT = { RATE_LIMIT_SANDBOX: '5', RATE_LIMIT_ADDRESS: RAISED_LIMITS.RATE_LIMIT_ADDRESS };
 
 const { values: options } = parseArgs({
-  options: { seed: { type: 'string', default: '20261121' }, examples: { type: 'string', default: '60' } },
+  options: { seed: { type: 'string', default: '20261121' }, examples: { type: 'string', default: '40' } },
 });
 
 /** Tests both listeners without limits, then one beyond its limit. Answers what failed. */

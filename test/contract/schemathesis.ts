@@ -38,8 +38,11 @@ export async function schemathesis({
       cwd: scratch,
       env: {
         ...process.env,
-        ...{ CONTRACT_FOLDER: FOLDER, CONTRACT_AUTH_FILE: authFile, CONTRACT_PRODUCT_ID: productId },
-        ...{ PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' },
+        CONTRACT_FOLDER: FOLDER,
+        CONTRACT_AUTH_FILE: authFile,
+        CONTRACT_PRODUCT_ID: productId,
+        PYTHONDONTWRITEBYTECODE: '1',
+        PYTHONUNBUFFERED: '1',
       },
       stdio: ['ignore', 'inherit', 'inherit'],
       timeout: RUN_LIMIT_MS,

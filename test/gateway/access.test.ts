@@ -69,8 +69,12 @@ describe('a request without a valid key', () => {
   it('is API_KEY_EXPIRED after the expiry, even if the key was valid a moment ago', async () => {
     const expiresAt = Date.now() + 1_000;
     const { key } = await apiKeys().issueApiKey({
-      ...{ merchantId: randomUUID(), environment: Environment.LIVE, idempotencyKey: newKey(), name: 'short' },
-      ...{ scopes: [...ALL_SCOPES], expiresAt: timestampFromMs(expiresAt) },
+      merchantId: randomUUID(),
+      environment: Environment.LIVE,
+      idempotencyKey: newKey(),
+      name: 'short',
+      scopes: [...ALL_SCOPES],
+      expiresAt: timestampFromMs(expiresAt),
     });
     expect((await call(live, PATH, { key })).status).toBe(200);
     const answer = await refusedWithin(key, expiresAt + 5_000);

@@ -32,6 +32,7 @@ const { deprecation: _, ...NEW } = { ...OLD, operationId: 'getNewThing' };
 const everybody: Access = {
   withScope: () => async () => undefined,
   open: () => async () => undefined,
+  isStillAllowed: async () => true,
 };
 
 let harness: TestHarness;

@@ -72,6 +72,19 @@ describe('the reference', () => {
     await page.getByText(path, { exact: true }).first().waitFor();
   });
 
+  it('finds the guides by its search', async () => {
+    await page.keyboard.press('Control+k');
+    await page
+      .getByPlaceholder(/Search/i)
+      .last()
+      .fill('Duplicates and order');
+    await page
+      .getByRole('option', { name: /Duplicates and order/ })
+      .first()
+      .waitFor({ timeout: 15_000 });
+    await page.keyboard.press('Escape');
+  });
+
   it('shows an event', async () => {
     const { name } = EVENT_CATALOGUE.at(-1)!;
     await page.locator('a', { hasText: name }).first().click();

@@ -1,7 +1,13 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readGuides } from '../../gateway/docs/guides.ts';
 import type { Listener } from '../../gateway/openapi/listener.ts';
 import { PROBLEM_TYPES } from '../../gateway/problems/problem-types.ts';
@@ -16,7 +22,9 @@ import {
 } from '../../local/demo/connector/demo-outcomes.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
+import { signWebhook } from '../../services/webhooks/attempts/sign.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { call } from './http-call.ts';
 import { objectsIn } from './openapi-reader.ts';
 
 /** What the guides say, held against what the code does. */
@@ -25,6 +33,8 @@ const listener: Listener = {
   environment: 'live',
   baseUrl: 'https://api.payments.example',
   otherUrl: 'https://sandbox.payments.example',
+  dashboardUrl: 'https://dashboard.payments.example',
+  egressAddresses: ['203.0.113.0/28', '2001:db8::/64'],
   keyLimit: 42,
   addressLimit: 17,
   requestTimeoutMs: 12_000,
@@ -37,6 +47,7 @@ const UNITS = { s: 1_000, min: 60_000, h: 3_600_000 } as const;
 describe('the guides', () => {
   it('contain the samples that the tests run, without unfilled placeholders', () => {
     for (const file of [
+      'receive-webhooks.mjs',
       'verify-webhook.ts',
       'verify_webhook.py',
       'verify_webhook.go',
@@ -105,7 +116,12 @@ describe('the guides', () => {
     expect(guides).toContain('RateLimit-Policy: "key";q=42;w=1\nRateLimit: "key";r=35;t=1\n');
     expect(oneLine).toContain('limited by address: 17 a second');
     expect(oneLine).toContain('completely within 12 seconds');
-    const sandbox = readGuides({ ...listener, environment: 'test', otherUrl: undefined }, []);
+    expect(guides).toContain('[dashboard](https://dashboard.payments.example)');
+    expect(guides).toContain('deliveries come from `203.0.113.0/28`, `2001:db8::/64`');
+    const unset = { otherUrl: undefined, dashboardUrl: undefined, egressAddresses: [] };
+    const sandbox = readGuides({ ...listener, ...unset, environment: 'test' }, []);
+    expect(sandbox).toContain('Deliveries have no fixed source addresses');
+    expect(sandbox).not.toContain('(undefined)');
     expect(sandbox).toContain('| live | a separate host |');
     expect(sandbox).toContain('"environment": "test"');
     expect(sandbox.match(/mpk_live_…|"environment": "live"/g)).toBeNull();
@@ -140,27 +156,186 @@ describe('the guides', () => {
   });
 });
 
-describe.skipIf(spawnSync('curl', ['--version']).status !== 0)('getting started', () => {
+/** The fenced blocks of a guide, by its heading, in a language. */
+function blocksOf(heading: string, language: string, text = guides): string[] {
+  const start = text.indexOf(`\n# ${heading}\n`) + 1;
+  const section = text.slice(start).split(/\n# /)[0]!;
+  return [...section.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
+    ([, code]) => code!,
+  );
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs commands of a guide where the receiver has been saved, until the test ends. */
+function shell(commands: string, settings: Readonly<Record<string, string>>) {
+  // The command that npx runs, without its search for the package.
+  const npx = `npx() { shift; node ${ROOT}/cli/merchant-payments.ts "$@"; }`;
+  const env = { ...process.env, ...settings, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+  const child = spawn('bash', ['-euc', `${npx}\n${commands}`], {
+    cwd: join(ROOT, 'gateway/docs/verify-webhook'),
+    env,
+    detached: true,
+  });
+  // The shell and what it has started.
+  onTestFinished(() => void (child.exitCode === null && process.kill(-child.pid!, 'SIGKILL')));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  const printed = async (pattern: RegExp) => {
+    await expect.poll(() => output).toMatch(pattern);
+    return pattern.exec(output)!;
+  };
+  return { printed };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+describe('the snippets of the guides', () => {
   let gateways: GatewayHarness;
+  let merchant: Awaited<ReturnType<typeof newMerchant>>;
+  /** The variables that getting started has its reader set. */
+  let env: NodeJS.ProcessEnv;
+  /** As the sandbox of this test serves them. */
+  let served: string;
   beforeAll(async () => {
     gateways = await startGateways();
+    merchant = await newMerchant(gateways);
+    env = { ...process.env, API: `http://127.0.0.1:${gateways.ports.test}`, KEY: merchant.keys.test };
+    served = `\n${(await call(gateways.ports.test, '/openapi.json')).json.info.description}`;
   });
   afterAll(() => gateways.close());
+  const get = (path: string, key = merchant.keys.test) => call(gateways.ports.test, path, { key });
 
-  it('has commands that work verbatim', async () => {
-    const { keys } = await newMerchant(gateways);
-    const [, section = ''] = guides.split('# Getting started');
-    const [, setting = '', ...commands] = section.split('# Authentication')[0]!.split('```sh\n');
+  it('are all of a language that these tests or those of the samples run', () => {
+    const languages = [...guides.matchAll(/^```(\S+)$/gm)].map(([, language]) => language);
+    expect(new Set(languages)).toEqual(
+      new Set([
+        'sh',
+        'shell',
+        'ts',
+        'javascript',
+        'http',
+        'json',
+        'text',
+        'typescript',
+        'python',
+        'go',
+        'java',
+        'php',
+      ]),
+    );
+    // Each of these is run below; another needs a test.
+    const counts = ['sh', 'shell', 'ts', 'javascript', 'http', 'json', 'text'].map(
+      (language) => [language, languages.filter((one) => one === language).length] as const,
+    );
+    expect(Object.fromEntries(counts)).toEqual({
+      sh: 4,
+      shell: 2,
+      ts: 1,
+      javascript: 1,
+      http: 4,
+      json: 3,
+      text: 3,
+    });
+  });
+
+  it.skipIf(spawnSync('curl', ['--version']).status !== 0)('sh: getting started works verbatim', async () => {
+    const [setting = '', ...commands] = blocksOf('Getting started', 'sh');
     expect(setting).toMatch(/^API=.*\nKEY=mpk_live_/);
-    const env = { ...process.env, API: `http://127.0.0.1:${gateways.ports.test}`, KEY: keys.test };
     const answers: unknown[] = [];
     for (const command of commands) {
-      const { stdout } = await promisify(execFile)('sh', ['-euc', command.split('```')[0]!], { env });
+      const { stdout } = await promisify(execFile)('sh', ['-euc', command], { env });
       answers.push(JSON.parse(stdout));
     }
     expect(answers).toMatchObject([
       { data: [], hasMore: false, nextCursor: null },
       { state: 'PENDING', environment: 'test' },
     ]);
+  });
+
+  it('ts: the typed client calls the API', async () => {
+    const [program = ''] = blocksOf('Getting started', 'ts');
+    // As the guide names them: what the reader has set.
+    const set = 'const { API, KEY } = process.env;';
+    const print = 'console.log(JSON.stringify(data));';
+    const code = stripTypeScriptTypes(`${set}\n${program}\n${print}`);
+    const args = ['--input-type=module', '--eval', code];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+    expect(JSON.parse(stdout)).toEqual({ data: [], hasMore: false, nextCursor: null });
+  });
+
+  it('shell: the first webhook arrives on this machine and is verified, and a forged one refused', async () => {
+    const port = String(await freePort());
+    const [listen = ''] = blocksOf('Webhook deliveries', 'sh', served);
+    const listener = shell(
+      listen.replace('mpk_test_…', merchant.keys.test).replace(':3000/', `:${port}/`),
+      {},
+    );
+    const [, secret = ''] = await listener.printed(/^Signing secret: (whsec_\S+)$/m);
+    const [, run = ''] = blocksOf('Getting started', 'shell')[0]!.trimEnd().split('\n');
+    const receiver = shell(run.replace('whsec_…', secret), { PORT: port });
+    await receiver.printed(/^listening on /m);
+    const [trigger = ''] = /(?<=`)npx merchant-payments trigger [^`]+/.exec(guides)!;
+    const [exported] = listen.split('npx ');
+    shell(exported!.replace('mpk_test_…', merchant.keys.test) + trigger, {});
+    await receiver.printed(/^verified refund\.requested\.v1 [0-9a-f-]{36}$/m);
+    const event = blocksOf('Webhook deliveries', 'json')[0]!;
+    const { id } = JSON.parse(event);
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const forger = `whsec_${randomBytes(32).toString('base64')}`;
+    const signature = signWebhook({ id, timestamp, body: Buffer.from(event) }, [forger]);
+    const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestamp}`, 'webhook-signature': signature };
+    const forged = await fetch(`http://localhost:${port}`, { method: 'POST', headers, body: event });
+    expect(forged.status).toBe(400);
+  });
+
+  it('http: requests are accepted and responses have the headers', async () => {
+    const [authorization = ''] = blocksOf('Authentication', 'http', served);
+    const [name, value] = authorization.trim().split(': ');
+    const headers = { [name!]: value!.replace('mpk_test_…', merchant.keys.test) };
+    const answer = await call(gateways.ports.test, '/v1/refund-cases', { headers });
+    expect(answer.status).toBe(200);
+    const [limits = ''] = blocksOf('Rate limits', 'http', served);
+    const [policy, left] = limits.trim().split('\n');
+    expect(`RateLimit-Policy: ${answer.headers['ratelimit-policy']}`).toBe(policy);
+    expect(`RateLimit: ${answer.headers.ratelimit}`.replace(/r=\d+/, '')).toBe(left!.replace(/r=\d+/, ''));
+  });
+
+  it('json and text: bodies are those of the API, and the paths can be requested', async () => {
+    const [problem = ''] = blocksOf('Errors', 'json', served);
+    const { requestId: _, ...shown } = JSON.parse(problem);
+    expect((await get('/v1/refund-cases?limit=101')).json).toMatchObject(shown);
+    const [page = ''] = blocksOf('Pagination', 'json', served);
+    const [paths = ''] = blocksOf('Pagination', 'text', served);
+    const requests = paths
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/^GET /, '').replace(/&after=.*/, ''));
+    for (const path of requests)
+      expect(Object.keys((await get(path)).json)).toEqual(Object.keys(JSON.parse(page)));
+    const [keys = ''] = blocksOf('Authentication', 'text', served);
+    expect(merchant.keys.test).toMatch(new RegExp(keys.trim()));
+    const [event = ''] = blocksOf('Webhook deliveries', 'json', served);
+    const { id, ...members } = JSON.parse(event);
+    expect(Object.keys(members)).toEqual([
+      'type',
+      'timestamp',
+      'environment',
+      'requestId',
+      'sequence',
+      'data',
+    ]);
+    const [delivery = ''] = blocksOf('Webhook deliveries', 'http', served);
+    expect(delivery).toContain(`\nwebhook-id: ${id}\n`);
   });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyWebhook } from '../../gateway/docs/verify-webhook/verify-webhook.ts';
-import { signWebhook } from '../../workflows/webhooks/sign.ts';
+import { signWebhook } from '../../services/webhooks/attempts/sign.ts';
 
 /** The samples of the documentation, each run by its own language against what the worker really signs. */
 

@@ -39,8 +39,21 @@ function parameterFaults(schema: Schema): Fault[] {
   const of = (must: string, values: readonly unknown[]) => values.map((value): Fault => [value, must]);
   if (type === 'integer') {
     return of(`an integer from ${minimum} to ${maximum}`, [
-      ...['abc', 'true', 'null', '1.5', '1.0', '1e1', '+5', '05', '0x5', '5 ', '５', '9'.repeat(40)],
-      ...[minimum! - 1, maximum! + 1, -maximum!],
+      'abc',
+      'true',
+      'null',
+      '1.5',
+      '1.0',
+      '1e1',
+      '+5',
+      '05',
+      '0x5',
+      '5 ',
+      '５',
+      '9'.repeat(40),
+      minimum! - 1,
+      maximum! + 1,
+      -maximum!,
     ]);
   }
   if (names) {
@@ -57,7 +70,13 @@ function parameterFaults(schema: Schema): Fault[] {
   }
   if (format === 'date') {
     return of('a valid date as YYYY-MM-DD', [
-      ...['2026-02-30', '2026-13-01', '2026-1-1', '26-01-01', '0000-01-01', '2026-01-01T00:00:00Z', 'today'],
+      '2026-02-30',
+      '2026-13-01',
+      '2026-1-1',
+      '26-01-01',
+      '0000-01-01',
+      '2026-01-01T00:00:00Z',
+      'today',
     ]);
   }
   if (pattern?.startsWith('^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])$')) {
@@ -150,7 +169,9 @@ it.each(operationsOf(document))(
       target = path.replaceAll(/\{\w+\}/g, randomUUID()),
     ) => {
       const options: Call = {
-        ...{ key, method, body: sent },
+        key,
+        method,
+        body: sent,
         ...(body && { headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() } }),
       };
       const answer = await call(port, `${target}${query && '?'}${query}`, options);

@@ -36,8 +36,10 @@ let documentation: string;
 
 beforeAll(async () => {
   gateways = await startGateways({
-    ...{ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' },
-    ...{ HTTP_REQUEST_TIMEOUT: '1s', WEBHOOK_SUBSCRIPTION_LIMIT: '2' },
+    RATE_LIMIT_LIVE: '100000',
+    RATE_LIMIT_ADDRESS: '100000',
+    HTTP_REQUEST_TIMEOUT: '1s',
+    WEBHOOK_SUBSCRIPTION_LIMIT: '2',
   });
   live = gateways.ports.live;
   const merchant = await newMerchant(gateways);
@@ -58,7 +60,9 @@ const creation = (path = '') => ({
 });
 const create = (body: unknown, headers: Call['headers'] = {}, options: Call = {}, port = live) =>
   call(port, SUBSCRIPTIONS, {
-    ...{ key, method: 'POST', body },
+    key,
+    method: 'POST',
+    body,
     headers: { 'content-type': 'application/json', 'idempotency-key': newKey(), ...headers },
     ...options,
   });
@@ -94,8 +98,12 @@ async function whileLocked<T>(locks: string, work: (client: Client) => Promise<T
 async function expiredKey(): Promise<string> {
   const expiresAt = timestampFromMs(Date.now() + 1_000);
   const issued = await createClient(ApiKeyService, gateways.harness.transports.inProcess).issueApiKey({
-    ...{ merchantId, environment: Environment.LIVE, idempotencyKey: newKey(), name: 'short' },
-    ...{ scopes: [...ALL_SCOPES], expiresAt },
+    merchantId,
+    environment: Environment.LIVE,
+    idempotencyKey: newKey(),
+    name: 'short',
+    scopes: [...ALL_SCOPES],
+    expiresAt,
   });
   await vi.waitFor(async () => expect((await get(CASES, { key: issued.key })).status).toBe(401), {
     timeout: 40_000,
@@ -246,12 +254,14 @@ const PROVOKED = {
     {
       what: 'no https',
       ask: () => create({ ...creation(), url: 'http://shop.example' }),
-      detail: '/url: The url must use https.',
+      detail:
+        '/url: The url must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
     },
     {
       what: 'a private address',
       ask: () => create({ ...creation(), url: 'https://169.254.169.254/' }),
-      detail: '/url: The host of the url is not on the public internet.',
+      detail:
+        '/url: The host of the url is not on the public internet. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
     },
   ],
   INVALID_EVENT_TYPE: [
@@ -265,7 +275,7 @@ const PROVOKED = {
     {
       what: 'a creation without key',
       ask: () => create(creation(), { 'idempotency-key': '' }),
-      detail: 'Send an Idempotency-Key header: 1 to 255 printable characters.',
+      detail: 'Send an Idempotency-Key header: 1 to 255 printable ASCII characters.',
     },
   ],
   API_KEY_MISSING: [
@@ -523,8 +533,13 @@ const PROVOKED = {
 } satisfies Record<ProblemCode, readonly [Provocation, ...Provocation[]]>;
 
 const HEADERS_OF_ALL = [
-  ...['cache-control', 'content-security-policy', 'content-type', 'referrer-policy', 'request-id'],
-  ...['strict-transport-security', 'x-content-type-options'],
+  'cache-control',
+  'content-security-policy',
+  'content-type',
+  'referrer-policy',
+  'request-id',
+  'strict-transport-security',
+  'x-content-type-options',
 ];
 
 const OF_THE_CONNECTION = /^(connection|content-length|date|keep-alive|ratelimit.*)$/;
@@ -572,4 +587,4 @@ it('a write whose deadline has passed has no effect', async () => {
   while (answer.status === 409) answer = await again();
   expect(answer.status).toBe(201);
   expect(answer.headers['idempotency-replayed']).toBeUndefined();
-}, 120_000);
+});

@@ -14,7 +14,7 @@ import { ALL_SCOPES } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
-const GRANTS = 'authenticate keys catalog:read webhooks:read webhooks:write';
+const GRANTS = 'authenticate keys catalog:read webhooks:read subscriptions';
 
 /** The live listener in front of a services process with a PostgreSQL of its own, and a key that was good there just now. */
 export async function startGatewayApart() {
@@ -26,23 +26,35 @@ export async function startGatewayApart() {
   const rpc = await findFreePort();
   const secret = () => `v1:${Buffer.from(randomUUID().replaceAll('-', '')).toString('base64')}`;
   const services = startRuntime('services/main.ts', {
-    ...{ HOST: '127.0.0.1', OPS_PORT: '0', GRPC_PORT: `${rpc}`, DATABASE_URL: postgres.url },
-    ...{ API_KEY_PEPPERS: secret(), WEBHOOK_SECRET_KEYS: secret(), CURSOR_KEYS: secret() },
+    HOST: '127.0.0.1',
+    OPS_PORT: '0',
+    GRPC_PORT: `${rpc}`,
+    DATABASE_URL: postgres.url,
+    API_KEY_PEPPERS: secret(),
+    WEBHOOK_SECRET_KEYS: secret(),
+    CURSOR_KEYS: secret(),
     SERVICE_TOKENS: `gateway|${createHash('sha256').update(token).digest('hex')}|${GRANTS}`,
   });
   await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
   const transport = remoteTransport(`http://127.0.0.1:${rpc}`, token);
   const app = createGateway({
-    ...{ environment: 'live', config: testConfig(), transport, logger: createLogger('silent') },
+    environment: 'live',
+    config: testConfig(),
+    transport,
+    logger: createLogger('silent'),
   });
   onTestFinished(() => app.close());
   const port = await listenOnFreePort(app);
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
-    ...{ ...newTenant(), idempotencyKey: newKey(), name: 'Shop', scopes: [...ALL_SCOPES] },
+    ...newTenant(),
+    idempotencyKey: newKey(),
+    name: 'Shop',
+    scopes: [...ALL_SCOPES],
   });
   expect((await call(port, '/v1/webhook-subscriptions', { key })).status).toBe(200);
   return {
-    ...{ port, key },
+    port,
+    key,
     stopPostgres: () => postgres.stop(),
     async killServices() {
       services.child.kill('SIGKILL');

@@ -54,7 +54,10 @@ export async function startGateways(
     ports: { live: live.port, test: sandbox.port },
     async issueKey(merchantId, environment, scopes = ALL_SCOPES) {
       const { key, apiKey } = await apiKeys.issueApiKey({
-        ...{ merchantId, environment, idempotencyKey: newKey(), name: 'test' },
+        merchantId,
+        environment,
+        idempotencyKey: newKey(),
+        name: 'test',
         scopes: [...scopes],
       });
       return { key, apiKeyId: apiKey!.id };

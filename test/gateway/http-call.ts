@@ -30,7 +30,10 @@ export function call(
   const raw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
   const bytes = raw ? (body as string | Buffer | undefined) : JSON.stringify(body);
   const options = {
-    ...{ host: '127.0.0.1', port, path, agent },
+    host: '127.0.0.1',
+    port,
+    path,
+    agent,
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
@@ -103,7 +106,13 @@ export function expectProblem(answer: Answer, code: ProblemCode, detail?: string
   expect(answer.status).toBe(status);
   expect(answer.headers['content-type']).toBe('application/problem+json');
   expect(Object.keys(answer.json)).toEqual([
-    ...['type', 'title', 'status', 'detail', 'instance', 'requestId', 'code'],
+    'type',
+    'title',
+    'status',
+    'detail',
+    'instance',
+    'requestId',
+    'code',
   ]);
   expect(answer.json).toMatchObject({ title, status });
   expect(answer.json.type).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/docs/errors#${code}$`));

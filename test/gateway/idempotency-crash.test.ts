@@ -11,6 +11,7 @@ import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../support/harness.ts';
+import { lockWaits } from '../support/harness-sql.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
@@ -30,8 +31,12 @@ async function startCrashable() {
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
   const ring = () => `v1:${randomBytes(32).toString('base64')}`;
   const settings = {
-    ...{ DATABASE_URL: withPort(databaseUrl, toDatabase.port), GRPC_PORT: `${servicesPort}`, OPS_PORT: '0' },
-    ...{ API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() },
+    DATABASE_URL: withPort(databaseUrl, toDatabase.port),
+    GRPC_PORT: `${servicesPort}`,
+    OPS_PORT: '0',
+    API_KEY_PEPPERS: ring(),
+    WEBHOOK_SECRET_KEYS: ring(),
+    CURSOR_KEYS: ring(),
     SERVICE_TOKENS: `test|${tokenSha256}|${ALL_GRANTS.join(' ')}`,
   };
   const startServices = async () => {
@@ -75,16 +80,23 @@ function withPort(url: string, port: number): string {
 async function twoWrites({ database, transport, port }: Crashable) {
   const tenant = newTenant();
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
-    ...{ ...tenant, idempotencyKey: randomUUID(), name: 'Shop', scopes: [ApiKeyScope.WEBHOOKS_MANAGE] },
+    ...tenant,
+    idempotencyKey: randomUUID(),
+    name: 'Shop',
+    scopes: [ApiKeyScope.WEBHOOKS_MANAGE],
   });
   const body = { url: `https://93.184.215.14/${randomUUID()}`, eventTypes: ['refund.requested.v1'] };
   const opening = {
-    ...{ ...tenant, idempotencyKey: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 100n },
-    ...{ initiator: RefundInitiator.CUSTOMER, reason: 'broken', paidAmountMinor: 100n },
-    ...{
-      paidAt: timestampFromMs(Date.now() - 60_000),
-      window: { case: 'refundWindowDays', value: 30 } as const,
-    },
+    ...tenant,
+    idempotencyKey: randomUUID(),
+    paymentIntentId: randomUUID(),
+    amountMinor: 100n,
+    initiator: RefundInitiator.CUSTOMER,
+    reason: 'broken',
+    paidAmountMinor: 100n,
+
+    paidAt: timestampFromMs(Date.now() - 60_000),
+    window: { case: 'refundWindowDays', value: 30 } as const,
   };
   const refunds = createClient(RefundCaseService, transport);
   const count = async (table: string) =>
@@ -165,17 +177,13 @@ test(
     await lock.query('begin');
     await lock.query('lock table platform.idempotency_record in exclusive mode');
     const lost = Promise.allSettled([create(), open()]);
-    const waiting = async () => {
-      const stuck =
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      return (await crashable.database.query(stuck)).rowCount;
-    };
-    await expect.poll(waiting).toBe(2);
+    const waiting = () => lockWaits(crashable);
+    await expect.poll(waiting).toHaveLength(2);
     await kill();
     await lost;
 
     // The lock is still held, and PostgreSQL lets go of transactions that nobody waits for.
-    await expect.poll(waiting, { timeout: 40_000 }).toBe(0);
+    await expect.poll(waiting, { timeout: 40_000 }).toEqual([]);
     await crashable.startServices();
     await lock.query('rollback');
     expect(await made()).toEqual([0, 0]);

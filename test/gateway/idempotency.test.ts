@@ -73,7 +73,7 @@ describe('a creation over HTTP', () => {
     expect(surplus).toEqual([]);
     for (const answer of made) expect(answer.text).toBe(first!.text);
     for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 'IDEMPOTENCY_KEY_IN_USE');
-    for (const table of ['webhooks.subscription', 'webhooks.signing_secret', 'platform.outbox_event']) {
+    for (const table of ['webhooks.subscription', 'webhooks.signing_secret', 'webhooks.event']) {
       const counted = `select 1 from ${table} where merchant_id = $1`;
       expect(await sqlOf(gateways.harness, counted, [merchantId]), table).toHaveLength(1);
     }

@@ -62,4 +62,4 @@ it('a client typed from the served document compiles, rejects misuse, and calls 
   });
   expect(found.scheduled).toHaveLength(3);
   expect(found.expected).toContainEqual(found.scheduled[0]);
-}, 120_000);
+});

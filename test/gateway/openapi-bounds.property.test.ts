@@ -82,7 +82,12 @@ const typed = (schema: Document, text: string): unknown =>
 
 const parameters = operationsOf(document).flatMap(({ operationId, method, path, at, operation }) =>
   operation.parameters.map((parameter: Document, n: number) => ({
-    ...{ operationId, method, path, name: parameter.name, in: parameter.in, schema: parameter.schema },
+    operationId,
+    method,
+    path,
+    name: parameter.name,
+    in: parameter.in,
+    schema: parameter.schema,
     place: [...at, 'parameters', n, 'schema'],
   })),
 );

@@ -42,7 +42,11 @@ const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
   ...refusals('FAILED_PRECONDITION', 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED'),
   ...refusals('ABORTED', 'IDEMPOTENCY_KEY_IN_USE'),
   INVALID_CURSOR: refusal('INVALID_ARGUMENT', 'INVALID_PAGE_TOKEN'),
-  INVALID_WEBHOOK_URL: refusal('INVALID_ARGUMENT', 'INVALID_WEBHOOK_URL', 'url: The url must use https.'),
+  INVALID_WEBHOOK_URL: refusal(
+    'INVALID_ARGUMENT',
+    'INVALID_WEBHOOK_URL',
+    'url: The url must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
+  ),
   INVALID_EVENT_TYPE: refusal('INVALID_ARGUMENT', 'INVALID_EVENT_TYPE'),
   INTERNAL_ERROR: new ConnectError('never shown', Code.Internal),
   SERVICE_UNAVAILABLE: new ConnectError('never shown', Code.Unavailable),
@@ -52,7 +56,10 @@ const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
 function refusal(kind: ErrorKind, reason: string, message = 'never shown'): ConnectError {
   return toConnectError(
     new DomainError(kind, reason, message, {
-      ...{ environment: 'test', field: 'event_types[0]', event_type: 'refund.opened.v1', limit: '100' },
+      environment: 'test',
+      field: 'event_types[0]',
+      event_type: 'refund.opened.v1',
+      limit: '100',
     }),
   );
 }

@@ -20,7 +20,10 @@ export interface Documented {
 export function operationsOf(document: Document): Documented[] {
   return Object.entries<Document>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Document>(methods).map(([method, operation]) => ({
-      ...{ operationId: operation.operationId, method: method.toUpperCase(), path, operation },
+      operationId: operation.operationId,
+      method: method.toUpperCase(),
+      path,
+      operation,
       at: ['paths', path, method],
     })),
   );
@@ -31,7 +34,9 @@ export function webhooksOf(
   document: Document,
 ): { type: string; at: readonly string[]; operation: Document }[] {
   return Object.entries<Document>(document.webhooks).map(([type, { post }]) => ({
-    ...{ type, at: ['webhooks', type, 'post'], operation: post },
+    type,
+    at: ['webhooks', type, 'post'],
+    operation: post,
   }));
 }
 

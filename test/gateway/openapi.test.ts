@@ -22,7 +22,9 @@ async function listen(
   events: Partial<ServiceImpl<typeof EventService>> = { listEventTypes },
 ) {
   const app = createGateway({
-    ...{ environment, config: testConfig(settings), logger: createLogger('fatal') },
+    environment,
+    config: testConfig(settings),
+    logger: createLogger('fatal'),
     transport: createRouterTransport(({ service }) => void service(EventService, events)),
   });
   gateways.push(app);
@@ -60,7 +62,9 @@ describe('the document', () => {
 
   it('states the configured limits, and where the other environment is', async () => {
     const { port } = await listen('test', {
-      ...{ RATE_LIMIT_SANDBOX: '7', RATE_LIMIT_ADDRESS: '13', HTTP_REQUEST_TIMEOUT: '11s' },
+      RATE_LIMIT_SANDBOX: '7',
+      RATE_LIMIT_ADDRESS: '13',
+      HTTP_REQUEST_TIMEOUT: '11s',
       PUBLIC_URL_LIVE: 'https://payments.example',
     });
     const { json } = await call(port, '/openapi.json');

@@ -224,7 +224,10 @@ describe('one connection with many requests', () => {
     expect(await statuses(`${expecting}${last()}`)).toEqual([100, 400, 200]);
     const received = await exchange(live, `${get()}${expecting}`);
     expect(received.match(/HTTP\/1\.1 \d+|\r\n\r\n.{8}/g)).toEqual([
-      ...['HTTP/1.1 200', '\r\n\r\n{"data":', 'HTTP/1.1 400', '\r\n\r\n{"type":'],
+      'HTTP/1.1 200',
+      '\r\n\r\n{"data":',
+      'HTTP/1.1 400',
+      '\r\n\r\n{"type":',
     ]);
   });
 

@@ -17,7 +17,9 @@ const PATH = '/v1/refund-cases';
 let gateways: GatewayHarness;
 beforeAll(async () => {
   gateways = await startGateways({
-    ...{ RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '3', RATE_LIMIT_ADDRESS: '5' },
+    RATE_LIMIT_LIVE: '10',
+    RATE_LIMIT_SANDBOX: '3',
+    RATE_LIMIT_ADDRESS: '5',
     TRUSTED_PROXIES: '127.0.0.0/8',
   });
 });

@@ -41,7 +41,10 @@ export function seedMerchant(transport: Transport, merchantId: string, environme
     },
     async product(amountMinor = 100n) {
       const { product } = await products.createProduct({
-        ...{ ...write(), name: 'Course', productType: ProductType.ONE_TIME, refundWindowDays: 7 },
+        ...write(),
+        name: 'Course',
+        productType: ProductType.ONE_TIME,
+        refundWindowDays: 7,
       });
       const productId = product!.id;
       const price = { type: PriceType.ONE_TIME, maxInstallments: 1, productId, amountMinor };
@@ -52,7 +55,11 @@ export function seedMerchant(transport: Transport, merchantId: string, environme
     async sale(grossAmountMinor: bigint, installments: number) {
       const method = installments === 0 ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD;
       await funds.recordSale({
-        ...{ ...write(), saleId: randomUUID(), method, grossAmountMinor, feesAmountMinor: 0n },
+        ...write(),
+        saleId: randomUUID(),
+        method,
+        grossAmountMinor,
+        feesAmountMinor: 0n,
         installments: Math.max(installments, 1),
       });
     },

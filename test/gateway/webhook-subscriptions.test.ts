@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
@@ -13,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => gateways.close());
 
 async function newShop() {
-  const { keys } = await newMerchant(gateways);
+  const { keys, merchantId } = await newMerchant(gateways);
   const post = (body: unknown, idempotencyKey: string = randomUUID(), headers: Record<string, string> = {}) =>
     call(gateways.ports.live, PATH, {
       key: keys.live,
@@ -25,7 +28,7 @@ async function newShop() {
   const list = (query = '') => call(gateways.ports.live, `${PATH}${query}`, { key: keys.live });
   const disable = (id: string) =>
     call(gateways.ports.live, `${PATH}/${id}/disable`, { key: keys.live, method: 'POST' });
-  return { post, create, list, disable };
+  return { merchantId, post, create, list, disable };
 }
 
 describe('creation', () => {
@@ -36,7 +39,10 @@ describe('creation', () => {
     expect(answer.status).toBe(201);
     expect(answer.json).toStrictEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      ...{ url, eventTypes: EVENTS, environment: 'live', state: 'PENDING' },
+      url,
+      eventTypes: EVENTS,
+      environment: 'live',
+      state: 'PENDING',
     });
     expect(answer.headers.location).toBe(`${PATH}/${answer.json.id}`);
     expect(answer.headers['idempotency-replayed']).toBeUndefined();
@@ -105,15 +111,27 @@ describe('disabling', () => {
     expect((await disable(json.id)).json).toStrictEqual(disabled);
   });
 
-  it('of a subscription that does not exist is 404', async () => {
-    const { disable } = await newShop();
+  it('of a subscription that does not exist, or was deleted, is 404', async () => {
+    const { merchantId, create, list, disable } = await newShop();
     expectProblem(await disable(randomUUID()), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+    const { json } = await create();
+    await createClient(
+      WebhookSubscriptionService,
+      gateways.harness.transports.inProcess,
+    ).deleteWebhookSubscription({
+      ...{ merchantId, environment: Environment.LIVE },
+      ...{ subscriptionId: json.id, idempotencyKey: randomUUID() },
+    });
+    expectProblem(await disable(json.id), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+    expect((await list()).json.data).toEqual([]);
   });
 
   it('accepts a content type without a body, as clients send it', async () => {
     const { keys } = await newMerchant(gateways);
     const answer = await call(gateways.ports.live, `${PATH}/${randomUUID()}/disable`, {
-      ...{ key: keys.live, method: 'POST', body: '' },
+      key: keys.live,
+      method: 'POST',
+      body: '',
       headers: { 'content-type': 'application/json', 'idempotency-key': 'a' },
     });
     expectProblem(answer, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');

@@ -36,7 +36,10 @@ test('the containers of compose form one system: migrated, a key issued, the API
     interceptors: [bearer(env.OPERATOR_TOKEN!)],
   });
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
-    ...{ ...newTenant(), idempotencyKey: newKey(), name: 'Shop', scopes: [ApiKeyScope.REFUNDS_READ] },
+    ...newTenant(),
+    idempotencyKey: newKey(),
+    name: 'Shop',
+    scopes: [ApiKeyScope.REFUNDS_READ],
   });
   const answer = await fetch(`http://127.0.0.1:${live}/v1/refund-cases`, {
     headers: { authorization: `Bearer ${key}` },

@@ -169,13 +169,21 @@ const refundCommands: Record<string, Command> = {
       known && draw.choice % 3 > 0
         ? known
         : {
-            ...{ id: randomUUID(), paidMinor: 4_000n, on, saleId: hand.own('sales')?.id },
+            id: randomUUID(),
+            paidMinor: 4_000n,
+            on,
+            saleId: hand.own('sales')?.id,
             productId: draw.choice % 2 === 0 ? hand.own('products')?.id : undefined,
           };
     account.learn('payments', payment);
     const request = {
-      ...{ ...hand.write(), paymentIntentId: payment.id, amountMinor: draw.amountMinor, reason: 'torn' },
-      ...{ paidAmountMinor: payment.paidMinor, paidAt: noon(payment.on), saleId: payment.saleId },
+      ...hand.write(),
+      paymentIntentId: payment.id,
+      amountMinor: draw.amountMinor,
+      reason: 'torn',
+      paidAmountMinor: payment.paidMinor,
+      paidAt: noon(payment.on),
+      saleId: payment.saleId,
       initiator: hand.pick(RefundInitiator.MERCHANT, RefundInitiator.CUSTOMER, RefundInitiator.MERCHANT),
       approvalMode: draw.choice % 7 === 0 ? ApprovalMode.INSTANT : undefined,
       window: payment.productId
@@ -242,7 +250,9 @@ const fundsCommands: Record<string, Command> = {
     const instant = hand.draw.choice % 3 === 0;
     const sale = { id: randomUUID(), grossMinor: hand.draw.amountMinor * 2n };
     const request = {
-      ...{ ...hand.write(), saleId: sale.id, grossAmountMinor: sale.grossMinor },
+      ...hand.write(),
+      saleId: sale.id,
+      grossAmountMinor: sale.grossMinor,
       method: instant ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD,
       feesAmountMinor: sale.grossMinor / BigInt(hand.draw.choice + 2),
       installments: instant ? 1 : 1 + (hand.draw.choice % 5),

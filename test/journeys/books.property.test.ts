@@ -30,7 +30,9 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const SEQUENCES = 30;
+const SEQUENCES = 12;
+/** Tried while a command has not succeeded yet. */
+const MORE_SEQUENCES = 4;
 const MAX_COMMANDS = 60;
 const START = '2020-06-01';
 
@@ -393,5 +395,10 @@ test('any commands of all areas, sequential or concurrent, leave every list cons
   const property = fc.asyncProperty(steps, (all) => new Books().run(all));
   await fc.assert(property, { numRuns: propertyRuns(SEQUENCES) });
   if (env.FC_SEED || env.FC_RUNS) return;
-  expect([...succeeded].sort()).toEqual(Object.keys(COMMANDS).sort());
+  const missing = () => Object.keys(COMMANDS).filter((name) => !succeeded.has(name));
+  // A few commands need a rare state: now and then the first sequences do not reach it.
+  for (let more = 0; more < 12 && missing().length > 0; more += 1) {
+    await fc.assert(property, { numRuns: MORE_SEQUENCES });
+  }
+  expect(missing()).toEqual([]);
 }, 600_000);

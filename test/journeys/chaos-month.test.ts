@@ -1,9 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AdvanceRequestStatus } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  ActionOwner,
+  RefundCaseAction,
+  RefundCaseStatus,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { COMMAND_LEASE_MS } from '../../services/platform/outbox/workflow-command.ts';
 import { type AreaCheckResult, workflowType } from '../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
@@ -13,6 +18,7 @@ import { scrape } from '../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { clientsOf } from './books-commands.ts';
 import {
+  allPages,
   expectEventsComplete,
   expectHolds,
   expectMoneyKept,
@@ -31,7 +37,6 @@ import {
   SILENT_AFTER_MS,
   startMonthSystem,
 } from './chaos-month/month-system.ts';
-import { nextStepOf } from './chaos-month/next-steps.ts';
 
 const SEED = Number(process.env.MONTH_SEED ?? randomInt(2 ** 31));
 const MERCHANTS = Number(process.env.MONTH_MERCHANTS ?? 100);
@@ -102,9 +107,7 @@ async function inLanes<T, R>(items: readonly T[], call: (item: T) => Promise<R>)
 
 /** Work that the system has to do by itself. */
 const UNDONE = `
-select 'event' as what, id::text from platform.outbox_event
-union all
-select 'command', workflow_id from platform.outbox_command where kind <> 'START' or starts = 0
+select 'command' as what, workflow_id as id from platform.outbox_command where kind <> 'START' or starts = 0
 union all
 select status, id::text from refunds.refund_case
  where execution_started_at is not null or status = 'APPROVED_FOR_EXECUTION' and blocked_by = '{}'
@@ -157,9 +160,12 @@ async function settle(): Promise<void> {
 const ENVIRONMENTS = { live: Environment.LIVE, test: Environment.TEST } as const;
 
 /** A gauge by environment, from the process that is scraped. */
-async function gauge(name: string): Promise<Record<keyof typeof ENVIRONMENTS, number | undefined>> {
+async function gauge(
+  name: string,
+  labels = '',
+): Promise<Record<keyof typeof ENVIRONMENTS, number | undefined>> {
   const scraped = await scrape(system.opsUrls[0]);
-  const of = (environment: string) => scraped(`${name}{environment="${environment}"}`);
+  const of = (environment: string) => scraped(`${name}{environment="${environment}"${labels}}`);
   return { live: of('live'), test: of('test') };
 }
 
@@ -189,16 +195,38 @@ describe('a month in which every process and the state of Temporal die', () => {
   });
 
   it('ends with a next step, an owner and a due time of each open case, none overdue without an alert', async () => {
+    const { refunds } = clientsOf(system.transport);
+    const items = await allPages(
+      (pageToken) => ({ pageSize: 100, pageToken }),
+      (request) => refunds.listRefundCaseQueue(request),
+      (answer) => answer.items,
+    );
     const open = books.flatMap(({ cases }) => cases).filter(({ status }) => OPEN.has(status));
-    const steps = open.map((refundCase) => ({ ...nextStepOf(refundCase), ...refundCase }));
+    expect(items.map(({ refundCase }) => refundCase!.id).sort()).toEqual(open.map(({ id }) => id).sort());
+    for (const { nextAction, owner, dueAt } of items) {
+      expect(nextAction).not.toBe(RefundCaseAction.UNSPECIFIED);
+      expect(owner).not.toBe(ActionOwner.UNSPECIFIED);
+      expect(dueAt).toBeDefined();
+    }
+    // Approved cases without blockers have been executed.
+    expect(items.filter(({ owner }) => owner === ActionOwner.SERVICE)).toEqual([]);
+    const overdueOf = (owner: ActionOwner) =>
+      items
+        .filter((item) => item.owner === owner && timestampDate(item.dueAt!).getTime() < Date.now())
+        .map(({ refundCase }) => refundCase!);
     await vi.waitFor(
       async () => {
-        const overdue = steps.filter(({ dueAt }) => dueAt.getTime() < Date.now());
-        const ofProvider = overdue.filter(({ owner }) => owner === 'PROVIDER');
-        expect(overdue).toEqual(ofProvider);
-        expect(ofProvider.length).toBeGreaterThan(0);
-        // RefundProviderSilent fires for each of them.
-        expect(await gauge('payments_refunds_provider_silent')).toEqual(countByEnvironment(ofProvider));
+        // RefundProviderSilent and RefundCasesOverdue fire for each of them.
+        const silent = overdueOf(ActionOwner.PROVIDER);
+        expect(silent.length).toBeGreaterThan(0);
+        expect(await gauge('payments_refunds_provider_silent')).toEqual(countByEnvironment(silent));
+        for (const owner of ['MERCHANT', 'OPERATIONS'] as const) {
+          const overdue = overdueOf(ActionOwner[owner]);
+          expect(overdue.length).toBeGreaterThan(0);
+          expect(await gauge('payments_refunds_overdue', `,owner="${owner.toLowerCase()}"`)).toEqual(
+            countByEnvironment(overdue),
+          );
+        }
       },
       { timeout: 2 * SILENT_AFTER_MS, interval: 1_000 },
     );

@@ -1,6 +1,7 @@
 import { type ChildProcess, type Serializable, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 /** A program of the system as a process of its own. */
 export interface ChildProgram extends AsyncDisposable {
@@ -14,7 +15,7 @@ export interface ChildProgram extends AsyncDisposable {
   send(message: Serializable): void;
   /** Calls the listener with what the process sends to its parent. */
   onMessage(listener: (message: unknown) => void): void;
-  /** How it ended by itself: the signal or the exit code. One that has not in that time is stopped by SIGTERM. */
+  /** The signal or the exit code it ended with. Sends SIGTERM if it has not ended in that time. */
   ended(withinMs: number): Promise<string | number | null>;
 }
 
@@ -23,7 +24,7 @@ export function startProgram(path: string, settings: Record<string, string>): Ch
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [path], {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...COMPILE_CACHE, ...settings },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let errors = '';

@@ -26,6 +26,7 @@ let worker: PaymentsWorker;
 beforeAll(async () => {
   temporal = await createTestNamespace();
   harness = await startHarness({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,500ms,500ms,1s' });
+  harness.services.startWebhookLanes();
   worker = await startHarnessWorker(harness, temporal);
 }, TEMPORAL_START_MS);
 

@@ -51,8 +51,11 @@ async function npmStart(): Promise<void> {
   const env = {
     ...process.env,
     ...ports,
-    ...{ DEMO_RECEIVER_PORT: '0', OIDC_PORT: String(await findFreePort()), DATA_DIR: folder.path },
-    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+    DEMO_RECEIVER_PORT: '0',
+    OIDC_PORT: String(await findFreePort()),
+    DATA_DIR: folder.path,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
     REFUND_EXECUTION: 'manual',
   };
   const script = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
@@ -138,8 +141,8 @@ it(
       async () => {
         expect(await payoutOf(atOnce)).toMatchObject({ attempts: 1, acceptedAt: expect.anything() });
         expect(await payoutOf(later)).toMatchObject({ attempts: 4, acceptedAt: expect.anything() });
-        const { advanceRequests } = await advancesClient().listStuckPayouts(tenant);
-        expect(advanceRequests.map(({ id }) => id)).toEqual([never]);
+        const { items } = await advancesClient().listProviderQueue({ ...tenant, stuckOnly: true });
+        expect(items.map(({ advanceRequest }) => advanceRequest!.id)).toEqual([never]);
       },
       { timeout: WAIT_MS, interval: 500 },
     );

@@ -16,8 +16,12 @@ import { SagaSystem } from './sagas/saga-system.ts';
 const SAGAS = [...REFUND_SAGAS, ...DISPUTE_SAGAS, ...ADVANCE_SAGAS, NOTICE_SAGA];
 /** Every saga without a fault, and once for each of its steps. */
 const ROWS = SAGAS.flatMap((saga) => [undefined, ...saga.steps].map((step) => ({ saga, step })));
-/** The relay is held as a whole: nothing can be brought to its step after that. */
-const RELAY_STEP = 'after ClaimCommands';
+/** Steps of the relay, which is held as a whole: nothing can be brought to its step after one of them. */
+type RelayStep = 'after ClaimCommands' | 'before ConfirmCommands';
+const RELAY_STEPS: readonly string[] = [
+  'after ClaimCommands',
+  'before ConfirmCommands',
+] satisfies RelayStep[];
 /** From a call to the step that it sets off. */
 const MARGIN_MS = 3_000;
 /** Calls wait for one of twenty connections, but not for long. */
@@ -38,8 +42,11 @@ interface Fault {
   readonly what: string;
   startTemporal(): Promise<TestNamespace>;
   strike(system: SagaSystem): Promise<void>;
+  /** The steps at which it strikes; all by default. */
+  readonly strikesAt?: (saga: Saga, step: string) => boolean;
   /** What is held goes on when all else has come to its end. Default: with the fault. */
   readonly late?: boolean;
+  readonly relayStep: RelayStep;
   /** Whether it stops a transaction. Another fault leaves it to commit, like a call that has not begun. */
   readonly stopsWrites?: boolean;
 }
@@ -58,7 +65,21 @@ const FAULTS: readonly Fault[] = [
       await system.startWorker();
     },
     late: true,
+    relayStep: 'after ClaimCommands',
     stopsWrites: true,
+  },
+  {
+    // The other sagas recover from a kill as from a pause.
+    what: 'its process is killed amid or after a write of a refund',
+    startTemporal: createTestNamespace,
+    async strike(system) {
+      await system.kill();
+      await system.letWritesGo();
+      await system.startWorker();
+    },
+    relayStep: 'before ConfirmCommands',
+    stopsWrites: true,
+    strikesAt: (saga, step) => REFUND_SAGAS.includes(saga) && !step.startsWith('before '),
   },
   {
     what: "Temporal's state is deleted",
@@ -73,6 +94,7 @@ const FAULTS: readonly Fault[] = [
       await system.startWorker();
       await system.letGo();
     },
+    relayStep: 'before ConfirmCommands',
   },
   {
     what: 'its workflow is terminated',
@@ -94,17 +116,18 @@ const FAULTS: readonly Fault[] = [
       );
     },
     late: true,
+    relayStep: 'after ClaimCommands',
   },
 ];
 
-describe.concurrent('a saga ends as without a fault, at whichever step', { timeout: 420_000 }, () => {
-  it.each(FAULTS)('$what', async ({ startTemporal, strike, late, stopsWrites = false }) => {
+describe.concurrent('a saga ends as without a fault, at whichever step', { timeout: 600_000 }, () => {
+  it.each(FAULTS)('$what', async (fault) => {
+    const { startTemporal, strike, late } = fault;
     await using system = await SagaSystem.start(await startTemporal());
-    const planned = ROWS.filter(({ step }) => stopsWrites || !step?.startsWith('within'));
-    const rows = await inTurn(() => bringToSteps(system, planned));
+    const rows = await oneAtATime(() => bringToSteps(system, planFor(fault)));
     await strike(system);
     await each(rows, ({ run }) => run.isDone(), rows.length);
-    await each(rows, async ({ run }) => run.end?.(), rows.length);
+    await each(rows, async ({ run }) => run.end?.());
     if (late) {
       system.resume();
       await system.letGo();
@@ -117,10 +140,21 @@ describe.concurrent('a saga ends as without a fault, at whichever step', { timeo
   });
 });
 
+/** The steps at which the fault strikes, and their sagas without it. */
+function planFor({ relayStep, stopsWrites, strikesAt = () => true }: Fault): PlannedRow[] {
+  const isStruck = ({ saga, step }: PlannedRow) => {
+    if (step === undefined || step === relayStep) return true;
+    if (RELAY_STEPS.includes(step) || (step.startsWith('within ') && !stopsWrites)) return false;
+    return strikesAt(saga, step);
+  };
+  const rows = ROWS.filter(isStruck);
+  return rows.filter(({ saga }) => rows.some((row) => row.saga === saga && row.step !== undefined));
+}
+
 let turn: Promise<unknown> = Promise.resolve();
 
-/** One after the other: to bring all sagas to their steps takes the whole machine, to recover takes time alone. */
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
+/** Starting all sagas needs the whole machine, recovery mostly waits: only the former runs one at a time. */
+function oneAtATime<T>(work: () => Promise<T>): Promise<T> {
   const mine = turn.then(work);
   turn = mine.catch(() => undefined);
   return mine;
@@ -143,11 +177,11 @@ async function bringToSteps(system: SagaSystem, planned: readonly PlannedRow[]):
   const [late, early] = partition(planned, ({ saga }) => saga.waitMs !== undefined);
   await system.isReady();
   await prepare(late);
-  const isTime = delay(Math.max(...late.map(({ saga }) => saga.waitMs ?? 0)) - MARGIN_MS);
+  const isTime = delay(Math.max(MARGIN_MS, ...late.map(({ saga }) => saga.waitMs ?? 0)) - MARGIN_MS);
   await setOff(rows);
   await prepare(early);
   await isTime;
-  const [last, others] = partition(rows, ({ step }) => step === RELAY_STEP);
+  const [last, others] = partition(rows, ({ step = '' }) => RELAY_STEPS.includes(step));
   await setOff(others.filter(({ saga }) => saga.waitMs === undefined));
   await arrive(others);
   await setOff(last);

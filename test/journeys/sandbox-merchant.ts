@@ -59,11 +59,16 @@ export class SandboxMerchant {
     const subscriptions = createClient(WebhookSubscriptionService, transport);
     const url = `https://localhost:${receiver.port}${path}`;
     const { subscription } = await subscriptions.createWebhookSubscription({
-      ...{ ...tenant, url, eventTypes, idempotencyKey: newKey() },
+      ...tenant,
+      url,
+      eventTypes,
+      idempotencyKey: newKey(),
     });
     const subscriptionId = subscription!.id;
     const { signingSecret: secret } = await subscriptions.revealSigningSecret({
-      ...{ ...tenant, subscriptionId, idempotencyKey: newKey() },
+      ...tenant,
+      subscriptionId,
+      idempotencyKey: newKey(),
     });
     const types = await createClient(EventService, transport).listEventTypes({});
     const example = types.eventTypes.find(({ name }) => name === EVENT_TYPE)!.dataExample!;
@@ -73,8 +78,11 @@ export class SandboxMerchant {
   /** A team publishes an event; answers its id, once it is committed. */
   async publish(): Promise<string> {
     const { event } = await createClient(EventService, this.#transport).publishEvent({
-      ...{ ...this.tenant, idempotencyKey: newKey(), type: EVENT_TYPE },
-      ...{ objectId: randomUUID(), data: this.#example },
+      ...this.tenant,
+      idempotencyKey: newKey(),
+      type: EVENT_TYPE,
+      objectId: randomUUID(),
+      data: this.#example,
     });
     return event!.id;
   }

@@ -23,6 +23,7 @@ await runProcess('the whole', async () => {
   });
   await services.server.listen({ host: config.HOST, port: config.GRPC_PORT });
   services.startPeriodicTasks();
+  services.startWebhookLanes();
   const ops = createOpsServer({ ready: async () => ({ ok: true, details: {} }), metrics });
   // Only tests that read the metrics set a port.
   if (process.env.OPS_PORT) await ops.listen({ host: config.HOST, port: config.OPS_PORT });

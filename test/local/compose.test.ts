@@ -15,7 +15,9 @@ test('every container runs an existing file and depends on existing containers',
     'postgres',
     'temporal',
     'migrate',
+    'webhook-lanes-role',
     'services',
+    'webhook-lanes',
     'gateway',
     'worker',
     'prometheus',
@@ -40,6 +42,8 @@ test('every container gets valid settings, and only the secrets that it needs', 
   const remote = { required: ['SERVICES_URL', 'SERVICE_TOKEN'], unused: secretNames } as const;
   readConfig(settingsOf('migrate'), { required: ['DATABASE_URL'], unused: secretNames });
   const services = readConfig(settingsOf('services'), { required: ['DATABASE_URL'] });
+  const otherSecrets = ['API_KEY_PEPPERS', 'CURSOR_KEYS'] as const;
+  readConfig(settingsOf('webhook-lanes'), { required: ['DATABASE_URL'], unused: otherSecrets });
   const gateway = readConfig(settingsOf('gateway'), remote);
   expect(signInFaults(gateway)).toEqual([]);
   readConfig(settingsOf('worker'), { ...remote, required: [...remote.required, 'TEMPORAL_ADDRESS'] });
@@ -49,6 +53,12 @@ test('every container gets valid settings, and only the secrets that it needs', 
     'worker',
     'operator',
   ]);
+  for (const secret of [...otherSecrets, 'SERVICE_TOKENS', 'SERVICE_TOKEN']) {
+    expect(containers['webhook-lanes']!.environment).not.toHaveProperty(secret);
+  }
+  expect(new Set([...services.SERVICES, 'webhook-lanes'])).toEqual(
+    new Set(SETTINGS.SERVICES.fallback!.split(',')),
+  );
   for (const name of ['gateway', 'worker']) {
     for (const secret of [...secretNames, 'DATABASE_URL']) {
       expect(containers[name]!.environment).not.toHaveProperty(secret);

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type KeysResult, runKeys } from '../../local/keys.ts';
+import type { CommandResult } from '../../local/command-line.ts';
+import { runKeys } from '../../local/keys.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
@@ -29,17 +30,17 @@ const keys = (args: readonly string[], environment: Record<string, string> = { D
   runKeys(args, environment);
 
 /** The same as `keys`, as a process. */
-function spawnKeys(args: readonly string[]): Promise<KeysResult> {
+function spawnKeys(args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     const script = new URL('../../local/keys.ts', import.meta.url).pathname;
     execFile(process.execPath, [script, ...args], { env: { DATA_DIR: dataDir } }, (error, stdout, stderr) =>
-      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr } as KeysResult),
+      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr } as CommandResult),
     );
   });
 }
 
 const merchant = () => ['--merchant', randomUUID(), '--env', 'test'];
-const jsonOf = ({ stdout }: KeysResult) => JSON.parse(stdout);
+const jsonOf = ({ stdout }: CommandResult) => JSON.parse(stdout);
 
 test('issues a key that authenticates, then lists, rotates and revokes it', async () => {
   const tenant = merchant();

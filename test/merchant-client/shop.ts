@@ -76,7 +76,15 @@ const scheduled = releases.data.map(({ date, scheduledAmountMinor }) => ({ date,
 const expected = calendar.days.map(({ date, scheduledAmountMinor }) => ({ date, scheduledAmountMinor }));
 console.log(
   JSON.stringify({
-    ...{ toReview, product: { name: product.name, status: product.status, prices }, scheduled, expected },
-    ...{ requested, created, again, refused, disabled, timezone: calendar.timezone },
+    toReview,
+    product: { name: product.name, status: product.status, prices },
+    scheduled,
+    expected,
+    requested,
+    created,
+    again,
+    refused,
+    disabled,
+    timezone: calendar.timezone,
   }),
 );

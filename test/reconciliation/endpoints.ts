@@ -38,9 +38,15 @@ export class ArrivalLog {
   add({ url: path = '', headers }: IncomingMessage, body: Buffer): Received {
     const { id, type, sequence } = JSON.parse(body.toString());
     const arrival: Received = {
-      ...{ order: this.#nextOrder(), at: Date.now(), path, eventId: id, type, sequence },
+      order: this.#nextOrder(),
+      at: Date.now(),
+      path,
+      eventId: id,
+      type,
+      sequence,
       stamp: Number(headers['webhook-timestamp']),
-      ...{ answer: undefined, answeredOrder: undefined },
+      answer: undefined,
+      answeredOrder: undefined,
     };
     this.arrivals.push(arrival);
     const verify = () => {

@@ -1,23 +1,24 @@
 import fc from 'fast-check';
 
-export const PROCESSES = ['worker-1', 'worker-2', 'services', 'gateway', 'postgres', 'temporal'] as const;
+/** They send the webhooks. */
+export const LANE_OWNERS = ['lanes-1', 'lanes-2'] as const;
+export const PROCESSES = [...LANE_OWNERS, 'worker', 'services', 'gateway', 'postgres', 'temporal'] as const;
 export const LINKS = [
   'publishers to services',
   'merchants to gateway',
   'gateway to services',
   'services to postgres',
-  'worker-1 to services',
-  'worker-2 to services',
-  'worker-1 to temporal',
-  'worker-2 to temporal',
-  'workers to endpoint-1',
-  'workers to endpoint-2',
-  'workers to endpoint-3',
+  'lanes-1 to postgres',
+  'lanes-2 to postgres',
+  'worker to services',
+  'worker to temporal',
+  'lanes to endpoint-1',
+  'lanes to endpoint-2',
+  'lanes to endpoint-3',
 ] as const;
-/** The first has no moods of its own: only what lies between it and the workers fails. */
+/** The first has no moods of its own: only what lies between it and the lane owners fails. */
 export const ENDPOINTS = ['endpoint-1', 'endpoint-2', 'endpoint-3'] as const;
 const MOODY_ENDPOINTS = ['endpoint-2', 'endpoint-3'] as const;
-const WORKERS = ['worker-1', 'worker-2'] as const;
 
 export type ProcessName = (typeof PROCESSES)[number];
 export type LinkName = (typeof LINKS)[number];
@@ -42,7 +43,7 @@ interface KindPlan {
   readonly times: number | 'each';
   /** Least and longest duration. */
   readonly forMs: readonly [number, number];
-  /** Only every other round: it takes two minutes to recover from. */
+  /** Only every other round: it takes a minute to recover from. */
   readonly rounds?: 'even' | 'odd';
 }
 
@@ -50,7 +51,8 @@ const PLAN: readonly KindPlan[] = [
   { kind: 'kill', targets: PROCESSES, times: 'each', forMs: [50, 3_000] },
   { kind: 'pause', targets: PROCESSES, times: 'each', forMs: [500, 5_000] },
   { kind: 'lose state', targets: ['temporal'], times: 1, forMs: [50, 2_000], rounds: 'even' },
-  { kind: 'pause past the lease', targets: WORKERS, times: 1, forMs: [62_000, 75_000], rounds: 'odd' },
+  // The other owner takes the lanes over after four seconds.
+  { kind: 'pause past the lease', targets: LANE_OWNERS, times: 'each', forMs: [6_000, 10_000] },
   { kind: 'drop', targets: LINKS, times: 3, forMs: [500, 6_000] },
   { kind: 'lose answers', targets: LINKS, times: 3, forMs: [500, 4_000] },
   { kind: 'delay', targets: LINKS, times: 2, forMs: [1_000, 6_000] },

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 export interface KillableOptions {
   readonly name: string;
@@ -63,7 +64,11 @@ export class KillableProcess implements AsyncDisposable {
     const log = openSync(logFile, 'a');
     this.#logFrom = statSync(logFile).size;
     this.#served = false;
-    const child = spawn(process.execPath, [file], { cwd: ROOT, env: settings, stdio: ['ignore', log, log] });
+    const child = spawn(process.execPath, [file], {
+      cwd: ROOT,
+      env: { ...COMPILE_CACHE, ...settings },
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     this.#child = child;
     child.once('exit', async (code, signal) => {

@@ -11,20 +11,13 @@ const PAGE_SIZE = 100;
 /** What is not done yet, by name; all zero once the system has settled. */
 export type Remainder = Readonly<Record<string, number>>;
 
-/**
- * Past the links: what waits in tables, and the workflows that are open. A batch that is done stays for its lease, a
- * minute, and is then to be forgotten.
- */
+/** Past the links: what waits in tables, and the workflows that are open. */
 export async function countRemainder({ databaseUrl, temporal }: System): Promise<Remainder> {
   const [counts] = await query<Record<string, number>>(
     databaseUrl,
-    `select (select count(*)::int from platform.outbox_event) as "outbox events",
-            (select count(*)::int from platform.outbox_command) as "outbox commands",
+    `select (select count(*)::int from platform.outbox_command) as "outbox commands",
             (select count(*)::int from webhooks.delivery where ended_at is null) as "open deliveries",
-            (select count(*)::int from webhooks.attempt where ended_at is null) as "open attempts",
-            (select count(*)::int from webhooks.batch b
-              where leased_until < now() - interval '10 seconds'
-                 or exists (select from webhooks.open_delivery d where d.batch_id = b.id)) as batches`,
+            (select count(*)::int from webhooks.attempt where ended_at is null) as "open attempts"`,
   );
   const { count } = await temporal.client.workflow.count("ExecutionStatus = 'Running'");
   return { ...counts, 'open workflows': count };
@@ -74,7 +67,7 @@ interface AttemptRow {
 async function attemptsByDelivery(databaseUrl: string, merchantIds: readonly string[]) {
   const rows = await query<AttemptRow>(
     databaseUrl,
-    `select delivery_id, number, started_at, ended_at, http_status, failure from webhooks.attempt
+    `select delivery_id, number, started_at, ended_at, http_status, failure from webhooks.delivery_attempt
       where merchant_id = any ($1) order by delivery_id, number`,
     [merchantIds],
   );

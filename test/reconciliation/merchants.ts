@@ -18,7 +18,7 @@ import type { System } from './system.ts';
 /** What a merchant subscribes to, and where. */
 export interface Wanted {
   readonly merchantId: string;
-  /** Port of the endpoint, as the workers reach it. */
+  /** Port of the endpoint, as the lane owners reach it. */
   readonly port: number;
   readonly eventTypes: readonly string[];
 }

@@ -62,8 +62,15 @@ export async function startPublishers(options: PublishersOptions): Promise<Publi
       const { event } = await untilClear(publish);
       const timestamp = timestampMs(event!.timestamp!);
       accepted.push({
-        ...{ id: event!.id, merchantId, type, objectId, sequence: Number(event!.sequence) },
-        ...{ timestampMs: timestamp, askedAt, acceptedAt: Date.now(), tries },
+        id: event!.id,
+        merchantId,
+        type,
+        objectId,
+        sequence: Number(event!.sequence),
+        timestampMs: timestamp,
+        askedAt,
+        acceptedAt: Date.now(),
+        tries,
       });
     } catch (error) {
       refused.push(`publishing ${type} was refused: ${error}`);
@@ -86,7 +93,8 @@ export async function startPublishers(options: PublishersOptions): Promise<Publi
 
   const running = Array.from({ length: PUBLISHERS }, runPublisher);
   return {
-    ...{ accepted, refused },
+    accepted,
+    refused,
     async stop() {
       stopping.abort();
       await Promise.all(running);

@@ -118,9 +118,10 @@ describe('the reconciliation', () => {
     const again = (faults: FaultWindow[]) =>
       but(({ arrivals }) => ({ arrivals: [...arrivals, arrival(4, 'e1', T0 + 61_000)], faults }));
     expect(again([]).unexplained).toHaveLength(2);
-    expect(again([fault('worker-1', T0 + 1_100, T0 + 5_000)]).unexplained.length).toBeLessThan(2);
-    expect(again([fault('gateway', T0 + 1_100, T0 + 5_000)]).unexplained).toHaveLength(2);
-    expect(again([fault('worker-1', T0 + 9_100, T0 + 9_500)]).duplicates.size).toBe(1);
+    expect(again([fault('lanes-1', T0 + 1_100, T0 + 5_000)]).unexplained.length).toBeLessThan(2);
+    for (const target of ['gateway', 'services', 'worker', 'temporal'])
+      expect(again([fault(target, T0 + 1_100, T0 + 5_000)]).unexplained).toHaveLength(2);
+    expect(again([fault('lanes-1', T0 + 9_100, T0 + 9_500)]).duplicates.size).toBe(1);
   });
 
   it('does not count a requested resend as a duplicate, and reports it if it was not sent', () => {
@@ -177,17 +178,17 @@ describe('the schedule of faults', () => {
       const kinds = new Set(faults.map(({ kind }) => kind));
       expect(kinds.size).toBe(14);
       const killed = new Set(faults.filter(({ kind }) => kind === 'kill').map(({ target }) => target));
-      expect(killed.size).toBe(6);
+      expect(killed.size).toBe(7);
     }
   });
 
-  it('kills every process and pauses a worker past its lease even in the short form, for any seed', () => {
+  it('kills every process and pauses each lane owner past its lease even in the short form, for any seed', () => {
     for (let seed = 1; seed <= 200; seed += 1) {
       const faults = planFaults(seed, 30_000);
       const targets = (of: string) =>
         new Set(faults.filter(({ kind }) => kind === of).map(({ target }) => target));
-      expect(targets('kill').size).toBe(6);
-      expect(targets('pause past the lease').size).toBe(1);
+      expect(targets('kill').size).toBe(7);
+      expect(targets('pause past the lease')).toEqual(new Set(['lanes-1', 'lanes-2']));
       expect(targets('lose state')).toEqual(new Set(['temporal']));
     }
   });

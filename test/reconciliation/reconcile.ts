@@ -84,7 +84,7 @@ function findUnwanted(
     const subscription = byPath.get(path);
     const event = byId.get(eventId);
     if (!subscription || type === PING) return subscription !== undefined;
-    return event && matches(subscription, event) && event.timestampMs >= subscription.createdAtMs;
+    return event && matches(subscription, event) && event.acceptedAt >= subscription.createdAtMs;
   };
   return [
     ...(byId.size === accepted.length ? [] : ['two publications were answered with the same event']),

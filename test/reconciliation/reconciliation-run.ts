@@ -42,7 +42,7 @@ const EVENT_TYPES = [
 ];
 const SUBSCRIBE_EVERY_MS = 15_000;
 const CALM_MS = 2_000;
-/** The slowest recovery: a retry whose workflow is gone is handed out again after two minutes, then goes on. */
+/** The slowest recovery: workflows that Temporal has lost are started again after a minute. */
 const SETTLE_MS = 10 * 60_000;
 const POLL_MS = 1_000;
 const PROGRESS_MS = 15_000;
@@ -56,7 +56,7 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   for (const name of ENDPOINTS) endpoints.set(name, stack.use(await startEndpoint(log)));
   const system = stack.use(await startSystem(endpoints));
   const merchants = new Merchants(system, log);
-  const portOf = (n: number) => system.links.get(`workers to ${anyOf(ENDPOINTS, n)}`)!.port;
+  const portOf = (n: number) => system.links.get(`lanes to ${anyOf(ENDPOINTS, n)}`)!.port;
   const merchantIds = await firstMerchants(merchants, portOf);
   const { servicesUrl, token } = system;
   const eventTypes = EVENT_TYPES;

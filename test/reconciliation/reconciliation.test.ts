@@ -14,7 +14,9 @@ it(
     const seed = Number(process.env.RECONCILE_SEED ?? randomInt(2 ** 31));
     const played: string[] = [];
     const result = await runReconciliation({
-      ...{ seed, durationMs: FAULTS_MS, eventsPerSecond: 60 },
+      seed,
+      durationMs: FAULTS_MS,
+      eventsPerSecond: 60,
       say: (line) => played.push(line),
     });
     console.info(`seed ${seed}\n${tableOf(result)}`);

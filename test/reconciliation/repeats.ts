@@ -9,8 +9,8 @@ export interface Repeats {
 
 /** After a fault has ended: until connections are made anew and calls that failed are repeated. */
 const AFTERMATH_MS = 5_000;
-/** A batch reports within two seconds; what was handed over does so when it ends. */
-const REPORT_MS = 3_000;
+/** An attempt is recorded when it ends, or as in flight after a second and a half. */
+const RECORD_MS = 3_000;
 
 type Attribution = readonly [cause: string, isExplained: boolean];
 
@@ -82,17 +82,15 @@ function matchAttempts(came: readonly Arrival[], attempts: readonly LoggedAttemp
 }
 
 function whyUnrecorded({ at }: Arrival, faults: readonly FaultWindow[]): Attribution {
-  const until = at + REPORT_MS;
-  if (during(faults, isWorkerGone, at, until)) return ['worker gone before its report', true];
-  if (during(faults, isOnReportsWay, at, until)) return ['report not taken in time', true];
-  if (during(faults, isOnTasksWay, at, until)) return ['task given to another worker', true];
+  const until = at + RECORD_MS;
+  if (during(faults, isOwnerGone, at, until)) return ['lane owner gone before its record', true];
+  if (during(faults, isOnRecordsWay, at, until)) return ['not recorded in time', true];
   return ['NOT RECORDED, NO FAULT', false];
 }
 
 /** Whether a fault stands ready to explain what is sent at this time and not recorded: the fewer, the more is proved. */
 export function couldGoUnrecorded(at: number, faults: readonly FaultWindow[]): boolean {
-  const ways = (fault: FaultWindow) => isWorkerGone(fault) || isOnReportsWay(fault) || isOnTasksWay(fault);
-  return during(faults, ways, at, at + REPORT_MS);
+  return during(faults, isOnSendersWay, at, at + RECORD_MS);
 }
 
 /** Why something was sent again although it had been answered with success. */
@@ -110,12 +108,7 @@ function whyTwice(
     const isExplained = during(faults, isOnAnswersWay, from, until);
     return isExplained ? [`answer lost: ${attempt.failure}`, true] : [`${attempt.failure}, NO FAULT`, false];
   }
-  const isExplained = during(
-    faults,
-    (fault) => isWorkerGone(fault) || isOnReportsWay(fault) || isOnTasksWay(fault),
-    from,
-    Math.max(first.at + REPORT_MS, again.at),
-  );
+  const isExplained = during(faults, isOnSendersWay, from, Math.max(first.at + RECORD_MS, again.at));
   return isExplained ? ['sent by two at a time', true] : ['SENT TWICE, NO FAULT', false];
 }
 
@@ -130,12 +123,9 @@ function during(
   return faults.some((fault) => applies(fault) && fault.from <= until && fault.to + AFTERMATH_MS >= from);
 }
 
-const isWorkerGone = ({ target }: FaultWindow) => target === 'worker-1' || target === 'worker-2';
-const isOnReportsWay = ({ target }: FaultWindow) =>
-  ['services', 'postgres', 'worker-1 to services', 'worker-2 to services', 'services to postgres'].includes(
-    target,
-  );
-const isOnTasksWay = ({ target }: FaultWindow) =>
-  ['temporal', 'worker-1 to temporal', 'worker-2 to temporal'].includes(target);
+const isOwnerGone = ({ target }: FaultWindow) => target === 'lanes-1' || target === 'lanes-2';
+const isOnRecordsWay = ({ target }: FaultWindow) =>
+  ['postgres', 'lanes-1 to postgres', 'lanes-2 to postgres'].includes(target);
+const isOnSendersWay = (fault: FaultWindow) => isOwnerGone(fault) || isOnRecordsWay(fault);
 const isOnAnswersWay = (fault: FaultWindow) =>
-  isWorkerGone(fault) || fault.target.startsWith('workers to ') || fault.target.startsWith('endpoint-');
+  isOwnerGone(fault) || fault.target.startsWith('lanes to ') || fault.target.startsWith('endpoint-');

@@ -48,7 +48,10 @@ export function resendOn(system: System, log: ArrivalLog, next: (n: number) => K
     if (eventId === undefined) return;
     const period = { from: timestampFromMs(fromMs), to: timestampFromMs(toMs) };
     const request = {
-      ...{ merchantId, environment: Environment.TEST, subscriptionId, idempotencyKey: randomUUID() },
+      merchantId,
+      environment: Environment.TEST,
+      subscriptionId,
+      idempotencyKey: randomUUID(),
       selection: isPeriod
         ? ({ case: 'period', value: period } as const)
         : ({ case: 'eventId', value: eventId } as const),

@@ -1,18 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { inTest, PUBLISH_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
+import { bundleWorkflows } from '../../workflows/worker-session.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
-import type { EndpointName, LinkName, ProcessName } from './fault-schedule.ts';
+import type { EndpointName, LANE_OWNERS, LinkName, ProcessName } from './fault-schedule.ts';
 import { type FaultyLink, openLink } from './faulty-link.ts';
 import { KillableProcess } from './killable-process.ts';
 import { postgresVictim, temporalVictim, type Victim } from './victims.ts';
+
+type LaneOwner = (typeof LANE_OWNERS)[number];
 
 /** The whole system as processes of its own, with a network of links between them. */
 export interface System extends AsyncDisposable {
@@ -33,9 +38,17 @@ export interface System extends AsyncDisposable {
 
 /** Everything that fails fails for some seconds: many short waits, so that no delivery is exhausted by a fault. */
 const SCHEDULE = ['0s', '500ms', '1s', '2s', '3s', ...Array(100).fill('4s')].join(',');
-const TEAM_GRANTS = 'webhooks:read webhooks:write reveal keys';
+/** All but webhook-lanes. */
+const ALL_AREAS = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
+const TEAM_GRANTS = [
+  ...['webhooks:read', 'webhooks:write', 'subscriptions', 'reveal', 'keys'],
+  ...PUBLISH_GRANTS.map(inTest),
+].join(' ');
 
-/** Starts PostgreSQL (durable), Temporal with its state in a file, services, gateway and two workers. */
+/**
+ * Starts PostgreSQL (durable), Temporal with its state in a file, services, two processes that send webhooks, gateway and
+ * worker.
+ */
 export async function startSystem(
   endpoints: ReadonlyMap<EndpointName, { readonly port: number }>,
 ): Promise<System> {
@@ -52,9 +65,8 @@ export async function startSystem(
     links.set(name, opened);
     return `127.0.0.1:${opened.port}`;
   };
-  for (const [name, { port }] of endpoints) await link(`workers to ${name}`, port);
+  for (const [name, { port }] of endpoints) await link(`lanes to ${name}`, port);
   const tokens = newTokens();
-  const databaseAddress = await link('services to postgres', postgres.port);
   const program = (name: string, file: string, settings: Record<string, string>, readyLine: string) =>
     stack.use(
       new KillableProcess({
@@ -62,16 +74,20 @@ export async function startSystem(
         settings: { HOST: '127.0.0.1', OPS_PORT: '0', ...loopbackSettings(), ...settings },
       }),
     );
-  const services = program(
-    'services',
-    'services/main.ts',
-    {
-      ...{ GRPC_PORT: `${rpcPort}`, DATABASE_URL: withAddress(postgres.url, databaseAddress) },
-      ...{ SERVICE_TOKENS: tokens.setting, WEBHOOK_SCHEDULE_SANDBOX: SCHEDULE },
-      ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
-    },
-    'services are listening',
-  );
+  const keys = {
+    ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
+    ...{ SERVICE_TOKENS: tokens.setting, WEBHOOK_SCHEDULE_SANDBOX: SCHEDULE },
+  };
+  const serving = async (name: 'services' | LaneOwner, areas: string, port: number) => {
+    const DATABASE_URL = withAddress(postgres.url, await link(`${name} to postgres`, postgres.port));
+    const settings = { ...keys, DATABASE_URL, SERVICES: areas, GRPC_PORT: `${port}` };
+    return program(name, 'services/main.ts', settings, 'services are listening');
+  };
+  const services = await serving('services', ALL_AREAS, rpcPort);
+  const lanes = [
+    await serving('lanes-1', 'webhook-lanes', 0),
+    await serving('lanes-2', 'webhook-lanes', 0),
+  ] as const;
   const gateway = program(
     'gateway',
     'gateway/main.ts',
@@ -81,22 +97,28 @@ export async function startSystem(
     },
     'the public API is listening',
   );
-  const worker = async (name: 'worker-1' | 'worker-2') => {
-    const servicesAddress = await link(`${name} to services`, rpcPort);
-    const temporalAddress = await link(`${name} to temporal`, Number(temporal.address.split(':')[1]));
-    const addresses = { SERVICES_URL: `http://${servicesAddress}`, TEMPORAL_ADDRESS: temporalAddress };
-    const settings = { SERVICE_TOKEN: tokens.worker, ...addresses };
-    return program(name, 'workflows/main.ts', settings, 'the worker has connected to Temporal');
-  };
-  const workers = [await worker('worker-1'), await worker('worker-2')] as const;
-  const programs = [services, gateway, ...workers];
+  const servicesAddress = await link('worker to services', rpcPort);
+  const temporalAddress = await link('worker to temporal', Number(temporal.address.split(':')[1]));
+  // Bundled once, as a killed worker is started again and again.
+  const workflowBundle = folder.file('workflows.cjs');
+  await writeFile(workflowBundle, (await bundleWorkflows(createLogger('fatal'))).code);
+  const worker = program(
+    'worker',
+    'test/support/worker-process.ts',
+    {
+      ...{ SERVICES_URL: `http://${servicesAddress}`, TEMPORAL_ADDRESS: temporalAddress },
+      ...{ SERVICE_TOKEN: tokens.worker, WORKFLOW_BUNDLE: workflowBundle },
+    },
+    'the worker has connected to Temporal',
+  );
+  const programs = [services, ...lanes, gateway, worker];
   for (const started of programs) await started.start();
   const servicesUrl = `http://${await link('publishers to services', rpcPort)}`;
   const gatewayUrl = `http://${await link('merchants to gateway', sandboxPort)}`;
   const owned = stack.move();
   return {
     victims: {
-      ...{ services, gateway, 'worker-1': workers[0], 'worker-2': workers[1] },
+      ...{ services, gateway, worker, 'lanes-1': lanes[0], 'lanes-2': lanes[1] },
       postgres: postgresVictim(postgres),
       temporal: temporalVictim(temporal),
     },

@@ -27,7 +27,10 @@ export async function takeDashboardPictures(folder: string): Promise<void> {
   const failing = await failingSubscription(new FailingMerchant(demo));
   await using browser = await launchChromium();
   const context = await browser.newContext({
-    ...{ viewport: WIDE, baseURL: demo.dashboard.baseUrl, locale: 'en', reducedMotion: 'reduce' },
+    viewport: WIDE,
+    baseURL: demo.dashboard.baseUrl,
+    locale: 'en',
+    reducedMotion: 'reduce',
   });
   const tour = new Tour(await signedIn(context, demo), folder);
   const sandbox = `/sandbox/${demo.sandbox.merchantId}`;
@@ -87,8 +90,10 @@ async function signedIn(context: BrowserContext, { dashboard }: DashboardDemo): 
 async function resendPicture(tour: Tour, path: string): Promise<void> {
   const { page } = tour;
   await page.goto(`${path}/deliveries`);
-  await page.locator('details:has(form[action$="/resends"]) > summary').first().click();
-  await page.locator('form[action$="/resends"] button').first().click();
+  await page.locator('details:has(form[action$="/preview"]) > summary').first().click();
+  await page.locator('form[action$="/preview"] button').first().click();
+  await page.locator('form[action$="/preview"] button').click();
+  await page.locator('form[action$="/resends"] button').click();
   await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
   await page.locator('progress').waitFor();
   await tour.shoot('resend');

@@ -32,7 +32,7 @@ export async function takeOperationsPictures(folder: string): Promise<void> {
   await pictureReason(ui, first!);
   await pictureRetry(ui, merchant, first!.id);
   await pictureCancellation(ui, merchant, second!.id);
-  await pictureBatch(ui, merchant, working);
+  await pictureRecord(ui, merchant, working);
   await pictureResend(ui, merchant, working);
   runGuideCommands('docs/operations/webhooks.md', data.path);
 }
@@ -79,14 +79,14 @@ async function pictureCancellation(
   });
 }
 
-async function pictureBatch(ui: TemporalUi, merchant: FailingMerchant, working: string): Promise<void> {
+async function pictureRecord(ui: TemporalUi, merchant: FailingMerchant, working: string): Promise<void> {
   const [delivery] = await merchant.deliveriesOf(
     working,
     1,
-    ({ status, workflowId }) => status === DeliveryStatus.SUCCEEDED && workflowId.startsWith('batch-'),
+    ({ status, workflowId }) => status === DeliveryStatus.SUCCEEDED && workflowId.startsWith('deliveries-'),
   );
-  await ui.details(delivery!.workflowId, /succeeded/);
-  await ui.picture('batch');
+  await ui.details(delivery!.workflowId, /succeeded at once/);
+  await ui.picture('record');
 }
 
 /** At a rate at which it is seen on its way. */
@@ -99,7 +99,8 @@ async function pictureResend(
   await merchant.deliveriesOf(subscriptionId, 20, ({ status }) => status === DeliveryStatus.SUCCEEDED);
   await merchant.subscriptions.setDeliveryLimits({
     ...merchant.write(),
-    ...{ subscriptionId, maxAttemptsPerSecond: RESENT_PER_SECOND },
+    subscriptionId,
+    maxAttemptsPerSecond: RESENT_PER_SECOND,
   });
   const { id, workflowId } = await merchant.resendLastHour(subscriptionId);
   await until(async () => {

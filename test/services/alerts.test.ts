@@ -174,7 +174,7 @@ it('a counter whose every increase is an alert starts at 0, so that the first ev
     .flatMap(({ expr }) => selectorsOf(expr).map(({ metric }) => metric));
   expect(new Set(counters)).toEqual(
     new Set([
-      'payments_webhook_dispatch_errors_total',
+      'payments_workflow_command_errors_total',
       'payments_webhook_expired_deliveries_total',
       'payments_funds_differences_total',
       'payments_funds_verification_failures_total',
@@ -182,9 +182,7 @@ it('a counter whose every increase is an alert starts at 0, so that the first ev
     ]),
   );
   for (const series of [
-    ...['CLAIM', 'HAND_OVER', 'REPORT'].map(
-      (kind) => `payments_webhook_dispatch_errors_total{kind="${kind}"} `,
-    ),
+    ...['CLAIM', 'HAND_OVER'].map((kind) => `payments_workflow_command_errors_total{kind="${kind}"} `),
     ...['live', 'test'].map((name) => `payments_webhook_expired_deliveries_total{environment="${name}"} 0`),
     'payments_funds_differences_total{invariant="HOLD"} 0',
     'payments_area_differences_total{rule="PAYOUT_MISSING"} 0',
@@ -214,6 +212,6 @@ it('alerts have unique names', () => {
 });
 
 it('an invalid expression is detected', () => {
-  expect(errorsIn('max(payments_webhook_lag_seconds > 60')).not.toEqual([]);
-  expect(errorsIn('max(payments_webhook_lag_seconds) > > 60')).not.toEqual([]);
+  expect(errorsIn('max(payments_webhook_unowned_lanes > 60')).not.toEqual([]);
+  expect(errorsIn('max(payments_webhook_unowned_lanes) > > 60')).not.toEqual([]);
 });

@@ -32,10 +32,14 @@ export async function startDnsResponder(
 ): Promise<DnsResponder> {
   const socket = createSocket('udp4');
   const questions: string[] = [];
+  const ids = new Set<number>();
   socket.on('message', (query, sender) => {
     const { name, type, end } = readQuestion(query);
     const typeName = type === TYPE_A ? 'A' : 'AAAA';
-    questions.push(`${typeName} ${name}`);
+    // A resolver that waits for too long sends its question again, with the same id.
+    const id = query.readUInt16BE(0);
+    if (!ids.has(id)) questions.push(`${typeName} ${name}`);
+    ids.add(id);
     const found = answer(name, typeName);
     if (found !== 'SILENCE') {
       socket.send(writeAnswer(query.subarray(0, end), type, found, ttlSeconds), sender.port, sender.address);

@@ -7,6 +7,7 @@ import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { migrate } from '../../services/platform/database/migrate.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
+import { setUpTemporal } from './temporal-setup.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,8 +16,16 @@ declare module 'vitest' {
   }
 }
 
-/** One real PostgreSQL for the run; every test file clones its own database from a migrated template. */
+/** Starts the servers that all tests of the run share. */
 export default async function setup(project: TestProject) {
+  const tearDowns = await Promise.all([setUpPostgres(project), setUpTemporal(project)]);
+  return async () => {
+    await Promise.all(tearDowns.map((tearDown) => tearDown()));
+  };
+}
+
+/** One real PostgreSQL for the run; every test file clones its own database from a migrated template. */
+async function setUpPostgres(project: TestProject): Promise<() => Promise<void>> {
   const path = await mkdtemp(join(tmpdir(), 'payments-test-'));
   const folder = DataFolder.open(path);
   const postgres = await startPostgres({ folder, log: console.error, throwaway: true });

@@ -13,6 +13,16 @@ export function poolOf({ databaseUrl }: Pick<TestHarness, 'databaseUrl'>): Pool 
   return pool;
 }
 
+/** The sessions of a harness's database that wait for a lock: the seconds since the transaction of each began. */
+export async function lockWaits(harness: Pick<TestHarness, 'databaseUrl'>): Promise<number[]> {
+  const rows = await sqlOf<{ seconds: number }>(
+    harness,
+    `select extract(epoch from clock_timestamp() - xact_start)::float8 as seconds from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows.map(({ seconds }) => seconds);
+}
+
 /** Runs SQL on a harness's database, past the services. */
 export async function sqlOf<Row extends object>(
   harness: Pick<TestHarness, 'databaseUrl'>,

@@ -57,8 +57,10 @@ export async function startProvider() {
   return {
     /** The settings of a worker that submits here. */
     settings: {
-      ...{ REFUND_PROVIDER_URL: url, REFUND_PROVIDER_TOKEN: TOKEN },
-      ...{ PAYOUT_PROVIDER_URL: url, PAYOUT_PROVIDER_TOKEN: TOKEN },
+      REFUND_PROVIDER_URL: url,
+      REFUND_PROVIDER_TOKEN: TOKEN,
+      PAYOUT_PROVIDER_URL: url,
+      PAYOUT_PROVIDER_TOKEN: TOKEN,
     },
     url,
     /** The answers to the calls about a case, in order. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 /** One of the runtimes as a process of its own, killed with its test at the latest. */
 export interface RuntimeProcess {
@@ -14,7 +15,10 @@ export interface RuntimeProcess {
 /** Runs a file of the repository, `services/main.ts`, with these settings and no others. */
 export function startRuntime(file: string, settings: Readonly<Record<string, string>>): RuntimeProcess {
   const script = new URL(`../../${file}`, import.meta.url).pathname;
-  const child = spawn(process.execPath, [script], { env: settings, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [script], {
+    env: { ...COMPILE_CACHE, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   let stdout = '';
   let stderr = '';

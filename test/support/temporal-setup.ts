@@ -15,23 +15,8 @@ declare module 'vitest' {
   }
 }
 
-interface SharedTemporal {
-  readonly address: string;
-  readonly bundlePath: string;
-  close(): Promise<void>;
-}
-
-/** What the projects of a run share; each of them evaluates this module separately. */
-interface Shared {
-  temporal?: Promise<SharedTemporal>;
-  users: number;
-}
-
-declare global {
-  var paymentsTestTemporal: Shared | undefined;
-}
-
-async function start(): Promise<SharedTemporal> {
+/** One Temporal server and one bundle of the workflow code for the run. */
+export async function setUpTemporal(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'payments-workflows-'));
   const bundlePath = join(folder, 'workflows.cjs');
   const [temporal, { code }] = await Promise.all([
@@ -39,27 +24,10 @@ async function start(): Promise<SharedTemporal> {
     bundleWorkflows(createLogger('fatal')),
   ]);
   await writeFile(bundlePath, code);
-  return {
-    address: temporal.address,
-    bundlePath,
-    async close() {
-      await temporal[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-/** One Temporal server and one bundle of the workflow code for all projects of the run that need them. */
-export default async function setup(project: TestProject) {
-  globalThis.paymentsTestTemporal ??= { users: 0 };
-  const shared = globalThis.paymentsTestTemporal;
-  shared.temporal ??= start();
-  shared.users += 1;
-  const { address, bundlePath, close } = await shared.temporal;
-  project.provide('temporalAddress', address);
+  project.provide('temporalAddress', temporal.address);
   project.provide('workflowBundlePath', bundlePath);
   return async () => {
-    shared.users -= 1;
-    if (shared.users === 0) await close();
+    await temporal[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
   };
 }

@@ -88,8 +88,19 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Test
 
 function serverArguments(port: number, file: string, durable: boolean): string[] {
   return [
-    ...['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', `${port}`, '--db-filename', file],
-    ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', `synchronous=${durable ? 'full' : 'off'}`],
+    'server',
+    'start-dev',
+    '--headless',
+    '--ip',
+    '127.0.0.1',
+    '--port',
+    `${port}`,
+    '--db-filename',
+    file,
+    '--sqlite-pragma',
+    'journal_mode=wal',
+    '--sqlite-pragma',
+    `synchronous=${durable ? 'full' : 'off'}`,
     ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${TYPE_NAMES[type]}`]),
   ];
 }

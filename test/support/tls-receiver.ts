@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type SecureVersion, type TLSSocket } from 'node:tls';
 import { type CertificatePair, createAuthority, issueCertificate } from '../../local/certificates.ts';
 
 /** One authority per test file: pass its `certificatePem` as the extra CA. */
@@ -33,6 +33,7 @@ export interface Receiver extends Listening {
 export interface ReceiverOptions {
   readonly certificate?: CertificatePair;
   readonly listenOn?: string;
+  readonly maxVersion?: SecureVersion;
 }
 
 type Responder = (request: IncomingMessage, response: ServerResponse) => void;
@@ -44,11 +45,11 @@ const NO_CONTENT: Responder = (_request, response) => {
 /** An HTTPS endpoint on loopback that keeps what it was sent and then answers. */
 export async function startReceiver(
   respond: Responder = NO_CONTENT,
-  { certificate = testLeaf, listenOn = '127.0.0.1' }: ReceiverOptions = {},
+  { certificate = testLeaf, listenOn = '127.0.0.1', maxVersion }: ReceiverOptions = {},
 ): Promise<Receiver> {
   const requests: ReceivedRequest[] = [];
   const server = createHttpsServer(
-    { cert: certificate.certificatePem, key: certificate.privateKeyPem },
+    { cert: certificate.certificatePem, key: certificate.privateKeyPem, ...(maxVersion && { maxVersion }) },
     async (request, response) => {
       const body = Buffer.concat(await request.toArray());
       const { method = '', url: path = '', headers } = request;

@@ -103,3 +103,42 @@ describe('a START stays until its workflow has done its work', () => {
     await merchant.becomes(refundCaseId, Status.PROCESSING);
   });
 });
+
+describe('a command', () => {
+  const insert = (kind: string, workflowId: string, type: string | null = null) =>
+    sqlOf(
+      fixture.harness,
+      `insert into platform.outbox_command
+         (merchant_id, environment, id, kind, workflow_id, workflow_type, signal_name, arguments, request_id)
+       values (gen_random_uuid(), 'test', uuidv7(), $1, $2, $3, case $1 when 'SIGNAL' then 'retryNow' end, '[{}]', $2)`,
+      [kind, workflowId, type],
+    );
+  const kept = () =>
+    sqlOf<{ kind: string; workflow_id: string }>(
+      fixture.harness,
+      `select kind, workflow_id from platform.outbox_command where workflow_id like 'nobody%'`,
+    );
+
+  it('to a workflow that does not exist is done, and one that Temporal refuses is kept and stops no other', async () => {
+    const refusals = async () =>
+      (await scrape())('payments_workflow_command_errors_total{kind="HAND_OVER"}')!;
+    const before = await refusals();
+    const tooLong = `nobody-${'x'.repeat(2_000)}`;
+    await insert('START', tooLong, 'endRefundHold');
+    await insert('SIGNAL', 'nobody-1');
+    await insert('CANCEL', 'nobody-2');
+    await eventually(async () => expect(await kept()).toEqual([{ kind: 'START', workflow_id: tooLong }]));
+    await eventually(async () => expect(await refusals()).toBeGreaterThan(before));
+  });
+
+  it('starts a workflow that is found by the request that caused it', async () => {
+    const requestId = `request-${crypto.randomUUID()}`;
+    await insert('START', requestId, 'endRefundHold');
+    await eventually(async () => {
+      expect(await (await workflow(requestId).describe()).staticSummary()).toBe(
+        `caused by request ${requestId}`,
+      );
+      expect((await fixture.temporal.client.workflow.count(`RequestIds = '${requestId}'`)).count).toBe(1);
+    });
+  });
+});

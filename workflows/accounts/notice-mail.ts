@@ -2,46 +2,43 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Invitation } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
-import { ACCOUNT_TIME_ZONE } from '../../services/platform/civil-date.ts';
+import { dueDisputeMail, dueRefundsMail } from './deadline-mail.ts';
+import { formatTime } from './mail-format.ts';
+import type { MailLinks } from './mail-links.ts';
 import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
-import type { Mail, MailConfig } from './smtp-mailer.ts';
-
-/** The base URLs of the links in mails. */
-export interface MailLinks {
-  /** Without a trailing slash. */
-  readonly dashboardUrl: string;
-}
-
-/** The dashboard's public URL, or else the address it listens on. */
-export function mailLinks({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailConfig): MailLinks {
-  return { dashboardUrl: PUBLIC_URL_DASHBOARD ?? `http://${HOST}:${DASHBOARD_PORT}` };
-}
-
-const TIME_ZONE_NAME = { 'pt-BR': 'horário de Brasília', en: 'Brasília time' };
+import type { Mail } from './smtp-mailer.ts';
 
 /** A notice as a mail in the merchant's language. It contains no event data and no secrets. */
 export function composeMail(
-  { subject, language, happenedAt }: Notice,
+  { subject, language, happenedAt, merchant }: Notice,
   input: NotifyContactInput,
   links: MailLinks,
 ): Pick<Mail, 'subject' | 'text' | 'language'> {
   switch (subject.kind) {
+    case 'WEBHOOK_FAILING':
     case 'WEBHOOK_ERROR':
     case 'WEBHOOK_GONE':
-      return { language, ...webhookMail(subject, { language, happenedAt }, input, links) };
+      return { language, ...webhookMail(subject, { language, happenedAt, merchant }, input, links) };
     case 'INVITATION':
-      return { language, ...invitationMail(subject.invitation, language, links) };
+      return { language, ...invitationMail(subject.invitation, { language, merchant }, links) };
+    case 'REFUND_DEADLINES':
+      return { language, ...dueRefundsMail(subject.refundCases, { language, merchant }, input, links) };
+    case 'DISPUTE_DUE':
+      return { language, ...dueDisputeMail(subject.dispute, { language, merchant }, input, links) };
     default:
       return subject satisfies never;
   }
 }
 
-type WebhookSubject = { kind: 'WEBHOOK_ERROR' | 'WEBHOOK_GONE'; subscription: WebhookSubscription };
+type WebhookSubject = {
+  kind: 'WEBHOOK_FAILING' | 'WEBHOOK_ERROR' | 'WEBHOOK_GONE';
+  subscription: WebhookSubscription;
+};
 
 function webhookMail(
   { kind, subscription }: WebhookSubject,
-  { language, happenedAt }: Pick<Notice, 'language' | 'happenedAt'>,
+  { language, happenedAt, merchant }: Pick<Notice, 'language' | 'happenedAt' | 'merchant'>,
   { merchantId, environment }: NotifyContactInput,
   { dashboardUrl }: MailLinks,
 ) {
@@ -50,38 +47,37 @@ function webhookMail(
   const { href, host } = new URL(subscription.url);
   const environmentPath = environment === 'live' ? 'live' : 'sandbox';
   const facts = {
+    merchant,
     url: href,
     environment,
     since: formatTime(language, happenedAt),
-    reason: t.reason(subscription.error),
+    reason: t.reason(kind === 'WEBHOOK_FAILING' ? subscription.health : subscription.error),
     link: `${dashboardUrl}/${environmentPath}/${merchantId}/webhooks/${subscription.id}`,
   };
-  return kind === 'WEBHOOK_ERROR'
-    ? { subject: t.errorSubject(host, environment), text: t.error(facts) }
-    : { subject: t.goneSubject(host, environment), text: t.gone(facts) };
+  switch (kind) {
+    case 'WEBHOOK_FAILING':
+      return { subject: t.errorSubject(host, environment), text: t.failing(facts) };
+    case 'WEBHOOK_ERROR':
+      return { subject: t.errorSubject(host, environment), text: t.error(facts) };
+    case 'WEBHOOK_GONE':
+      return { subject: t.goneSubject(host, environment), text: t.gone(facts) };
+    default:
+      return kind satisfies never;
+  }
 }
 
 function invitationMail(
-  { merchantId, role, email, expiresAt }: Invitation,
-  language: Notice['language'],
+  { role, email, expiresAt }: Invitation,
+  { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
   { dashboardUrl }: MailLinks,
 ) {
   const t = texts[language];
   const facts = {
-    merchantId,
+    merchant,
     role: t.roles[role],
     email,
     expiresAt: formatTime(language, timestampDate(expiresAt!)),
     link: `${dashboardUrl}/`,
   };
   return { subject: t.invitationSubject, text: t.invitation(facts) };
-}
-
-function formatTime(language: Notice['language'], at: Date): string {
-  const format = new Intl.DateTimeFormat(language, {
-    dateStyle: 'long',
-    timeStyle: 'short',
-    timeZone: ACCOUNT_TIME_ZONE,
-  });
-  return `${format.format(at)} (${TIME_ZONE_NAME[language]})`;
 }

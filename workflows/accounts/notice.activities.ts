@@ -5,8 +5,9 @@ import {
   workflowId,
 } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
+import type { MailLinks } from './mail-links.ts';
 import { type NoticeClients, readNotice } from './notice.ts';
-import { composeMail, type MailLinks } from './notice-mail.ts';
+import { composeMail } from './notice-mail.ts';
 import { MailError, type SendMail } from './smtp-mailer.ts';
 
 export interface NoticeDependencies extends NoticeClients {

@@ -1,3 +1,4 @@
+import { Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   AttemptFailure,
   type SubscriptionError,
@@ -7,6 +8,7 @@ import type { EnvironmentName } from '../../services/platform/tenant.ts';
 
 /** The values in a mail about a subscription. */
 export interface WebhookFacts {
+  readonly merchant: string;
   readonly url: string;
   readonly environment: EnvironmentName;
   readonly since: string;
@@ -14,9 +16,12 @@ export interface WebhookFacts {
   readonly link: string;
 }
 
+/** The error of a subscription, or how the last attempt to a failing one ended. */
+type FailureFacts = Partial<Pick<SubscriptionError, 'cause' | 'httpStatus' | 'failure'>>;
+
 /** The values in a mail about an invitation. */
 export interface InvitationFacts {
-  readonly merchantId: string;
+  readonly merchant: string;
   readonly role: string;
   readonly email: string;
   readonly expiresAt: string;
@@ -26,24 +31,37 @@ export interface InvitationFacts {
 interface Texts {
   readonly errorSubject: (host: string, environment: EnvironmentName) => string;
   readonly error: (facts: WebhookFacts) => string;
+  /** No delivery has run out of attempts yet. */
+  readonly failing: (facts: WebhookFacts) => string;
   readonly goneSubject: (host: string, environment: EnvironmentName) => string;
   readonly gone: (facts: WebhookFacts) => string;
   readonly invitationSubject: string;
   readonly invitation: (facts: InvitationFacts) => string;
-  readonly roles: readonly [none: string, viewer: string, developer: string, admin: string];
-  /** Why the subscription is in ERROR. */
-  readonly reason: (error: SubscriptionError | undefined) => string;
+  /** By the number of the role. */
+  readonly roles: Readonly<Record<Role, string>>;
+  /** Why deliveries fail. */
+  readonly reason: (error: FailureFacts | undefined) => string;
 }
 
 type FailureTexts = Readonly<Partial<Record<keyof typeof AttemptFailure, string>>>;
 
 const portugueseFailures: FailureTexts = {
   DNS: 'O nome do servidor não foi encontrado no DNS.',
+  DNS_TIMEOUT: 'O DNS do domínio não respondeu a tempo.',
   CONNECT_TIMEOUT: 'O servidor não aceitou a conexão a tempo.',
   CONNECTION_REFUSED: 'O servidor recusou a conexão.',
   CONNECTION_RESET: 'O servidor encerrou a conexão antes de responder.',
-  TLS: 'A conexão segura (TLS) falhou. Em geral, o certificado expirou ou não é válido para este endereço.',
+  NOT_TLS: 'A porta respondeu sem TLS: em geral, é a porta de HTTP comum.',
+  CERTIFICATE_SELF_SIGNED: 'O certificado do servidor é autoassinado.',
+  CERTIFICATE_WRONG_NAME: 'O certificado do servidor é de outro host.',
+  CERTIFICATE_EXPIRED: 'O certificado do servidor expirou.',
+  CERTIFICATE_NOT_YET_VALID: 'O certificado do servidor ainda não é válido.',
+  CERTIFICATE_UNKNOWN_ISSUER:
+    'O emissor do certificado não é conhecido. Em geral, falta o certificado intermediário.',
+  TLS: 'A negociação da conexão segura (TLS) falhou.',
+  TLS_TIMEOUT: 'O servidor não concluiu a negociação de TLS a tempo.',
   TIMEOUT: 'O servidor não respondeu dentro do prazo.',
+  BODY_TIMEOUT: 'O servidor não terminou a resposta dentro do prazo.',
   EGRESS_DENIED: 'O endereço aponta para uma rede à qual não enviamos webhooks.',
   PROTOCOL: 'O servidor não enviou uma resposta HTTP válida.',
   UNREACHABLE: 'Não há rota até o servidor.',
@@ -51,11 +69,21 @@ const portugueseFailures: FailureTexts = {
 
 const englishFailures: FailureTexts = {
   DNS: 'The host name could not be found in DNS.',
+  DNS_TIMEOUT: 'The DNS of the domain did not respond in time.',
   CONNECT_TIMEOUT: 'Your server did not accept the connection in time.',
   CONNECTION_REFUSED: 'Your server refused the connection.',
   CONNECTION_RESET: 'Your server closed the connection before responding.',
-  TLS: 'The secure connection (TLS) failed, usually because the certificate has expired or does not match the host name.',
+  NOT_TLS: 'The port answered without TLS: usually it serves plain HTTP.',
+  CERTIFICATE_SELF_SIGNED: "Your server's certificate is self-signed.",
+  CERTIFICATE_WRONG_NAME: "Your server's certificate is for another host name.",
+  CERTIFICATE_EXPIRED: "Your server's certificate has expired.",
+  CERTIFICATE_NOT_YET_VALID: "Your server's certificate is not valid yet.",
+  CERTIFICATE_UNKNOWN_ISSUER:
+    'The issuer of the certificate is not known. Usually the intermediate certificate is missing.',
+  TLS: 'The handshake of the secure connection (TLS) failed.',
+  TLS_TIMEOUT: 'Your server did not finish the TLS handshake in time.',
   TIMEOUT: 'Your server did not respond in time.',
+  BODY_TIMEOUT: 'Your server did not finish its response in time.',
   EGRESS_DENIED: 'The URL points to a network that we do not send webhooks to.',
   PROTOCOL: 'Your server did not send a valid HTTP response.',
   UNREACHABLE: 'There is no route to your server.',
@@ -68,7 +96,7 @@ interface ReasonTexts {
   readonly other: string;
 }
 
-function reasonOf(error: SubscriptionError | undefined, texts: ReasonTexts): string {
+function reasonOf(error: FailureFacts | undefined, texts: ReasonTexts): string {
   if (error?.cause === SubscriptionErrorCause.DELIVERY_EXPIRED) return texts.expired;
   if (error?.httpStatus !== undefined) return texts.http(error.httpStatus);
   const failure = AttemptFailure[error?.failure ?? AttemptFailure.UNSPECIFIED] as keyof FailureTexts;
@@ -82,8 +110,9 @@ export const texts: Readonly<Record<'pt-BR' | 'en', Texts>> = {
   'pt-BR': {
     errorSubject: (host, environment) =>
       `Webhook com falha (${portugueseEnvironments[environment]}): ${host}`,
-    error: ({ url, environment, since, reason, link }) => `Um webhook da sua empresa está falhando.
+    error: ({ merchant, url, environment, since, reason, link }) => `Um webhook da sua empresa está falhando.
 
+Empresa: ${merchant}
 URL: ${url}
 Ambiente: ${portugueseEnvironments[environment]}
 Desde: ${since}
@@ -99,10 +128,35 @@ O que fazer
 
 Se o webhook voltar ao normal e falhar de novo, enviaremos outro e-mail, no máximo um por hora.
 `,
+    failing: ({
+      merchant,
+      url,
+      environment,
+      since,
+      reason,
+      link,
+    }) => `Um webhook da sua empresa está falhando.
+
+Empresa: ${merchant}
+URL: ${url}
+Ambiente: ${portugueseEnvironments[environment]}
+Desde: ${since}
+Última resposta: ${reason}
+
+Desde então, nenhuma tentativa deu certo. Nada se perdeu: continuamos tentando, e o webhook volta ao normal assim que o seu servidor responder a um evento com um status 2xx.
+
+O que fazer
+1. Corrija o servidor: ele precisa responder com um status 2xx em até 15 segundos.
+2. Confira no painel o que foi enviado e como o servidor respondeu:
+   ${link}
+
+Se o webhook voltar ao normal e falhar de novo, enviaremos outro e-mail, no máximo um por hora.
+`,
     goneSubject: (host, environment) =>
       `Webhook desativado (${portugueseEnvironments[environment]}): ${host}`,
-    gone: ({ url, environment, since, link }) => `Um webhook da sua empresa foi desativado.
+    gone: ({ merchant, url, environment, since, link }) => `Um webhook da sua empresa foi desativado.
 
+Empresa: ${merchant}
 URL: ${url}
 Ambiente: ${portugueseEnvironments[environment]}
 Desde: ${since}
@@ -117,14 +171,14 @@ Se não era
 `,
     invitationSubject: 'Convite para o painel de pagamentos',
     invitation: ({
-      merchantId,
+      merchant,
       role,
       email,
       expiresAt,
       link,
     }) => `Você recebeu um convite para acessar o painel de pagamentos de uma empresa.
 
-Empresa: ${merchantId}
+Empresa: ${merchant}
 Papel: ${role}
 Válido até: ${expiresAt}
 
@@ -133,7 +187,13 @@ ${link}
 
 Se você não esperava este convite, ignore esta mensagem.
 `,
-    roles: ['—', 'Visualizador', 'Desenvolvedor', 'Administrador'],
+    roles: {
+      [Role.UNSPECIFIED]: '—',
+      [Role.VIEWER]: 'Visualizador',
+      [Role.FINANCE]: 'Financeiro',
+      [Role.DEVELOPER]: 'Desenvolvedor',
+      [Role.ADMIN]: 'Administrador',
+    },
     reason: (error) =>
       reasonOf(error, {
         http: (status) => `O seu servidor respondeu com o status HTTP ${status}.`,
@@ -144,8 +204,9 @@ Se você não esperava este convite, ignore esta mensagem.
   },
   en: {
     errorSubject: (host, environment) => `Webhook failing (${englishEnvironments[environment]}): ${host}`,
-    error: ({ url, environment, since, reason, link }) => `One of your webhooks is failing.
+    error: ({ merchant, url, environment, since, reason, link }) => `One of your webhooks is failing.
 
+Merchant: ${merchant}
 URL: ${url}
 Environment: ${englishEnvironments[environment]}
 Since: ${since}
@@ -161,9 +222,27 @@ What to do
 
 If the webhook recovers and fails again, we'll send you another email, at most once an hour.
 `,
-    goneSubject: (host, environment) => `Webhook disabled (${englishEnvironments[environment]}): ${host}`,
-    gone: ({ url, environment, since, link }) => `One of your webhooks has been disabled.
+    failing: ({ merchant, url, environment, since, reason, link }) => `One of your webhooks is failing.
 
+Merchant: ${merchant}
+URL: ${url}
+Environment: ${englishEnvironments[environment]}
+Since: ${since}
+Last response: ${reason}
+
+No attempt has succeeded since then. Nothing is lost: we keep trying, and the webhook recovers as soon as your server responds to an event with a 2xx status code.
+
+What to do
+1. Fix your server: it must respond with a 2xx status code within 15 seconds.
+2. Check in the dashboard what we sent and how your server responded:
+   ${link}
+
+If the webhook recovers and fails again, we'll send you another email, at most once an hour.
+`,
+    goneSubject: (host, environment) => `Webhook disabled (${englishEnvironments[environment]}): ${host}`,
+    gone: ({ merchant, url, environment, since, link }) => `One of your webhooks has been disabled.
+
+Merchant: ${merchant}
 URL: ${url}
 Environment: ${englishEnvironments[environment]}
 Since: ${since}
@@ -178,14 +257,14 @@ If it isn't
 `,
     invitationSubject: 'Invitation to the payments dashboard',
     invitation: ({
-      merchantId,
+      merchant,
       role,
       email,
       expiresAt,
       link,
     }) => `You've been invited to a merchant's payments dashboard.
 
-Merchant: ${merchantId}
+Merchant: ${merchant}
 Role: ${role}
 Valid until: ${expiresAt}
 
@@ -194,7 +273,13 @@ ${link}
 
 If you weren't expecting this invitation, you can ignore this email.
 `,
-    roles: ['—', 'Viewer', 'Developer', 'Administrator'],
+    roles: {
+      [Role.UNSPECIFIED]: '—',
+      [Role.VIEWER]: 'Viewer',
+      [Role.FINANCE]: 'Finance',
+      [Role.DEVELOPER]: 'Developer',
+      [Role.ADMIN]: 'Administrator',
+    },
     reason: (error) =>
       reasonOf(error, {
         http: (status) => `Your server responded with HTTP status ${status}.`,

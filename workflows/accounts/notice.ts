@@ -4,7 +4,9 @@ import {
   type AccountService,
   type Invitation,
   Language,
+  MailTopic,
 } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   type WebhookSubscription,
   type WebhookSubscriptionService,
@@ -12,10 +14,12 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
+import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 
 export interface NoticeClients {
   readonly accounts: Client<typeof AccountService>;
   readonly subscriptions: Client<typeof WebhookSubscriptionService>;
+  readonly refunds: Client<typeof RefundCaseService>;
 }
 
 /** A notice that is due, and its recipients. */
@@ -24,12 +28,22 @@ export interface Notice {
   readonly happenedAt: Date;
   readonly emails: readonly string[];
   readonly language: 'pt-BR' | 'en';
+  /** The merchant's name, or else its id. */
+  readonly merchant: string;
 }
 
 export type NoticeSubject =
-  | { readonly kind: 'WEBHOOK_ERROR' | 'WEBHOOK_GONE'; readonly subscription: WebhookSubscription }
-  | { readonly kind: 'INVITATION'; readonly invitation: Invitation };
+  | {
+      readonly kind: 'WEBHOOK_FAILING' | 'WEBHOOK_ERROR' | 'WEBHOOK_GONE';
+      readonly subscription: WebhookSubscription;
+    }
+  | { readonly kind: 'INVITATION'; readonly invitation: Invitation }
+  | DeadlineSubject;
 
+const TOPICS = {
+  REFUND_DEADLINES: MailTopic.REFUND_DEADLINES,
+  DISPUTE_DUE: MailTopic.DISPUTE_DEADLINES,
+} as const;
 const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
 
@@ -45,26 +59,43 @@ export async function readNotice(
   const subject = await findSubject(clients, input, tenant);
   if (!subject) return undefined;
   const contact = await clients.accounts.getMerchantContact(tenant, CALL);
+  const merchant = contact.merchantName || input.merchantId;
   const language = contact.language === Language.EN ? 'en' : 'pt-BR';
   if (subject.kind === 'INVITATION') {
     const { email, createdAt } = subject.invitation;
-    return { subject, happenedAt: timestampDate(createdAt!), emails: [email], language };
+    return { subject, happenedAt: timestampDate(createdAt!), emails: [email], language, merchant };
+  }
+  if (subject.kind === 'REFUND_DEADLINES' || subject.kind === 'DISPUTE_DUE') {
+    const topic = TOPICS[subject.kind];
+    const { emails } = await clients.accounts.listMailRecipients({ ...tenant, topic }, CALL);
+    return { subject, happenedAt: subject.happenedAt, emails, language, merchant };
+  }
+  if (subject.kind === 'WEBHOOK_FAILING') {
+    const happenedAt = timestampDate(subject.subscription.health!.failingSince!);
+    const emails = contact.isSet ? contact.emails : await managersOf(clients, tenant);
+    return { subject, happenedAt, emails, language, merchant };
   }
   const happenedAt = timestampDate(subject.subscription.error!.since!);
-  return { subject, happenedAt, emails: contact.emails, language };
+  return { subject, happenedAt, emails: contact.emails, language, merchant };
+}
+
+async function managersOf({ accounts }: NoticeClients, tenant: TenantRequest): Promise<readonly string[]> {
+  const topic = MailTopic.WEBHOOK_PROBLEMS;
+  return (await accounts.listMailRecipients({ ...tenant, topic }, CALL)).emails;
 }
 
 type TenantRequest = { merchantId: string; environment: ReturnType<typeof environmentEnum> };
 
 async function findSubject(
-  { accounts, subscriptions }: NoticeClients,
+  { accounts, subscriptions, refunds }: NoticeClients,
   { kind, subjectId }: NotifyContactInput,
   tenant: TenantRequest,
 ): Promise<NoticeSubject | undefined> {
   switch (kind) {
+    case 'WEBHOOK_FAILING':
     case 'WEBHOOK_ERROR':
     case 'WEBHOOK_GONE': {
-      const request = { ...tenant, subscriptionId: subjectId };
+      const request = { ...tenant, subscriptionId: subjectId, withHealth: true };
       const { subscription } = await subscriptions.getWebhookSubscription(request, CALL);
       return subscription && noticeKindOf(subscription) === kind ? { kind, subscription } : undefined;
     }
@@ -72,6 +103,10 @@ async function findSubject(
       const invitation = await findOpenInvitation(accounts, tenant, subjectId);
       return invitation && { kind, invitation };
     }
+    case 'REFUND_DEADLINES':
+      return findDueRefunds(refunds, tenant);
+    case 'DISPUTE_DUE':
+      return findDueDispute(refunds, tenant, subjectId);
     default:
       return kind satisfies never;
   }
@@ -85,8 +120,10 @@ function noticeKindOf({
   state,
   error,
   disabledAt,
+  health,
 }: WebhookSubscription): NotifyContactInput['kind'] | undefined {
   if (state === WebhookSubscriptionState.ERROR) return 'WEBHOOK_ERROR';
+  if (health?.failingSince) return 'WEBHOOK_FAILING';
   const isGone = state === WebhookSubscriptionState.DISABLED && isSameTime(error?.since, disabledAt);
   return isGone ? 'WEBHOOK_GONE' : undefined;
 }

@@ -39,8 +39,8 @@ const DETAILS = `Notifies the merchant's contact, then sends nothing more for an
 type SendOutcome = 'sent' | 'rejected' | 'unsent';
 
 /**
- * Notifies every recipient once. A subscription's recipients get at most one mail an hour: if it fails again within the
- * hour and is still failing at the end of it, they get another mail then.
+ * Notifies every recipient once. What may happen again, such as a failing subscription, causes at most one mail an hour:
+ * if it happens within the hour and is still so at the end of it, they get another mail then.
  */
 export async function notifyContact(input: NotifyContactInput): Promise<NotifyContactResult> {
   let starts = 0;
@@ -56,7 +56,8 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
   };
   setCurrentDetails(DETAILS);
   const { environment, kind, subjectId } = input;
-  const isAboutSubscription = kind !== 'INVITATION';
+  const isAboutSubscription = kind.startsWith('WEBHOOK_');
+  const mayRepeat = isAboutSubscription || kind === 'REFUND_DEADLINES';
   if (isAboutSubscription) {
     upsertSearchAttributes(searchAttributesOf({ environment, subscriptionIds: [subjectId] }));
   }
@@ -73,7 +74,7 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
     lastHappenedAt = found.happenedAt;
     result = await notify(input, found.recipients);
     setCurrentDetails(`Sent to ${result.sent} of ${found.recipients.length} addresses.\n\n${DETAILS}`);
-    if (isAboutSubscription && result.sent > 0) {
+    if (mayRepeat && result.sent > 0) {
       await waitUntil(new Date(Date.now() + QUIET_PERIOD_MS).toISOString(), lastHappenedAt);
     }
   }

@@ -54,7 +54,12 @@ type RecordedAnswer = NonNullable<Parameters<AdvanceClients['advances']['recordP
 
 function submissionOf({ id, merchantId, environment, netAmountMinor, releasedAt }: AdvanceRequest) {
   return {
-    ...{ merchantId, environment, advanceRequestId: id, releasedAt },
-    ...{ amountMinor: netAmountMinor, currency: CURRENCY, reference: referenceOf(id) },
+    merchantId,
+    environment,
+    advanceRequestId: id,
+    releasedAt,
+    amountMinor: netAmountMinor,
+    currency: CURRENCY,
+    reference: referenceOf(id),
   };
 }

@@ -13,7 +13,7 @@ interface Hold {
   readonly saleId: string;
   readonly reason: BlockReason;
   readonly sourceId: string;
-  readonly amountMinor?: bigint;
+  readonly amountMinor: bigint | undefined;
 }
 
 /**
@@ -84,21 +84,21 @@ export function createHoldActivities(clients: RefundClients) {
       return end(tenantOf(input), keys, block, BlockOutcome.RETURNED);
     },
 
-    /** Holds the rest of an open dispute's sale: what was captured less what has been refunded. */
+    /** Holds the disputed amount of the sale, by default the rest: what was captured less what has been refunded. */
     async holdForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
-      const { saleId, closedAt, id: sourceId } = await disputeOf(input);
+      const { saleId, closedAt, id: sourceId, amountMinor } = await disputeOf(input);
       if (saleId === undefined || closedAt) return 'ENDED';
-      const block = { saleId, sourceId, reason: BlockReason.HOLD_OR_DISPUTE };
+      const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       return hold(tenantOf(input), disputeHold.workflowId(sourceId), block);
     },
 
     /** Releases the funds that a closed dispute holds, or has them deducted when the dispute was lost. */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
-      const { saleId, closedAt, outcome, id: sourceId } = await disputeOf(input);
+      const { saleId, closedAt, outcome, id: sourceId, amountMinor } = await disputeOf(input);
       if (!closedAt) return 'HELD';
       if (saleId === undefined) return 'ENDED';
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
-      const block = { saleId, sourceId, reason: BlockReason.HOLD_OR_DISPUTE };
+      const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       const lost = outcome === DisputeOutcome.LOST;
       return end(tenantOf(input), keys, block, lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED);
     },

@@ -63,8 +63,17 @@ function submissionOf(refundCase: RefundCase) {
   const { id, merchantId, environment, paymentIntentId, amountMinor, currency } = refundCase;
   const { saleId, orderId, invoiceId, requestedAt } = refundCase;
   return {
-    ...{ merchantId, environment, refundCaseId: id, paymentIntentId, amountMinor, currency },
-    ...{ reference: referenceOf(id), saleId, orderId, invoiceId, requestedAt },
+    merchantId,
+    environment,
+    refundCaseId: id,
+    paymentIntentId,
+    amountMinor,
+    currency,
+    reference: referenceOf(id),
+    saleId,
+    orderId,
+    invoiceId,
+    requestedAt,
   };
 }
 

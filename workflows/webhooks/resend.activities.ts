@@ -8,7 +8,7 @@ import {
   ResendState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import {
-  MAX_OPEN,
+  MAX_WAITING,
   type ResendDeliveriesInput,
   type ResendDeliveriesResult,
   workflowId,
@@ -41,15 +41,15 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
      */
     async continueResend(resendId: string): Promise<ResendDeliveriesResult> {
       const endsAt = performance.now() + PROGRESS_INTERVAL_MS;
-      for (let madeBefore = -1n; ; await delay(STEP_MS)) {
-        const step = await dispatch.continueResend({ resendId, maxDeliveries: MAX_OPEN }, CALL);
+      for (;;) {
+        const step = await dispatch.continueResend({ resendId, maxDeliveries: MAX_WAITING }, CALL);
         const resend = step.resend!;
         const state = endStateOf(resend);
         if (state !== undefined) return resultOf(state, resend);
-        const isFull = resend.openCount >= MAX_OPEN && resend.madeCount === madeBefore;
-        if (!step.more || isFull) throw retryLater(statusMessage(resend), pollIntervalMs(resend, step.more));
+        if (!step.more || step.waiting)
+          throw retryLater(statusMessage(resend), pollIntervalMs(resend, step.more));
         if (performance.now() >= endsAt) throw retryLater(statusMessage(resend), STEP_MS);
-        madeBefore = resend.madeCount;
+        await delay(STEP_MS);
       }
     },
 

@@ -1,7 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { ListSessionsResponse, Session } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type {
+  ListSessionsResponse,
+  MailTopic,
+  Session,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
+import { callAsPerson } from '../dashboard-clients.ts';
+import { requireOwnForm } from '../session/own-form.ts';
 import { clearSessionCookie } from '../session/session-cookie.ts';
 import {
   badge,
@@ -17,12 +23,12 @@ import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { LANGUAGES } from '../shell/language.ts';
 import { sendPage } from '../shell/layout.ts';
-import { requireOwnForm } from '../shell/pages.ts';
 import { type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { SIGNED_OUT_PATH } from '../sign-in/sign-out.routes.ts';
 import { accountTexts } from './account.texts.ts';
 import { browserName } from './browser-name.ts';
 import { languageRoute } from './language.routes.ts';
+import { mailForm, mailRoute } from './mail-choices.ts';
 
 const ACCOUNT_PATH = '/account';
 const PAGE_SIZE = 20;
@@ -38,14 +44,17 @@ export function accountPages(dependencies: FeatureDependencies): void {
   const querystring = Type.Object({ page: pageParameter });
   app.get(ACCOUNT_PATH, { onRequest, schema: { querystring } }, async (request, reply) => {
     const person = request.person!;
-    const sessions = await clients.accounts.listSessions(
-      { accountId: person.accountId, pageSize: PAGE_SIZE, pageToken: request.query.page ?? '' },
-      callFor(request),
-    );
+    const { accountId } = person;
+    const page = { pageSize: PAGE_SIZE, pageToken: request.query.page ?? '' };
+    const [sessions, { unwanted }] = await Promise.all([
+      clients.accounts.listSessions({ accountId, ...page }, callFor(request)),
+      clients.accounts.getMailPreferences({ accountId }, callFor(request)),
+    ]);
     const view = guard.plainViewOf(request);
-    return sendPage(reply, view, accountPage(view, person, providerName, sessions));
+    return sendPage(reply, view, accountPage(view, person, providerName, { sessions, unwanted }));
   });
 
+  mailRoute(dependencies, ownForm);
   const params = Type.Object({ sessionId: Type.String({ format: 'uuid' }) });
   app.post(
     `${ACCOUNT_PATH}/sessions/:sessionId/end`,
@@ -53,24 +62,29 @@ export function accountPages(dependencies: FeatureDependencies): void {
     async (request, reply) => {
       const { accountId, sessionId: own } = request.person!;
       const { sessionId } = request.params;
-      await clients.accounts.endSession({ accountId, sessionId }, callFor(request));
+      await clients.accounts.endSession({ accountId, sessionId }, callAsPerson(request));
       if (sessionId === own) clearSessionCookie(reply);
       return reply.redirect(sessionId === own ? SIGNED_OUT_PATH : `${ACCOUNT_PATH}?notice=ended`, 303);
     },
   );
 
   app.post(`${ACCOUNT_PATH}/sign-out-everywhere`, ownForm, async (request, reply) => {
-    await clients.accounts.endAllSessions({ accountId: request.person!.accountId }, callFor(request));
+    await clients.accounts.endAllSessions({ accountId: request.person!.accountId }, callAsPerson(request));
     clearSessionCookie(reply);
     return reply.redirect(`${SIGNED_OUT_PATH}?everywhere`, 303);
   });
+}
+
+interface AccountDetails {
+  readonly sessions: ListSessionsResponse;
+  readonly unwanted: readonly MailTopic[];
 }
 
 function accountPage(
   view: PlainView,
   person: Person,
   providerName: string,
-  { sessions, nextPageToken }: ListSessionsResponse,
+  { sessions: { sessions, nextPageToken }, unwanted }: AccountDetails,
 ): Page {
   const t = textsFor(view, accountTexts);
   const languages = LANGUAGES.map((language) =>
@@ -80,13 +94,14 @@ function accountPage(
   );
   return {
     title: t.title,
-    notices: { ended: t.ended },
+    notices: { ended: t.ended, mail: t.mail.saved },
     body: html`${details([
       [t.name, person.name || NONE],
       [t.email, person.email || NONE],
       [t.provider, providerName],
       [t.language, html`${languages}`],
     ])}
+${mailForm(view, person, unwanted)}
 <h2>${t.sessions}</h2>
 ${sessionTable(view, person, sessions)}
 ${pager(view, nextPageToken)}

@@ -6,6 +6,19 @@ export const accountTexts = {
     provider: 'Provedor de identidade',
     language: 'Idioma',
     languages: { 'pt-BR': 'Português', en: 'English' },
+    mail: {
+      title: 'E-mails',
+      hint: 'De todas as suas empresas. Convites são sempre enviados.',
+      legend: 'Quero receber e-mails sobre',
+      topics: {
+        REFUND_DEADLINES: 'reembolsos com prazo de decisão próximo',
+        DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo',
+        WEBHOOK_PROBLEMS:
+          'webhooks com falha (administradores e desenvolvedores, quando a empresa não tem contato)',
+      },
+      save: 'Salvar',
+      saved: 'Escolha salva.',
+    },
     sessions: 'Sessões ativas',
     sessionsHint: 'Os navegadores em que você está conectado. Encerre as sessões que não reconhecer.',
     none: 'Nenhuma sessão ativa.',
@@ -30,6 +43,18 @@ export const accountTexts = {
     provider: 'Identity provider',
     language: 'Language',
     languages: { 'pt-BR': 'Português', en: 'English' },
+    mail: {
+      title: 'Emails',
+      hint: 'From all of your merchants. Invitations are always sent.',
+      legend: 'Email me about',
+      topics: {
+        REFUND_DEADLINES: 'refunds whose decision is due soon',
+        DISPUTE_DEADLINES: 'disputes whose response is due soon',
+        WEBHOOK_PROBLEMS: 'failing webhooks (administrators and developers of a merchant without a contact)',
+      },
+      save: 'Save',
+      saved: 'Choice saved.',
+    },
     sessions: 'Active sessions',
     sessionsHint: 'The browsers where you are signed in. End any session you do not recognize.',
     none: 'No active sessions.',

@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { type AdvanceRequest, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { csvLinks } from '../exports/csv-links.ts';
 import { amountColumn, dataTable, moment, pageParameter, pager } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
-import { mayDevelop, pathTo, textsFor, type View } from '../shell/view.ts';
+import { may, pathTo, textsFor, type View } from '../shell/view.ts';
 import { statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 
@@ -28,10 +29,11 @@ export function advanceListPage({ pages, clients }: FeatureDependencies): void {
       title: t.title,
       body: html`<p class="soft">${t.intro}</p>
 ${
-  mayDevelop(view)
+  may(view, AdvanceService.method.quoteAdvance)
     ? html`<p><a class="button" href="${pathTo(view, '/advances/new')}">${t.newAdvance}</a></p>`
     : nothing
 }
+${csvLinks(view, '/advances.csv', {})}
 ${liveRegion('requests', requests)}
 ${pager(view, nextPageToken)}`,
       live: { requests },

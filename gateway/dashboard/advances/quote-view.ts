@@ -1,8 +1,10 @@
 import type { AdvanceQuote, QuoteInstallment } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { amountColumn, dataTable, details, form, hiddenFields, moment, notice } from '../shell/components.ts';
+import { amountColumn, dataTable, details, moment, notice } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
+import { requestForm } from './confirm-amount.ts';
+import { effectiveCost } from './effective-cost.ts';
 import type { TypedBounds } from './quote-bounds.ts';
 import { percentOf } from './quote-form.ts';
 
@@ -28,8 +30,7 @@ export function quotePage(
   const { amountMinor, feeAmountMinor, netAmountMinor, expiresAt } = quote;
   const isLess = maxAmountMinor !== undefined && amountMinor < maxAmountMinor;
   const again = new URLSearchParams({ ...typed });
-  // The submitted limits are kept for another quote, should this one no longer be available.
-  const fields = hiddenFields({ quoteId: quote.id, ...typed });
+  const cost = effectiveCost(quote);
   return {
     title: t.title,
     body: html`${isLess ? notice('off', t.less(money(maxAmountMinor), money(amountMinor))) : nothing}
@@ -39,12 +40,16 @@ ${details([
   [texts.fee, money(feeAmountMinor)],
   [t.rate, texts.form.rateText(percentOf(view, quote.monthlyRateBps))],
   [
+    t.effectiveCost,
+    html`${t.effectiveCostText(view.format.percent(cost.monthly), view.format.percent(cost.yearly))} <span class="soft">${t.effectiveCostHint}</span>`,
+  ],
+  [
     t.validUntil,
     html`${moment(view, expiresAt)} <span class="soft">${expiresAt ? view.format.relative(expiresAt) : ''}</span>`,
   ],
 ])}
 <p>${t.requestText}</p>
-${form(view, { action: '/advances/request', submit: t.request, fields })}
+${requestForm(view, { quoteId: quote.id, amountMinor, typed })}
 <p><a href="${pathTo(view, `/advances/new?${again}`)}">${t.other}</a></p></div>
 <h2>${t.releases}</h2>
 ${coveredTable(view, quote.installments)}`,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { v5 as uuidv5 } from 'uuid';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
@@ -18,7 +18,8 @@ const query = Type.Object({ ...bounds, refused: Type.Optional(Type.String({ maxL
 
 /** /advances/new: the quote form, and the quote. */
 export function quotePages({ pages, clients }: FeatureDependencies): void {
-  const spec = { path: '/advances/new', role: Role.DEVELOPER, section: 'advances' } as const;
+  const rpc = AdvanceService.method.quoteAdvance;
+  const spec = { path: '/advances/new', rpc, section: 'advances' } as const;
 
   pages.page({ ...spec, query }, (view, { query: { amount = '', until = '', refused = '' } }) => {
     const { refused: refusals } = textsFor(view, advancesTexts);

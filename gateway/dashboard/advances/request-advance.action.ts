@@ -1,20 +1,32 @@
 import { Type } from 'typebox';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { ID, type Outcome } from '../shell/pages.ts';
+import { type Page, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
+import { isConfirmed, mustConfirm, type QuoteToRequest, requestForm } from './confirm-amount.ts';
 
 const form = Type.Object({
   quoteId: Type.String({ pattern: ID.source }),
+  /** The amount of the quote, in centavos. */
+  quoted: Type.String({ pattern: '^[0-9]{1,16}$' }),
+  /** The same, entered by the person. */
+  confirmed: Type.Optional(Type.String({ maxLength: 40 })),
   amount: Type.Optional(Type.String({ maxLength: 40 })),
   until: Type.Optional(Type.String({ maxLength: 40 })),
 });
 
 /** Requests the quoted advance. If the quote is no longer available, redirects to the form with its limits and the reason. */
 export function requestAdvanceAction({ pages, clients }: FeatureDependencies): void {
-  const options = { path: '/advances/request', role: Role.DEVELOPER, section: 'advances', form } as const;
-  pages.action(options, async (view, { form: { quoteId, amount = '', until = '' }, key }) => {
+  const rpc = AdvanceService.method.requestAdvance;
+  const options = { path: '/advances/request', rpc, section: 'advances', form } as const;
+  pages.action(options, async (view, { form, key }) => {
+    const { quoteId, quoted, confirmed = '', amount = '', until = '' } = form;
+    const quote = { quoteId, amountMinor: BigInt(quoted), typed: { amount, until } };
+    if (mustConfirm(quote.typed) && !isConfirmed(view, quote.amountMinor, confirmed)) {
+      return confirmPage(view, quote, confirmed);
+    }
     try {
       const { advanceRequest } = await clients.advances.requestAdvance(
         { ...view.tenant, idempotencyKey: key, quoteId },
@@ -25,6 +37,13 @@ export function requestAdvanceAction({ pages, clients }: FeatureDependencies): v
       return refusedOutcome(error, { amount, until });
     }
   });
+}
+
+/** Asks again for the amount that was to be entered. */
+function confirmPage(view: View, quote: QuoteToRequest, confirmed: string): Page {
+  const t = textsFor(view, advancesTexts).quote;
+  const fault = t.confirmFault(view.format.money(quote.amountMinor));
+  return { title: t.confirmTitle, status: 422, body: requestForm(view, quote, confirmed, fault) };
 }
 
 function refusedOutcome(error: unknown, typed: Record<string, string>): Outcome {

@@ -2,7 +2,16 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { ApiKey } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { badge, confirmForm, details, moment, pager, select, type Tone } from '../shell/components.ts';
+import {
+  badge,
+  confirmForm,
+  details,
+  docsLink,
+  moment,
+  pager,
+  select,
+  type Tone,
+} from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
@@ -33,6 +42,7 @@ export async function apiKeysPage(
     ...(entry && { status: 422 }),
     notices: { revoked: t.revoked },
     body: html`<p>${t.lead[view.environment]}</p>
+${docsLink(view, 'authentication', t.guide)}
 ${keyList(view, list.apiKeys, new Date())}
 ${pager(view, list.nextPageToken)}
 <h2 id="issue">${t.issue}</h2>

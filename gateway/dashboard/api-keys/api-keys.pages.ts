@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { API_KEY_SCOPES } from '../../../services/platform/api-key-scopes.ts';
 import { pageParameter } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
@@ -11,15 +11,16 @@ import { apiKeysTexts } from './api-keys.texts.ts';
 import { keyAnswerPage } from './key-answer.page.ts';
 import { expiryAt, type KeyFault, SCOPE_NAMES } from './key-form.ts';
 
-const SPEC = { role: Role.DEVELOPER, section: 'api-keys' } as const;
+const SPEC = { section: 'api-keys' } as const;
 const ACTION = { ...SPEC, refusals: apiKeysTexts };
+const { listApiKeys, issueApiKey, rotateApiKey, revokeApiKey } = ApiKeyService.method;
 const expires = Type.Optional(Type.String({ maxLength: 10 }));
 
 /** API keys: developers issue, rotate and revoke them. */
 export function apiKeysPages(dependencies: FeatureDependencies): void {
   const { pages, clients } = dependencies;
   const query = Type.Object({ page: pageParameter });
-  pages.page({ ...SPEC, path: API_KEYS_PATH, query }, (view, input) =>
+  pages.page({ ...SPEC, rpc: listApiKeys, path: API_KEYS_PATH, query }, (view, input) =>
     apiKeysPage(clients, view, input.query),
   );
   issueAction(dependencies);
@@ -34,7 +35,8 @@ const ISSUE_FORM = Type.Object({
 });
 
 function issueAction({ pages, clients }: FeatureDependencies): void {
-  pages.action({ ...ACTION, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM }, async (view, input) => {
+  const options = { ...ACTION, rpc: issueApiKey, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM };
+  pages.action(options, async (view, input) => {
     const typed = typedKey(input.form);
     const reject = (fault: KeyFault) => apiKeysPage(clients, view, {}, { ...typed, fault });
     const expiresAt = expiryAt(typed.expires);
@@ -64,7 +66,7 @@ function rotateAction({ pages, clients }: FeatureDependencies): void {
   const overlap = Type.Union(OVERLAPS_S.map((seconds) => Type.Literal(String(seconds))));
   const form = Type.Object({ overlap, expires });
   const path = `${API_KEYS_PATH}/:apiKeyId/rotate`;
-  pages.action({ ...ACTION, path, form }, async (view, { params, form: typed, key }) => {
+  pages.action({ ...ACTION, rpc: rotateApiKey, path, form }, async (view, { params, form: typed, key }) => {
     const expiresAt = expiryAt(typed.expires ?? '');
     if (expiresAt === 'invalid') throw expiryFailure();
     const request = {
@@ -86,7 +88,7 @@ const expiryFailure = () =>
 
 function revokeAction({ pages, clients }: FeatureDependencies): void {
   const path = `${API_KEYS_PATH}/:apiKeyId/revoke`;
-  pages.action({ ...ACTION, path }, async (view, { params, key }) => {
+  pages.action({ ...ACTION, rpc: revokeApiKey, path }, async (view, { params, key }) => {
     const request = { ...view.tenant, idempotencyKey: key, apiKeyId: params.apiKeyId! };
     await clients.apiKeys.revokeApiKey(request, view.call);
     return { redirect: API_KEYS_PATH, notice: 'revoked' };

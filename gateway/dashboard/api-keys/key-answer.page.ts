@@ -1,6 +1,6 @@
 import { type ApiKey, KeyAbsentReason } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
-import { confirmForm, details, moment, notice } from '../shell/components.ts';
+import { confirmForm, details, docsLink, moment, notice } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { shownOnce } from '../shell/shown-once.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
@@ -30,6 +30,7 @@ export function keyAnswerPage(view: View, { apiKey, key, keyAbsentReason, rotate
     title: isShown ? t.newKey : t.notRepeated,
     body: html`${isShown ? shownOnce(view, html`<p><strong>${t.once}</strong></p>`, key) : notShown(view, id, hint)}
 ${about}
+${docsLink(view, 'getting-started', t.firstRequest)}
 ${rotated ? html`<p>${t.oldKey} <code>${rotated.hint}…</code> ${t.endsAt} ${moment(view, rotated.expiresAt)}.</p>` : nothing}
 <p><a href="${pathTo(view, API_KEYS_PATH)}">${t.back}</a></p>`,
   };

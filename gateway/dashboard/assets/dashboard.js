@@ -9,6 +9,9 @@ document.addEventListener('click', async ({ target }) => {
   target.textContent = target.dataset.copied;
 });
 
+// On narrow screens the sections scroll sideways.
+document.querySelector('.sections [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 // Remove secrets when the page is left, so that the back-forward cache does not keep them.
 addEventListener('pagehide', () => {
   for (const secret of document.querySelectorAll('[data-once]')) secret.remove();
@@ -86,14 +89,54 @@ function replace(name, html) {
   const wasOpen = new Map(
     [...region.querySelectorAll('details')].map((part, at) => [keyOf(part, at), part.open]),
   );
-  region.replaceChildren(fresh.content);
+  update(region, fresh.content);
   region.querySelectorAll('details').forEach((part, at) => {
     part.open = wasOpen.get(keyOf(part, at)) ?? part.open;
   });
   for (const button of region.querySelectorAll('[data-copy]')) button.hidden = false;
-  region.classList.remove('changed');
-  void region.offsetWidth;
-  region.classList.add('changed');
+}
+
+/** Replaces only the children that differ, so that unchanged forms keep what was typed and do not flash. */
+function update(part, fresh) {
+  const [before, after] = [[...part.childNodes], [...fresh.childNodes]];
+  const isAlike = (node, at) => node.nodeType === after[at].nodeType && node.nodeName === after[at].nodeName;
+  if (before.length !== after.length || !before.every(isAlike)) {
+    part.replaceChildren(...after);
+    flash(part);
+    return;
+  }
+  before.forEach((node, at) => {
+    const next = after[at];
+    if (visibleHtml(wrapped(node)) === visibleHtml(wrapped(next))) return;
+    if (node instanceof Element && node.childElementCount > 0 && tagOf(node) === tagOf(next)) {
+      update(node, next);
+    } else {
+      node.replaceWith(next);
+      flash(next instanceof Element ? next : part);
+    }
+  });
+}
+
+/** An element around a copy of a node. */
+function wrapped(node) {
+  const element = document.createElement('div');
+  element.append(node.cloneNode(true));
+  return element;
+}
+
+/** An element's start tag, without what the script and the reader change. */
+function tagOf(element) {
+  const tag = element.cloneNode(false);
+  tag.removeAttribute('open');
+  tag.classList.remove('changed');
+  if (tag.className === '') tag.removeAttribute('class');
+  return tag.outerHTML;
+}
+
+function flash(part) {
+  part.classList.remove('changed');
+  void part.offsetWidth;
+  part.classList.add('changed');
 }
 
 const keyOf = (part, at) => part.dataset.key ?? at;
@@ -112,6 +155,8 @@ function visibleHtml(part) {
   for (const button of copy.querySelectorAll('[data-copy]')) button.hidden = true;
   for (const folded of copy.querySelectorAll('details')) folded.open = false;
   for (const key of copy.querySelectorAll('input[name="_key"]')) key.setAttribute('value', '');
+  for (const part of copy.querySelectorAll('.changed')) part.classList.remove('changed');
+  for (const part of copy.querySelectorAll('[class=""]')) part.removeAttribute('class');
   return copy.innerHTML;
 }
 

@@ -7,7 +7,8 @@ import { liveRegion } from '../shell/live.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { auditTexts } from './audit.texts.ts';
-import { auditedActions } from './audited-actions.texts.ts';
+import { type AuditFacts, readAuditFacts } from './audit-facts.ts';
+import { auditSentence, technicalName } from './sentences.ts';
 
 const PAGE_SIZE = 50;
 /** People in the filter; entries of others link to a list filtered by them. */
@@ -20,20 +21,24 @@ const query = Type.Object({
 });
 
 /** The audit trail: who did what, when and from where. For administrators. */
-export function auditPages({ pages, clients: { accounts } }: FeatureDependencies): void {
-  const listOf = async (view: View, { page: pageToken = '', person }: Static<typeof query>) => {
+export function auditPages({ pages, clients }: FeatureDependencies): void {
+  const { accounts } = clients;
+  const listOf = async (
+    view: View,
+    { page: pageToken = '', person }: Static<typeof query>,
+    members: readonly Member[],
+  ) => {
     const accountId = person ? { accountId: person } : {};
-    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken, ...accountId };
+    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken, peopleOnly: true, ...accountId };
     const { entries, nextPageToken } = await accounts.listAuditEntries(request, view.call);
-    return html`${entryTable(view, entries)}
+    const facts = await readAuditFacts(clients, view, entries, members);
+    return html`${entryTable(view, entries, facts)}
 ${pager(view, nextPageToken)}`;
   };
   pages.page({ path: '/audit', role: Role.ADMIN, section: 'audit', query }, async (view, input) => {
     const t = textsFor(view, auditTexts);
-    const [entries, { members }] = await Promise.all([
-      listOf(view, input.query),
-      accounts.listMembers({ ...view.tenant, pageSize: MAX_PEOPLE }, view.call),
-    ]);
+    const { members } = await accounts.listMembers({ ...view.tenant, pageSize: MAX_PEOPLE }, view.call);
+    const entries = await listOf(view, input.query, members);
     return {
       title: t.title,
       live: { entries },
@@ -58,7 +63,7 @@ function filterForm(view: View, members: readonly Member[], chosen: string): Htm
   });
 }
 
-function entryTable(view: View, entries: readonly AuditEntry[]): Html {
+function entryTable(view: View, entries: readonly AuditEntry[], facts: AuditFacts): Html {
   const t = textsFor(view, auditTexts);
   return dataTable<AuditEntry>(
     t.entries,
@@ -69,8 +74,11 @@ function entryTable(view: View, entries: readonly AuditEntry[]): Html {
         cell: ({ accountId, accountEmail }) =>
           html`<a href="${pathTo(view, '/audit')}?person=${accountId}">${accountEmail || html`<code>${accountId}</code>`}</a>`,
       },
-      { label: t.what, cell: ({ action }) => actionText(view, action) },
-      { label: t.from, cell: ({ ipAddress }) => html`<code>${ipAddress}</code>` },
+      { label: t.what, cell: (entry) => actionText(view, entry, facts) },
+      {
+        label: t.from,
+        cell: ({ ipAddress }) => (ipAddress === '' ? t.byWorkflow : html`<code>${ipAddress}</code>`),
+      },
       { label: t.request, cell: (entry) => requestDetails(view, entry) },
     ],
     entries,
@@ -79,19 +87,19 @@ function entryTable(view: View, entries: readonly AuditEntry[]): Html {
 }
 
 /** Describes the action; an RPC without a description is shown by name. */
-function actionText(view: View, action: string): Html {
-  const sentences: Readonly<Record<string, string>> = textsFor(view, auditedActions);
-  const name = action.split('.').slice(-2).join('.');
-  return Object.hasOwn(sentences, name) ? html`${sentences[name]}` : html`<code>${name}</code>`;
+function actionText(view: View, entry: AuditEntry, facts: AuditFacts): Html {
+  const sentence = auditSentence(view, entry, facts);
+  return sentence === undefined ? html`<code>${technicalName(entry)}</code>` : html`${sentence}`;
 }
 
-function requestDetails(view: View, { request, requestId }: AuditEntry): Html {
+function requestDetails(view: View, entry: AuditEntry): Html {
   const t = textsFor(view, auditTexts);
+  const { request, requestId } = entry;
   const isEmpty = request !== undefined && Object.keys(request).length === 0;
   const reason = isEmpty ? t.noDetails : t.tooLarge;
   const shown =
     request === undefined || isEmpty
       ? html`<p>${reason}</p>`
       : html`<pre>${JSON.stringify(request, null, 2)}</pre>`;
-  return html`<details><summary>${t.show}</summary>${shown}<p class="hint">${t.requestId} <code>${requestId}</code></p></details>`;
+  return html`<details><summary>${t.show}</summary><p><code>${technicalName(entry)}</code></p>${shown}<p class="hint">${t.requestId} <code>${requestId}</code></p></details>`;
 }

@@ -25,6 +25,9 @@ import { balanceCards, balanceOf } from './balance-cards.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { monthTable } from './month-table.ts';
 import { monthOf, monthShifted } from './months.ts';
+import { reconcileTexts } from './reconcile.texts.ts';
+import { saleIdLink } from './sale.components.ts';
+import { statementTexts } from './statement.texts.ts';
 
 const DEBTS_PER_PAGE = 20;
 
@@ -48,7 +51,7 @@ export function calendarPage({ pages, clients }: FeatureDependencies): void {
     return {
       title: t.title,
       body: html`${balanceCards(view, balance)}
-<p><a class="button plain" href="${pathTo(view, '/funds/projection')}">${t.toProjection}</a></p>
+<p><a class="button plain" href="${pathTo(view, '/funds/projection')}">${t.toProjection}</a> <a class="button plain" href="${pathTo(view, '/funds/sales')}">${t.toSales}</a> <a class="button plain" href="${pathTo(view, '/funds/statement')}">${textsFor(view, statementTexts).link}</a> <a class="button plain" href="${pathTo(view, '/funds/reconcile')}">${textsFor(view, reconcileTexts).link}</a></p>
 <section aria-labelledby="calendar"><h2 id="calendar">${t.calendar}</h2>
 ${monthNavigation(view, calendar.month, today)}
 ${monthTotals(view, calendar)}
@@ -100,7 +103,7 @@ function debtsSection(view: View, { debts, nextPageToken }: ListDebtsResponse, i
     t.debtsHint,
     [
       { label: t.debtFor, cell: ({ sourceId }) => html`<code>${sourceId}</code>` },
-      { label: t.debtSale, cell: ({ saleId }) => (saleId ? html`<code>${saleId}</code>` : NONE) },
+      { label: t.debtSale, cell: ({ saleId }) => (saleId ? saleIdLink(view, saleId) : NONE) },
       amountColumn(view, t.debtAmount, ({ amountMinor }) => amountMinor),
       amountColumn(view, t.debtOpen, ({ openAmountMinor }) => openAmountMinor),
       { label: t.debtSince, cell: ({ occurredAt }) => moment(view, occurredAt) },

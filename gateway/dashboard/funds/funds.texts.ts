@@ -41,6 +41,7 @@ export const fundsTexts = {
       'sábado',
     ],
     toProjection: 'Ver projeção dos próximos meses',
+    toSales: 'Ver vendas',
     debts: 'Débitos em aberto',
     debtsHint:
       'Valores ainda a descontar, do mais antigo ao mais recente. São descontados nesta ordem, à medida que há saldo.',
@@ -63,13 +64,16 @@ export const fundsTexts = {
         'Líquido é o bruto menos as tarifas. Restante é o líquido menos os valores deduzidos e antecipados.',
       status: 'Situação',
       sales: 'Vendas',
+      toSales: 'Ver as vendas do dia',
+      empty: 'Nenhuma liberação neste dia.',
+    },
+    amounts: {
       gross: 'Bruto',
       fees: 'Tarifas',
       net: 'Líquido',
       deducted: 'Deduzido',
       advanced: 'Antecipado',
       left: 'Restante',
-      empty: 'Nenhuma liberação neste dia.',
     },
     reasons: {
       HOLD_OR_DISPUTE: 'retenção ou disputa',
@@ -80,6 +84,13 @@ export const fundsTexts = {
     projection: {
       title: 'Projeção de recebíveis',
       hint: 'Total das liberações de cada mês, a partir do mês atual.',
+      toReceive: 'A receber',
+      toReceiveHint: 'Tudo o que tem data de liberação a partir de hoje.',
+      blocked: 'Bloqueado',
+      blockedHint:
+        'Fora do valor a receber: só será liberado se a disputa, o reembolso ou a análise terminar a seu favor.',
+      advanced: 'Antecipado',
+      advancedHint: 'Fora do valor a receber: você já recebeu, com desconto.',
       months: 'Período',
       monthCount: (count: string) => `${count} meses`,
       chart: (count: string) => `Recebíveis dos próximos ${count} meses`,
@@ -129,6 +140,7 @@ export const fundsTexts = {
     today: 'today',
     weekdays: ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'],
     toProjection: 'View projection',
+    toSales: 'View sales',
     debts: 'Open debts',
     debtsHint:
       'Amounts still to be deducted, oldest first. They are deducted in this order as funds become available.',
@@ -150,13 +162,16 @@ export const fundsTexts = {
       captionHint: 'Net is gross less fees. Remaining is net less the amounts deducted and advanced.',
       status: 'Status',
       sales: 'Sales',
+      toSales: 'View the sales of the day',
+      empty: 'No releases on this day.',
+    },
+    amounts: {
       gross: 'Gross',
       fees: 'Fees',
       net: 'Net',
       deducted: 'Deducted',
       advanced: 'Advanced',
       left: 'Remaining',
-      empty: 'No releases on this day.',
     },
     reasons: {
       HOLD_OR_DISPUTE: 'hold or dispute',
@@ -166,6 +181,13 @@ export const fundsTexts = {
     },
     projection: {
       title: 'Receivables projection',
+      toReceive: 'To receive',
+      toReceiveHint: 'Everything with a release date from today on.',
+      blocked: 'Blocked',
+      blockedHint:
+        'Not part of what you will receive: released only if the dispute, refund or review ends in your favor.',
+      advanced: 'Advanced',
+      advancedHint: 'Not part of what you will receive: it was paid to you early, at a discount.',
       hint: 'Total releases of each month, starting with the current one.',
       months: 'Period',
       monthCount: (count: string) => `${count} months`,

@@ -36,6 +36,7 @@ export function projectionPage({ pages, clients }: FeatureDependencies): void {
       title: t.title,
       body: html`<p><a href="${pathTo(view, '/funds')}">${t.back}</a></p>
 <p class="soft">${t.hint}</p>
+${headline(view, balance, projected)}
 ${periodForm(view, period)}
 ${
   isEmpty
@@ -45,6 +46,24 @@ ${
 ${beyond(view, balance, projected)}`,
     };
   });
+}
+
+/** What will be received, and what the chart shows besides: funds that may not come, and funds that came early. */
+function headline(
+  view: View,
+  balance: GetBalanceResponse | undefined,
+  months: readonly ProjectedMonth[],
+): Html {
+  const t = textsFor(view, fundsTexts).projection;
+  const sum = sumOf(months);
+  const card = (name: string, amountMinor: bigint, hint: string) =>
+    html`<div class="card"><p class="soft">${name}</p><p class="figure">${money(view, amountMinor)}</p><p class="hint">${hint}</p></div>`;
+  const toReceiveMinor = balance?.scheduledAmountMinor ?? sum.scheduled;
+  return html`<div class="cards balance">
+${card(t.toReceive, toReceiveMinor, t.toReceiveHint)}
+${sum.blocked > 0n ? card(t.blocked, sum.blocked, t.blockedHint) : nothing}
+${sum.advanced > 0n ? card(t.advanced, sum.advanced, t.advancedHint) : nothing}
+</div>`;
 }
 
 /** Whether the amounts need a full-width table. */

@@ -2,7 +2,7 @@ import type { Invitation, Role } from '../../../proto/gen/payments/accounts/v1/a
 import { roleName, roleTexts } from '../members/role.texts.ts';
 import { moment, pager, personForm } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
+import { merchantText, type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { homeTexts } from './home.texts.ts';
 
 const PAGE_SIZE = 30;
@@ -34,7 +34,7 @@ ${pager(view, next)}`,
 function merchantCard(view: PlainView, person: Person, [merchantId, role]: [string, Role]): Html {
   const t = textsFor(view, homeTexts);
   const path = `/${merchantId}`;
-  return html`<section class="card"><h2>${t.merchant} <code>${merchantId.slice(0, 8)}</code></h2>
+  return html`<section class="card"><h2>${person.merchantNames.has(merchantId) ? nothing : html`${t.merchant} `}${merchantText(person, merchantId)}</h2>
 <p class="soft"><code>${merchantId}</code></p>
 <p>${t.role} ${textsFor(view, roleTexts)[roleName(role)]}</p>
 <p class="row"><a class="button" href="/live${path}">${t.live}</a> <a class="button plain" href="/sandbox${path}">${t.sandbox}</a></p>
@@ -44,9 +44,9 @@ ${leaveForm(view, person, merchantId)}</section>`;
 function invitationList(view: PlainView, person: Person, invitations: readonly Invitation[]): Html {
   const t = textsFor(view, homeTexts);
   const roles = textsFor(view, roleTexts);
-  const card = ({ id, merchantId, role, expiresAt }: Invitation) => html`<section class="card">
+  const card = ({ id, merchantId, merchantName, role, expiresAt }: Invitation) => html`<section class="card">
 <p>${t.invited} <strong>${roles[roleName(role)]}</strong> <span class="soft">(${roles.hints[roleName(role)]})</span></p>
-<p>${t.merchant} <code>${merchantId}</code></p>
+<p>${t.merchant} ${merchantName ? html`<strong>${merchantName}</strong> ` : nothing}<code>${merchantId}</code></p>
 <p class="hint">${t.until} ${moment(view, expiresAt)}</p>
 ${personForm(person, `/invitations/${merchantId}/${id}/accept`, html`<button>${t.accept}</button>`)}</section>`;
   return html`<h2>${t.invitations}</h2><div class="cards">${invitations.map(card)}</div>`;

@@ -2,11 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { callFor } from '../../clients.ts';
-import { callAs } from '../dashboard-clients.ts';
+import { callAsPerson } from '../dashboard-clients.ts';
+import { requireOwnForm } from '../session/own-form.ts';
 import { failureOf } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
-import { ID, requireOwnForm } from '../shell/pages.ts';
+import { ID } from '../shell/pages.ts';
 import { homePage } from './home.page.ts';
 import { homeTexts } from './home.texts.ts';
 
@@ -36,7 +37,7 @@ export function homePages({ app, guard, clients: { accounts } }: FeatureDependen
     async (request, reply) => {
       const { merchantId, invitationId } = request.params;
       await withRefusals(
-        accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAs(request.person!, request)),
+        accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAsPerson(request)),
       );
       return reply.redirect(`/live/${merchantId}`, 303);
     },
@@ -46,7 +47,7 @@ export function homePages({ app, guard, clients: { accounts } }: FeatureDependen
     '/merchants/:merchantId/leave',
     { ...ownForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
     async (request, reply) => {
-      await withRefusals(accounts.removeMember(writeOf(request), callAs(request.person!, request)));
+      await withRefusals(accounts.removeMember(writeOf(request), callAsPerson(request)));
       return reply.redirect('/?notice=left', 303);
     },
   );

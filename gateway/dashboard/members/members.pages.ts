@@ -1,11 +1,12 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Type } from 'typebox';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { isAtLeast } from '../../../services/platform/people/role.ts';
 import { pageParameter } from '../shell/components.ts';
 import { refusalText } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import type { Outcome } from '../shell/pages.ts';
-import { isAtLeast, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { CONTACT_LANGUAGES } from './contact-form.ts';
 import { invitationsPage } from './invitations.ts';
 import { membersPage, type Refused } from './members.page.ts';
@@ -14,7 +15,8 @@ import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { ROLE_NAMES, ROLES } from './role.texts.ts';
 
 const SPEC = { role: Role.ADMIN, section: 'members' } as const;
-const ACTION = { ...SPEC, refusals: membersTexts };
+const ACTION = { section: 'members', refusals: membersTexts } as const;
+const RPCS = AccountService.method;
 const role = Type.Enum([...ROLE_NAMES]);
 const email = Type.String({ maxLength: 254 });
 
@@ -35,7 +37,12 @@ function memberActions({ pages, clients }: FeatureDependencies): void {
   const { accounts } = clients;
   const refused = showAgain(clients);
   pages.action(
-    { ...ACTION, path: `${MEMBERS_PATH}/:accountId/role`, form: Type.Object({ role }) },
+    {
+      ...ACTION,
+      rpc: RPCS.changeMemberRole,
+      path: `${MEMBERS_PATH}/:accountId/role`,
+      form: Type.Object({ role }),
+    },
     async (view, { params: { accountId }, form, key }) => {
       const request = { ...view.tenant, idempotencyKey: key, accountId: accountId!, role: ROLES[form.role] };
       try {
@@ -49,7 +56,7 @@ function memberActions({ pages, clients }: FeatureDependencies): void {
     },
   );
   pages.action(
-    { ...ACTION, path: `${MEMBERS_PATH}/:accountId/remove` },
+    { ...ACTION, rpc: RPCS.removeMember, path: `${MEMBERS_PATH}/:accountId/remove` },
     async (view, { params: { accountId }, key }) => {
       try {
         const request = { ...view.tenant, idempotencyKey: key, accountId: accountId! };
@@ -66,7 +73,12 @@ function invitationActions({ pages, clients }: FeatureDependencies): void {
   const { accounts } = clients;
   const refused = showAgain(clients);
   pages.action(
-    { ...ACTION, path: `${MEMBERS_PATH}/invite`, form: Type.Object({ email, role }) },
+    {
+      ...ACTION,
+      rpc: RPCS.inviteMember,
+      path: `${MEMBERS_PATH}/invite`,
+      form: Type.Object({ email, role }),
+    },
     async (view, { form, key }) => {
       const typed = { email: form.email.trim(), role: form.role };
       const language = CONTACT_LANGUAGES[view.language];
@@ -80,7 +92,7 @@ function invitationActions({ pages, clients }: FeatureDependencies): void {
     },
   );
   pages.action(
-    { ...ACTION, path: `${INVITATIONS_PATH}/:invitationId/revoke` },
+    { ...ACTION, rpc: RPCS.revokeInvitation, path: `${INVITATIONS_PATH}/:invitationId/revoke` },
     async (view, { params: { invitationId }, key }) => {
       try {
         const request = { ...view.tenant, idempotencyKey: key, invitationId: invitationId! };
@@ -96,7 +108,8 @@ function invitationActions({ pages, clients }: FeatureDependencies): void {
 function contactAction({ pages, clients }: FeatureDependencies): void {
   const languages = Object.keys(CONTACT_LANGUAGES) as ['pt-BR', 'en'];
   const form = Type.Object({ contact: email, language: Type.Enum(languages) });
-  pages.action({ ...ACTION, path: `${MEMBERS_PATH}/contact`, form }, async (view, { form: typed, key }) => {
+  const options = { ...ACTION, rpc: RPCS.setMerchantContact, path: `${MEMBERS_PATH}/contact`, form };
+  pages.action(options, async (view, { form: typed, key }) => {
     const address = typed.contact.trim();
     const request = {
       ...view.tenant,

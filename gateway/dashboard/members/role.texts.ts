@@ -2,30 +2,41 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type PlainView, textsFor } from '../shell/view.ts';
 
 /** Roles by form value, from the least to the most powerful. */
-export const ROLES = { viewer: Role.VIEWER, developer: Role.DEVELOPER, admin: Role.ADMIN } as const;
+export const ROLES = {
+  viewer: Role.VIEWER,
+  finance: Role.FINANCE,
+  developer: Role.DEVELOPER,
+  admin: Role.ADMIN,
+} as const;
 
 export type RoleName = keyof typeof ROLES;
 
-export const ROLE_NAMES = ['viewer', 'developer', 'admin'] as const satisfies RoleName[];
+export const ROLE_NAMES = ['viewer', 'finance', 'developer', 'admin'] as const satisfies RoleName[];
 
 export const roleTexts = {
   'pt-BR': {
     viewer: 'Visualizador',
+    finance: 'Financeiro',
     developer: 'Desenvolvedor',
     admin: 'Administrador',
     hints: {
       viewer: 'vê tudo, exceto chaves de API, equipe e auditoria',
-      developer: 'também gerencia webhooks, chaves de API, reembolsos, antecipações e o ambiente de testes',
+      finance: 'também decide reembolsos, responde a disputas e solicita antecipações; não vê webhooks',
+      developer:
+        'decide reembolsos, responde a disputas, solicita antecipações e gerencia webhooks, chaves de API e o ambiente de testes',
       admin: 'também gerencia a equipe e o contato, e vê a auditoria',
     },
   },
   en: {
     viewer: 'Viewer',
+    finance: 'Finance',
     developer: 'Developer',
     admin: 'Administrator',
     hints: {
       viewer: 'can view everything except API keys, the team and the audit trail',
-      developer: 'can also manage webhooks, API keys, refunds, advances and the sandbox',
+      finance: 'can also decide refunds, answer disputes and request advances; does not see webhooks',
+      developer:
+        'can decide refunds, answer disputes, request advances, and manage webhooks, API keys and the sandbox',
       admin: 'can also manage the team and the contact, and view the audit trail',
     },
   },
@@ -37,6 +48,8 @@ export function roleName(role: Role): RoleName {
     case Role.VIEWER:
     case Role.UNSPECIFIED:
       return 'viewer';
+    case Role.FINANCE:
+      return 'finance';
     case Role.DEVELOPER:
       return 'developer';
     case Role.ADMIN:

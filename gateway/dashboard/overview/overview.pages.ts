@@ -1,5 +1,6 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { sees } from '../shell/access.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
@@ -7,6 +8,8 @@ import { withTroubleBanner } from '../shell/trouble-banner.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
 import { balanceCard } from './balance-card.ts';
+import { refundChartCard, releaseChartCard } from './charts-card.ts';
+import { disputesCard } from './disputes-card.ts';
 import { overviewTexts } from './overview.texts.ts';
 import { refundsCard } from './refunds-card.ts';
 import { releasesCard } from './releases-card.ts';
@@ -22,16 +25,20 @@ export function overviewPages({ pages, clients }: FeatureDependencies): void {
 
 async function overviewPage(fullView: View, clients: DashboardClients): Promise<Page> {
   const view = { ...fullView, call: { ...fullView.call, timeoutMs: TIMEOUT_MS } };
-  const reading = readSubscriptions(clients, view);
-  const [subscriptions, webhooks, refunds, balance, releases] = await Promise.all([
+  const seesWebhooks = sees(view, 'webhooks');
+  const reading = seesWebhooks ? readSubscriptions(clients, view) : Promise.resolve([]);
+  const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states] = await Promise.all([
     // The card reports the failure.
     reading.catch(() => []),
     webhooksCard(view, reading),
     refundsCard(view, clients),
+    disputesCard(view, clients),
     balanceCard(view, clients),
     releasesCard(view, clients),
+    releaseChartCard(view, clients),
+    refundChartCard(view, clients),
   ]);
-  const live = { refunds, webhooks, balance, releases };
+  const live = { refunds, disputes, ...(seesWebhooks && { webhooks }), balance, releases, months, states };
   const cards = Object.entries(live).map(([name, content]) => liveRegion(name, content));
   const page = {
     title: textsFor(view, overviewTexts).title,

@@ -1,9 +1,10 @@
 import {
   type WebhookSubscription,
+  WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { mayDevelop, pathTo, textsFor, type View } from '../shell/view.ts';
+import { may, pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateBadges } from '../webhooks/subscriptions/subscription-state.ts';
 import { card, renderOrUnavailable } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
@@ -26,7 +27,7 @@ export async function webhooksCard(
     subscriptions.length > 0 ? counts(view, subscriptions) : html`<p>${t.noWebhooks}</p>`,
   );
   const create = html` <a href="${pathTo(view, '/webhooks/new')}">${t.createWebhook}</a>`;
-  const links = html`<a href="${pathTo(view, '/webhooks')}">${t.toWebhooks}</a>${mayDevelop(view) ? create : nothing}`;
+  const links = html`<a href="${pathTo(view, '/webhooks')}">${t.toWebhooks}</a>${may(view, WebhookSubscriptionService.method.createWebhookSubscription) ? create : nothing}`;
   return card('webhooks', t.webhooks, content, links);
 }
 

@@ -4,7 +4,7 @@ import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
-import { queryForm } from '../shell/query-form.ts';
+import { filterParameter, queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { chargeText, STATES, type StateName, stateBadge, typeText } from './product.components.ts';
 import { productsTexts } from './products.texts.ts';
@@ -12,7 +12,7 @@ import { productsTexts } from './products.texts.ts';
 const PAGE_SIZE = 25;
 
 const Query = Type.Object({
-  status: Type.Optional(Type.String({ maxLength: 100 })),
+  status: filterParameter,
   page: pageParameter,
 });
 

@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { MerchantDecisionKind } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  MerchantDecisionKind,
+  RefundCaseService,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import type { DecisionDraft } from './decision-forms.ts';
@@ -28,8 +30,10 @@ export function decideRefundCaseActions({ pages, clients }: FeatureDependencies)
   ) => {
     const reason = submitted.replaceAll('\r\n', '\n').trim();
     const fault = reasonFault(view, decision, reason);
-    if (fault)
-      return { ...(await renderRefundCase(clients, view, id, { decision, reason, fault })), status: 422 };
+    if (fault) {
+      const refused = { decision: { decision, reason, fault } };
+      return { ...(await renderRefundCase(clients, view, id, refused)), status: 422 };
+    }
     const kind = decision === 'approve' ? MerchantDecisionKind.APPROVED : MerchantDecisionKind.CONTESTED;
     const decided = { refundCaseId: id, decision: kind, ...(reason !== '' && { reason }) };
     await clients.refundCases.decideRefundCase(
@@ -38,7 +42,8 @@ export function decideRefundCaseActions({ pages, clients }: FeatureDependencies)
     );
     return { redirect: `/refunds/${id}`, notice: decision === 'approve' ? 'approved' : 'contested' };
   };
-  const spec = { role: Role.DEVELOPER, section: 'refunds', refusals: refundsTexts } as const;
+  const rpc = RefundCaseService.method.decideRefundCase;
+  const spec = { rpc, section: 'refunds', refusals: refundsTexts } as const;
   pages.action(
     { ...spec, path: '/refunds/:refundCaseId/approve', form: ApproveForm },
     (view, { params, form: { approval_reason = '' }, key }) =>

@@ -2,17 +2,23 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type Dispute,
   DisputeOutcome,
+  type Evidence,
   type RefundCase,
+  RefundCaseService,
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
+import { evidenceTexts } from '../evidence/evidence.texts.ts';
+import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, moment } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { eventTable } from '../webhooks/event-table.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
@@ -23,12 +29,20 @@ import { refundsTexts } from './refunds.texts.ts';
 const MAX_DISPUTES = 20;
 const MAX_EVENTS = 30;
 
-/** A case with its disputes and events. */
+/** A form that was refused: the decision, or why a file was. */
+interface Refused {
+  readonly decision?: DecisionDraft;
+  readonly evidenceFault?: string;
+}
+
+/** A case with its evidence, disputes and events. */
 interface CaseDetails {
   readonly refundCase: RefundCase;
+  readonly evidence: readonly Evidence[];
   readonly disputes: readonly Dispute[];
   /** Newest first. */
   readonly events: readonly Event[];
+  readonly names: SaleNames;
 }
 
 /** A refund case, with the forms for the merchant's decision. */
@@ -39,19 +53,20 @@ export function refundCasePage({ pages, clients }: FeatureDependencies): void {
   );
 }
 
-/** Renders a case; with a draft, the rejected decision. */
+/** Renders a case, with a form that was refused. */
 export async function renderRefundCase(
   clients: DashboardClients,
   view: View,
   refundCaseId: string,
-  draft?: DecisionDraft,
+  refused?: Refused,
 ): Promise<Page> {
   const details = await readCase(clients, view, refundCaseId);
   const t = textsFor(view, refundCaseTexts);
   const { refundCase } = details;
   const live = {
     summary: summary(view, refundCase),
-    decision: decision(view, refundCase, draft),
+    decision: decision(view, refundCase, refused?.decision),
+    ...evidence(view, details, refused?.evidenceFault),
     record: record(view, details),
   };
   return {
@@ -59,26 +74,27 @@ export async function renderRefundCase(
     body: html`${breadcrumbs(view, 'refunds')}
 ${liveRegion('summary', live.summary)}
 ${liveRegion('decision', live.decision)}
+${liveRegion('evidence', live.evidence)}
+${liveRegion('upload', live.upload)}
 ${liveRegion('record', live.record)}`,
-    // A rejected form has the URL of its action, which has no stream.
-    ...(draft === undefined && { live }),
-    notices: { approved: t.approved, contested: t.contested },
+    // A refused form has the URL of its action, which has no stream.
+    ...(refused === undefined && { live }),
+    notices: { approved: t.approved, contested: t.contested, evidence: textsFor(view, evidenceTexts).saved },
   };
 }
 
-async function readCase(
-  { refundCases, events }: DashboardClients,
-  view: View,
-  id: string,
-): Promise<CaseDetails> {
+async function readCase(clients: DashboardClients, view: View, id: string): Promise<CaseDetails> {
+  const { refundCases, events } = clients;
   const { tenant, call } = view;
   const { refundCase } = await refundCases.getRefundCase({ ...tenant, refundCaseId: id }, call);
   const { paymentIntentId } = refundCase!;
-  const [{ disputes }, { events: published }] = await Promise.all([
+  const [{ evidence }, { disputes }, { events: published }, names] = await Promise.all([
+    refundCases.listEvidence({ ...tenant, refundCaseId: id }, call),
     refundCases.listDisputes({ ...tenant, paymentIntentId, pageSize: MAX_DISPUTES }, call),
     events.listEvents({ ...tenant, objectId: id, pageSize: MAX_EVENTS }, call),
+    readSaleNames(clients, view, [refundCase!]),
   ]);
-  return { refundCase: refundCase!, disputes, events: published };
+  return { refundCase: refundCase!, evidence, disputes, events: published, names };
 }
 
 function summary(view: View, refundCase: RefundCase): Html {
@@ -95,12 +111,23 @@ function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | und
   const t = textsFor(view, refundCaseTexts);
   if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) return nothing;
   return html`<section><h2>${t.decide}</h2><p class="hint">${t.decideHint}</p>
-${mayDevelop(view) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
+${may(view, RefundCaseService.method.decideRefundCase) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
 }
 
-function record(view: View, { refundCase, disputes, events }: CaseDetails): Html {
+/** The files and, while the case takes more, the form to add one. */
+function evidence(view: View, { refundCase, evidence: files }: CaseDetails, fault: string | undefined) {
+  const { id, status, evidenceCount } = refundCase;
+  const isOpen = status === RefundCaseStatus.MERCHANT_REVIEW || status === RefundCaseStatus.SERVICE_REVIEW;
+  const details = { path: `/refunds/${id}`, files, elsewhere: evidenceCount - files.length };
+  return {
+    evidence: evidenceList(view, details),
+    upload: isOpen ? evidenceForm(view, details, fault) : nothing,
+  };
+}
+
+function record(view: View, { refundCase, disputes, events, names }: CaseDetails): Html {
   const t = textsFor(view, refundCaseTexts);
-  return html`<h2>${t.details}</h2>${facts(view, refundCase)}
+  return html`<h2>${t.details}</h2>${facts(view, refundCase, names)}
 <h2>${t.timeline}</h2>${caseTimeline(view, refundCase)}
 <h2>${t.provider}</h2>${providerSide(view, refundCase)}
 <h2>${t.disputes}</h2>${disputeTable(view, disputes)}
@@ -117,32 +144,15 @@ function disputeTable(view: View, disputes: readonly Dispute[]): Html {
   return dataTable<Dispute>(
     t.disputesHint,
     [
-      { label: t.dispute, cell: ({ id }) => html`<code>${id}</code>` },
+      {
+        label: t.dispute,
+        cell: ({ id }) => html`<a href="${pathTo(view, `/disputes/${id}`)}"><code>${id}</code></a>`,
+      },
       { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
       { label: t.closed, cell: ({ closedAt }) => moment(view, closedAt) },
       { label: t.outcome, cell: outcome },
     ],
     disputes,
     t.noDisputes,
-  );
-}
-
-function eventTable(view: View, events: readonly Event[]): Html {
-  const t = textsFor(view, refundCaseTexts);
-  if (events.length === 0) return html`<p>${t.noEvents}</p>`;
-  const deliveries = ({ id }: Event) => pathTo(view, `/deliveries?event=${id}`);
-  return dataTable<Event>(
-    t.eventsHint,
-    [
-      { label: t.event, cell: ({ type }) => html`<code>${type}</code>` },
-      { label: t.published, cell: ({ timestamp }) => moment(view, timestamp) },
-      {
-        label: t.deliveries,
-        cell: (event) =>
-          html`<a href="${deliveries(event)}">${t.seeDeliveries}<span class="visually-hidden"> ${event.type}</span></a>`,
-      },
-    ],
-    events,
-    t.noEvents,
   );
 }

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { validate as isUuid } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type RefundCase,
@@ -7,12 +6,16 @@ import {
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { csvLinks } from '../exports/csv-links.ts';
+import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
+import { salesTexts } from '../funds/sales.texts.ts';
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
+import { layoutTexts } from '../shell/layout.texts.ts';
 import { liveRegion } from '../shell/live.ts';
-import { queryForm } from '../shell/query-form.ts';
-import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { filterField, filterParameter, isIdOrEmpty, queryForm, refusedFilters } from '../shell/query-form.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.components.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
@@ -20,15 +23,14 @@ const PAGE_SIZE = 25;
 const EXCERPT_LENGTH = 80;
 const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 
-const filter = () => Type.Optional(Type.String({ maxLength: 100 }));
 const Query = Type.Object({
   /** Absent: cases awaiting the merchant's decision; empty: all. */
-  status: filter(),
-  initiator: filter(),
-  payment: filter(),
-  order: filter(),
+  status: filterParameter,
+  initiator: filterParameter,
+  payment: filterParameter,
+  order: filterParameter,
   page: pageParameter,
-  notice: filter(),
+  notice: filterParameter,
 });
 
 interface Filters {
@@ -44,16 +46,21 @@ export function refundListPage({ pages, clients }: FeatureDependencies): void {
     { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query },
     async (view, { query }) => {
       const filters = filtersOf(query);
-      if (!isIdOrEmpty(filters.payment) || !isIdOrEmpty(filters.order)) return refused(view, filters);
+      const t = textsFor(view, refundsTexts);
+      if (!isIdOrEmpty(filters.payment) || !isIdOrEmpty(filters.order)) {
+        return refusedFilters(t.title, filterForm(view, filters), t.none);
+      }
       const { refundCases, nextPageToken } = await clients.refundCases.listRefundCases(
         { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
         view.call,
       );
-      const cases = caseTable(view, filters, refundCases);
+      const names = await readSaleNames(clients, view, refundCases);
+      const cases = caseTable(view, filters, refundCases, names);
       const body = html`${filterForm(view, filters)}
+${csvLinks(view, '/refunds.csv', { status: filters.state ?? '', initiator: filters.initiator ?? '' })}
 ${liveRegion('cases', cases)}
 ${pager(view, nextPageToken)}`;
-      return { title: textsFor(view, refundsTexts).title, body, live: { cases } };
+      return { title: t.title, body, live: { cases } };
     },
   );
 }
@@ -68,8 +75,6 @@ function filtersOf({ status, initiator, payment = '', order = '' }: Static<typeo
   };
 }
 
-const isIdOrEmpty = (text: string) => text === '' || isUuid(text);
-
 function requestOf({ state, initiator, payment, order }: Filters) {
   const awaitsDecision = state === 'MERCHANT_REVIEW';
   return {
@@ -81,31 +86,22 @@ function requestOf({ state, initiator, payment, order }: Filters) {
   };
 }
 
-function refused(view: View, filters: Filters): Page {
-  const t = textsFor(view, refundsTexts);
-  return {
-    title: t.title,
-    status: 422,
-    body: html`${filterForm(view, filters)}<p class="empty">${t.none}</p>`,
-  };
-}
-
 function filterForm(view: View, { state, initiator, payment, order }: Filters): Html {
   const t = textsFor(view, refundsTexts);
   const states = STATES.map((name) => [name, t.states[name]] as const);
   const initiators = INITIATORS.map((name) => [name, t.initiators[name]] as const);
   const idField = (name: string, label: string, value: string) =>
-    field({ name, label, fault: isIdOrEmpty(value) ? undefined : t.notAnId }, (attributes) => {
-      return html`<input ${attributes} value="${value}" maxlength="100" autocomplete="off" spellcheck="false">`;
-    });
+    filterField({ name, label, fault: isIdOrEmpty(value) ? undefined : t.notAnId }, value);
   const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
 ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator ?? ''))}
 ${idField('payment', t.payment, payment)}
 ${idField('order', t.order, order)}`;
-  return queryForm({ action: pathTo(view, '/refunds'), fields, submit: t.filter });
+  const hasFault = !isIdOrEmpty(payment) || !isIdOrEmpty(order);
+  const collapsed = { summary: textsFor(view, layoutTexts).filters, open: hasFault };
+  return queryForm({ action: pathTo(view, '/refunds'), fields, submit: t.filter, collapsed });
 }
 
-function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[]): Html {
+function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[], names: SaleNames): Html {
   const t = textsFor(view, refundsTexts);
   const awaitsDecision = state === 'MERCHANT_REVIEW';
   if (awaitsDecision && cases.length === 0) {
@@ -116,13 +112,19 @@ function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[])
     [
       {
         label: t.case,
+        narrow: 'start',
         cell: ({ id, reason }) => html`<a href="${pathTo(view, `/refunds/${id}`)}">${excerpt(reason)}</a>`,
       },
-      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
-      { label: t.status, cell: (refundCase) => stateBadge(view, refundCase) },
-      { label: t.deadline, cell: (refundCase) => deadline(view, refundCase) },
-      { label: t.blockers, cell: (refundCase) => blockers(view, refundCase) },
-      { label: t.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
+      {
+        label: textsFor(view, salesTexts).sale,
+        narrow: 'start',
+        cell: ({ saleId }) => namedSaleOf(view, saleId, names),
+      },
+      { ...amountColumn<RefundCase>(view, t.amount, ({ amountMinor }) => amountMinor), narrow: 'end' },
+      { label: t.status, narrow: 'end', cell: (refundCase) => stateBadge(view, refundCase) },
+      { label: t.deadline, narrow: 'wide', cell: (refundCase) => deadline(view, refundCase) },
+      { label: t.blockers, narrow: 'end', cell: (refundCase) => blockers(view, refundCase) },
+      { label: t.requested, narrow: 'hidden', cell: ({ requestedAt }) => moment(view, requestedAt) },
     ],
     cases,
     t.none,

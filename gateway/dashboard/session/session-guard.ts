@@ -41,6 +41,11 @@ export class SessionGuard {
       email: account!.email,
       name: account!.name,
       roles: new Map(memberships.map(({ merchantId, role }) => [merchantId, role])),
+      merchantNames: new Map(
+        memberships.flatMap(({ merchantId, merchantName }) =>
+          merchantName ? [[merchantId, merchantName] as const] : [],
+        ),
+      ),
       csrfToken: csrfTokenOf(token),
     };
   }

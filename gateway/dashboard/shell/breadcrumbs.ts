@@ -1,6 +1,6 @@
+import type { Section } from './access.ts';
 import { type Html, html } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
-import type { Section } from './layout.ts';
 import { pathTo, textsFor, type View } from './view.ts';
 
 /** A parent page: its path below the merchant's, and its name. */

@@ -13,9 +13,14 @@ interface Column<Row> {
   cell(row: Row): Html | string;
   /** Amounts and counts are aligned to the end. */
   readonly isNumber?: boolean;
+  /** Where the cell goes on narrow screens, when rows are compact there. It has no label; `wide` takes a line. */
+  readonly narrow?: 'start' | 'end' | 'wide' | 'hidden';
 }
 
-/** A table that becomes a list of cards on narrow screens; without rows, the text `empty`. */
+/**
+ * A table that becomes a list of cards on narrow screens, or a list of compact rows when its columns say where they go
+ * there; without rows, the text `empty`.
+ */
 export function dataTable<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -26,9 +31,11 @@ export function dataTable<Row>(
   const head = columns.map(({ label, isNumber }) => html`<th scope="col"${numeric(isNumber)}>${label}</th>`);
   const cells = (row: Row) =>
     columns.map(
-      ({ label, cell, isNumber }) => html`<td data-label="${label}"${numeric(isNumber)}>${cell(row)}</td>`,
+      ({ label, cell, isNumber, narrow }) =>
+        html`<td data-label="${label}"${numeric(isNumber)}${narrow ? html` data-narrow="${narrow}"` : nothing}>${cell(row)}</td>`,
     );
-  return html`<table><caption>${caption}</caption><thead><tr>${head}</tr></thead>
+  const isCompact = columns.some(({ narrow }) => narrow);
+  return html`<table${isCompact ? html` class="compact"` : nothing}><caption>${caption}</caption><thead><tr>${head}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table>`;
 }
 
@@ -87,6 +94,12 @@ export function copyable(view: PlainView, text: string): Html {
   return html`<span class="copyable"><code>${text}</code> <button type="button" class="small" data-copy data-copied="${t.copied}" hidden>${t.copy}</button></span>`;
 }
 
+/** Several lines with a copy button, which the script shows; without it they can be selected. */
+export function copyableBlock(view: PlainView, text: string): Html {
+  const t = textsFor(view, layoutTexts);
+  return html`<div class="copyable-block"><pre><code>${text}</code></pre><button type="button" class="small" data-copy data-copied="${t.copied}" hidden>${t.copy}</button></div>`;
+}
+
 /** The `page` query parameter of a page with a `pager`: the list's page token. */
 export const pageParameter = Type.Optional(Type.String({ maxLength: 256 }));
 
@@ -116,6 +129,8 @@ interface FormOptions {
   readonly submit: string;
   readonly tone?: 'primary' | 'danger' | 'plain';
   readonly fields?: Html;
+  /** Whether a field is a file. */
+  readonly hasFile?: boolean;
 }
 
 /** Hidden inputs, by name. */
@@ -126,16 +141,17 @@ export function hiddenFields(values: Readonly<Record<string, string>>): Html {
 }
 
 /** A form of the signed-in person, with the session's CSRF token and a unique key. */
-export function personForm({ csrfToken }: Person, action: string, content: Html): Html {
-  return html`<form method="post" action="${action}">${hiddenFields({ _csrf: csrfToken, _key: randomUUID() })}
+export function personForm({ csrfToken }: Person, action: string, content: Html, hasFile = false): Html {
+  const type = hasFile ? html` enctype="multipart/form-data"` : nothing;
+  return html`<form method="post" action="${action}"${type}>${hiddenFields({ _csrf: csrfToken, _key: randomUUID() })}
 ${content}
 </form>`;
 }
 
 /** A form whose action belongs to the merchant. */
-export function form(view: View, { action, submit, tone = 'primary', fields }: FormOptions): Html {
+export function form(view: View, { action, submit, tone = 'primary', fields, hasFile }: FormOptions): Html {
   const content = html`${fields ?? nothing}<button class="${tone}">${submit}</button>`;
-  return personForm(view.person, pathTo(view, action), content);
+  return personForm(view.person, pathTo(view, action), content, hasFile);
 }
 
 /** A form for an action that cannot be undone: collapsed until opened, with a text that explains the effect. */
@@ -176,6 +192,12 @@ export function select(
       ([value, text]) =>
         html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${text}</option>`,
     )}</select>`;
+}
+
+/** A paragraph that links a heading of the guides, if they have a public URL. */
+export function docsLink({ docsUrl }: Pick<View, 'docsUrl'>, heading: string, text: string): Html {
+  if (docsUrl === undefined) return nothing;
+  return html`<p class="hint"><a href="${docsUrl}#description/${heading}" rel="noreferrer">${text}</a></p>`;
 }
 
 /** A highlighted message; announced at once when its tone is bad. */

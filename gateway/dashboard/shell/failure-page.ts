@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DashboardApp } from '../dashboard-app.ts';
 import { referrerPathOf } from '../session/referrer.ts';
-import type { SessionGuard } from '../session/session-guard.ts';
+import { isSessionError, type SessionGuard } from '../session/session-guard.ts';
 import { failureTexts } from './failures.texts.ts';
 import { type Failure, failureOf, noSuchPage } from './failures.ts';
 import { html, nothing } from './html.ts';
@@ -12,6 +12,8 @@ import { textsFor } from './view.ts';
 export function answerFailures(app: DashboardApp, guard: SessionGuard): void {
   app.setErrorHandler(async (error, request, reply) => {
     const failure = failureOf(error);
+    // The session may end between the check of a request and its write.
+    if (isSessionError(failure.cause)) return guard.redirectToSignIn(request, reply);
     if (failure.status >= 500) request.log.error({ err: error, requestId: request.id }, 'page failed');
     return sendFailure(guard, failure, request, reply);
   });

@@ -70,6 +70,11 @@ function failureOfRpc(error: ConnectError, refusals: Refusals | undefined): Fail
       return failure(409, 'refused');
     case Code.Aborted:
       return failure(409, 'inUse');
+    // The person's role has changed since the page was opened. A missing grant is the dashboard's own fault.
+    case Code.PermissionDenied:
+      return reason === 'ROLE_MISSING'
+        ? Failure.of(403, 'forbidden', error)
+        : Failure.of(500, 'internal', error);
     case Code.Unavailable:
       return Failure.of(503, 'unavailable', error);
     case Code.DeadlineExceeded:

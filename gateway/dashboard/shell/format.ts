@@ -5,6 +5,8 @@ import type { Language } from './language.ts';
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
+const KILOBYTE = 1_024;
+const MEGABYTE = 1_024 * KILOBYTE;
 const THOUSAND_MINOR = 100_000n;
 
 /** Formats amounts, dates and times in a language. */
@@ -12,6 +14,9 @@ export class Format {
   readonly #money: Intl.NumberFormat;
   readonly #compactMoney: Intl.NumberFormat;
   readonly #number: Intl.NumberFormat;
+  readonly #percent: Intl.NumberFormat;
+  readonly #megabytes: Intl.NumberFormat;
+  readonly #kilobytes: Intl.NumberFormat;
   readonly #date: Intl.DateTimeFormat;
   readonly #month: Intl.DateTimeFormat;
   readonly #shortMonth: Intl.DateTimeFormat;
@@ -28,6 +33,14 @@ export class Format {
       maximumFractionDigits: 1,
     });
     this.#number = new Intl.NumberFormat(language);
+    this.#percent = new Intl.NumberFormat(language, {
+      style: 'percent',
+      minimumFractionDigits: 2,
+      maximumFractionDigits: 2,
+    });
+    const size = (unit: string) =>
+      new Intl.NumberFormat(language, { style: 'unit', unit, maximumFractionDigits: 1 });
+    [this.#megabytes, this.#kilobytes] = [size('megabyte'), size('kilobyte')];
     const utc = { timeZone: 'UTC' } as const;
     this.#date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', ...utc });
     this.#month = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', ...utc });
@@ -59,6 +72,17 @@ export class Format {
   /** A count: 1.234. */
   number(value: number | bigint): string {
     return this.#number.format(value);
+  }
+
+  /** A ratio as a percentage: 2,53%. */
+  percent(ratio: number): string {
+    return this.#percent.format(ratio);
+  }
+
+  /** The size of a file: 1,2 MB; 340 kB. */
+  fileSize(bytes: number): string {
+    if (bytes >= MEGABYTE) return this.#megabytes.format(bytes / MEGABYTE);
+    return this.#kilobytes.format(Math.ceil(bytes / KILOBYTE));
   }
 
   /** A date, given as 2026-11-21. */

@@ -1,20 +1,18 @@
 import type { FastifyReply } from 'fastify';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { EnvironmentName } from '../../../services/platform/tenant.ts';
+import { mayOpen, type Section } from './access.ts';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
 import {
   ENVIRONMENT_PATHS,
-  isAtLeast,
+  merchantText,
   type Page,
   type PlainView,
   pathTo,
   textsFor,
   type View,
 } from './view.ts';
-
-/** A section of the merchant's navigation. */
-export type Section = keyof (typeof layoutTexts)['en']['sections'];
 
 interface SectionLink {
   readonly section: Section;
@@ -30,6 +28,7 @@ const SECTIONS: readonly SectionLink[] = [
   { section: 'webhooks', path: '/webhooks', role: Role.VIEWER },
   { section: 'funds', path: '/funds', role: Role.VIEWER },
   { section: 'refunds', path: '/refunds', role: Role.VIEWER },
+  { section: 'disputes', path: '/disputes', role: Role.VIEWER },
   { section: 'advances', path: '/advances', role: Role.VIEWER },
   { section: 'products', path: '/products', role: Role.VIEWER },
   { section: 'api-keys', path: '/api-keys', role: Role.DEVELOPER },
@@ -57,13 +56,14 @@ const isOfMerchant = (view: PlainView | View): view is View => 'tenant' in view;
 function pageHtml(view: PlainView | View, page: Page, section: Section | undefined): Html {
   const environment = isOfMerchant(view) ? view.environment : undefined;
   const t = textsFor(view, layoutTexts);
-  const where = environment ? ` · ${t.environments[environment]}` : '';
+  const name = isOfMerchant(view) ? view.person.merchantNames.get(view.tenant.merchantId) : undefined;
+  const where = [name, environment && t.environments[environment]].flatMap((one) => (one ? ` · ${one}` : []));
   return html`<!doctype html>
 <html lang="${view.language}" data-environment="${environment ?? 'none'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${page.title}${where} · ${t.product}</title>
+<title>${page.title}${where.join('')} · ${t.product}</title>
 <link rel="icon" href="/assets/${ENVIRONMENT_PATHS[environment ?? 'live']}.svg">
 <link rel="stylesheet" href="/assets/base.css">
 <link rel="stylesheet" href="/assets/content.css">
@@ -88,7 +88,10 @@ function header(view: PlainView | View): Html {
   const t = textsFor(view, layoutTexts);
   return html`<header class="top">
 <a class="brand" href="/">${t.product}</a>
-${isOfMerchant(view) ? environmentSwitch(view) : nothing}
+${isOfMerchant(view) ? environmentName(view) : nothing}
+<details class="menu narrow-only"><summary>${t.menu}</summary>
+${isOfMerchant(view) ? otherPlaces(view) : nothing}
+${isOfMerchant(view) ? searchForm(view) : nothing}
 <div class="who">
 ${view.person ? html`<a href="/account">${view.person.name || view.person.email}</a>` : nothing}
 <a href="/language?return=${encodeURIComponent(view.url)}" lang="${view.language === 'en' ? 'pt-BR' : 'en'}">${t.language}</a>
@@ -98,24 +101,41 @@ ${
     : nothing
 }
 </div>
+</details>
 </header>`;
 }
 
-/** Names the environment, never by color alone, and links to the other one. */
-function environmentSwitch(view: View): Html {
+/** Names the environment, never by color alone. */
+function environmentName(view: View): Html {
+  const t = textsFor(view, layoutTexts);
+  return html`<p class="environment"><strong>${t.environments[view.environment]}</strong> <span>${t.environmentHints[view.environment]}</span></p>`;
+}
+
+/** Links to the other environment and to the person's other merchants. */
+function otherPlaces(view: View): Html {
   const t = textsFor(view, layoutTexts);
   const { environment, tenant } = view;
   const other = environment === 'live' ? 'test' : 'live';
-  return html`<p class="environment"><strong>${t.environments[environment]}</strong> <span>${t.environmentHints[environment]}</span>
-<a href="${pathTo({ environment: other, tenant }, '')}">${t.switchTo[other]}</a></p>
-<p class="merchant"><span>${t.merchant}</span> <a href="/"><code>${tenant.merchantId.slice(0, 8)}</code></a></p>`;
+  return html`<p class="switch"><a href="${pathTo({ environment: other, tenant }, '')}">${t.switchTo[other]}</a></p>
+<p class="merchant"><span>${t.merchant}</span> <a href="/">${merchantText(view.person, tenant.merchantId)}</a></p>`;
+}
+
+/** Searches the merchant's environment. */
+function searchForm(view: View): Html {
+  const t = textsFor(view, layoutTexts);
+  const [path, query] = view.url.split('?');
+  const action = pathTo(view, '/search');
+  const text = path === action ? (new URLSearchParams(query).get('q') ?? '') : '';
+  return html`<form class="search" role="search" method="get" action="${action}">
+<input type="search" name="q" value="${text}" aria-label="${t.searchFor}" placeholder="${t.searchFor}" maxlength="2048" autocomplete="off" spellcheck="false" required>
+<button>${t.sections.search}</button></form>`;
 }
 
 function navigation(view: View, current: Section | undefined): Html {
   const t = textsFor(view, layoutTexts);
   const open = SECTIONS.filter(
-    ({ role, environment = view.environment }) =>
-      isAtLeast(view.role, role) && environment === view.environment,
+    ({ environment = view.environment, ...link }) =>
+      mayOpen(view.role, link) && environment === view.environment,
   );
   const link = ({ section, path }: SectionLink) =>
     html`<li><a href="${pathTo(view, path)}"${

@@ -1,46 +1,84 @@
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import type { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Config } from '../../../services/platform/process/config.ts';
+import { personRule } from '../../../services/platform/rpc/person-rules.ts';
 import { type EnvironmentName, environmentEnum } from '../../../services/platform/tenant.ts';
 import type { DashboardApp } from '../dashboard-app.ts';
-import { callAs } from '../dashboard-clients.ts';
-import { isCsrfToken, sessionTokenOf } from '../session/session-cookie.ts';
+import { callAsPerson } from '../dashboard-clients.ts';
+import { requireOwnForm } from '../session/own-form.ts';
+import { sessionTokenOf } from '../session/session-cookie.ts';
 import { isSessionError, type SessionGuard } from '../session/session-guard.ts';
+import { mayOpen, type Section } from './access.ts';
+import { type Download, sendDownload } from './downloads.ts';
 import { Failure, failureOf, noSuchPage, type Refusals } from './failures.ts';
-import { type Section, sendPage } from './layout.ts';
+import { sendPage } from './layout.ts';
 import { asksForStream, LiveStreams } from './live.ts';
-import { ENVIRONMENT_PATHS, isAtLeast, type Page, pathTo, type View } from './view.ts';
+import { type UploadedFile, Uploads } from './uploads.ts';
+import { ENVIRONMENT_PATHS, type Page, pathTo, type View } from './view.ts';
 
-/** Where a merchant's page or action is, and who may use it. */
-interface PageSpec {
+/** Where a merchant's page or action is. */
+interface PageLocation {
   /** Below /live/<merchant> and /sandbox/<merchant>: `/webhooks/:subscriptionId`. Parameters are UUIDs, except `name`. */
   readonly path: string;
+  readonly section: Section;
+}
+
+/** Who may use a page or an action. */
+interface Access {
   /** The least powerful role with access. */
   readonly role: Role;
-  readonly section: Section;
   /** The only environment that has it; both when absent. */
   readonly environment?: EnvironmentName;
 }
 
-interface PageOptions<Query extends TObject> extends PageSpec {
-  readonly query?: Query;
+/** Who may use a form, and see the page that it is on: who may call its RPC. */
+interface RpcAccess {
+  readonly rpc: DescMethod;
 }
 
-interface ActionOptions<Form extends TObject> extends PageSpec {
-  readonly form?: Form;
-  /** Error messages by the reason of a refused RPC. */
-  readonly refusals?: Refusals;
-}
+type PageSpec = PageLocation & Access;
+
+type PageOptions<Query extends TObject> = PageLocation & (Access | RpcAccess) & { readonly query?: Query };
+
+type ActionOptions<Form extends TObject> = PageLocation &
+  (Access | RpcAccess) & {
+    readonly form?: Form;
+    /** Whether the form is multipart, with a file. */
+    readonly hasFile?: boolean;
+    /** Error messages by the reason of a refused RPC. */
+    readonly refusals?: Refusals;
+  };
 
 type Params = Readonly<Record<string, string>>;
 
-/** What an action responds with: a redirect, with the name of a notice on the target page, or a page. */
-export type Outcome = { readonly redirect: string; readonly notice?: string } | Page;
+/** What an action receives. */
+interface ActionInput<Form extends TObject> {
+  readonly params: Params;
+  readonly form: Static<Form>;
+  readonly key: string;
+  /** Null without a file. */
+  readonly file: UploadedFile | null;
+}
 
-/** A registered page or action. */
+/** A path below the merchant's, with the name of a notice to show there. */
+interface Redirect {
+  readonly redirect: string;
+  readonly notice?: string;
+}
+
+/** The addresses of the APIs, whose guides pages link to. */
+type PublicUrls = Pick<Config, 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX'>;
+
+/** What a page or an action responds with. */
+export type Outcome = Redirect | Page;
+
+/** A registered page, download or action. */
 export interface Registered extends PageSpec {
   readonly method: 'GET' | 'POST';
+  readonly isDownload?: boolean;
 }
 
 const NO_FIELDS = Type.Object({});
@@ -55,31 +93,40 @@ export class Pages {
   readonly registered: Registered[] = [];
   readonly #app: DashboardApp;
   readonly #guard: SessionGuard;
+  readonly #config: PublicUrls;
   readonly #streams = new LiveStreams();
+  readonly #uploads: Uploads;
 
-  constructor(app: DashboardApp, guard: SessionGuard) {
+  constructor(app: DashboardApp, guard: SessionGuard, config: PublicUrls) {
     this.#app = app;
+    this.#config = config;
     this.#guard = guard;
+    this.#uploads = new Uploads(app);
     app.addHook('preClose', async () => this.#streams.close());
   }
 
-  /** Serves a page, and at the same URL the event stream of its live regions. */
+  /** Serves a page, or redirects to another, and at the same URL the event stream of its live regions. */
   page<Query extends TObject = typeof NO_FIELDS>(
     options: PageOptions<Query>,
-    render: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
+    render: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Outcome>,
   ): void {
     const { section } = options;
-    this.registered.push({ ...options, method: 'GET' });
+    const spec = { ...options, ...accessOf(options) };
+    this.registered.push({ ...spec, method: 'GET' });
     this.#app.get(routeOf(options), {
       schema: { querystring: options.query ?? NO_FIELDS },
-      onRequest: async (request, reply) => this.#authorize(options, request, reply),
+      onRequest: async (request, reply) => this.#authorize(spec, request, reply),
       handler: async (request, reply) => {
         const input = { params: request.params as Params, query: request.query as Static<Query> };
         const view = request.view!;
         const page = await render(view, input);
+        if ('redirect' in page) return redirectTo(reply, view, page);
         if (!asksForStream(request)) return sendPage(reply, view, page, section);
         if (!page.live) throw noSuchPage();
-        const poll = async () => (await render(await this.#viewOf(options, request), input)).live ?? {};
+        const poll = async () => {
+          const current = await render(await this.#viewOf(spec, request), input);
+          return ('redirect' in current ? undefined : current.live) ?? {};
+        };
         if (!(await this.#streams.send(view.person.accountId, reply, page.live, poll))) {
           throw Failure.of(429, 'unavailable');
         }
@@ -87,31 +134,58 @@ export class Pages {
     });
   }
 
+  /** Serves a file to download. */
+  download<Query extends TObject = typeof NO_FIELDS>(
+    options: PageOptions<Query>,
+    open: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Download>,
+  ): void {
+    const spec = { ...options, ...accessOf(options) };
+    this.registered.push({ ...spec, method: 'GET', isDownload: true });
+    this.#app.get(routeOf(options), {
+      schema: { querystring: options.query ?? NO_FIELDS },
+      onRequest: async (request, reply) => this.#authorize(spec, request, reply),
+      handler: async (request, reply) => {
+        const input = { params: request.params as Params, query: request.query as Static<Query> };
+        return sendDownload(reply, await open(request.view!, input));
+      },
+    });
+  }
+
   /** Serves the POST of a form. `key` is unique to the form, for use as idempotency key. */
   action<Form extends TObject = typeof NO_FIELDS>(
     options: ActionOptions<Form>,
-    act: (view: View, input: { params: Params; form: Static<Form>; key: string }) => Promise<Outcome>,
+    act: (view: View, input: ActionInput<Form>) => Promise<Outcome>,
   ): void {
-    const { section, refusals } = options;
-    this.registered.push({ ...options, method: 'POST' });
-    this.#app.post(routeOf(options), {
-      schema: { body: options.form ?? NO_FIELDS },
-      onRequest: async (request, reply) => this.#authorize(options, request, reply),
-      preValidation: async (request) => requireOwnForm(request),
+    const spec = { ...options, ...accessOf(options) };
+    this.registered.push({ ...spec, method: 'POST' });
+    if (options.hasFile) this.#uploads.register((app) => this.#postRoute(app, spec, act));
+    else this.#postRoute(this.#app, spec, act);
+  }
+
+  #postRoute<Form extends TObject>(
+    app: DashboardApp,
+    spec: PageSpec & ActionOptions<Form>,
+    act: (view: View, input: ActionInput<Form>) => Promise<Outcome>,
+  ): void {
+    const { section, refusals, hasFile } = spec;
+    app.post(routeOf(spec), {
+      schema: { body: spec.form ?? NO_FIELDS },
+      onRequest: async (request, reply) => this.#authorize(spec, request, reply),
+      preValidation: async (request, reply) =>
+        hasFile ? this.#uploads.read(request, reply) : requireOwnForm(request),
       // The body may arrive slowly: check again that the person has not been removed or signed out meanwhile.
-      preHandler: async (request, reply) => this.#authorize(options, request, reply),
+      preHandler: async (request, reply) => this.#authorize(spec, request, reply),
       handler: async (request, reply) => {
         const { _key: key } = request.body as { _key?: unknown };
         if (typeof key !== 'string' || !isUuid(key)) throw Failure.of(400, 'staleForm');
         const view = request.view!;
-        const input = { params: request.params as Params, form: request.body as Static<Form>, key };
-        const outcome = await act(view, input).catch((error) => {
+        const [params, form] = [request.params as Params, request.body as Static<Form>];
+        const outcome = await act(view, { params, form, key, file: request.upload }).catch((error) => {
           throw failureOf(error, refusals);
         });
         // The URL of an action is not a page, so there is no stream to connect to.
         if (!('redirect' in outcome)) return sendPage(reply, view, { ...outcome, live: undefined }, section);
-        const notice = outcome.notice === undefined ? '' : `?notice=${encodeURIComponent(outcome.notice)}`;
-        return reply.redirect(`${pathTo(view, outcome.redirect)}${notice}`, 303);
+        return redirectTo(reply, view, outcome);
       },
     });
   }
@@ -150,18 +224,20 @@ export class Pages {
     const role = person.roles.get(merchantId);
     if (role === undefined || environment !== (spec.environment ?? environment)) throw noSuchPage();
     if (Object.entries(others).some(([name, value]) => name !== 'name' && !isId(value))) throw noSuchPage();
+    const apiUrl = this.#config[environment === 'live' ? 'PUBLIC_URL_LIVE' : 'PUBLIC_URL_SANDBOX'];
     const view: View = {
       ...this.#guard.plainViewOf(request),
       ...(request.method === 'POST' && { url: this.#parentPage(spec, request) }),
       person,
       environment,
       role,
+      docsUrl: apiUrl && `${apiUrl}/docs/`,
       tenant: { merchantId, environment: environmentEnum(environment) },
-      call: callAs(person, request),
+      call: callAsPerson(request),
     };
     // Set before the role is checked: the failure page shows the merchant's navigation.
     request.view = view;
-    if (!isAtLeast(role, spec.role)) throw Failure.of(403, 'forbidden');
+    if (!mayOpen(role, spec)) throw Failure.of(403, 'forbidden');
     return view;
   }
 }
@@ -171,18 +247,19 @@ interface RouteParams extends Params {
   readonly merchantId: string;
 }
 
-const routeOf = ({ path }: PageSpec) => `/:environment(^live|sandbox$)/:merchantId${path}`;
+/** Who may use a page: as it says, or as the table of RPCs says. Throws TypeError for an RPC without a role in the table. */
+function accessOf(options: Access | RpcAccess): Access {
+  if (!('rpc' in options)) return options;
+  const { role, environment } = personRule(options.rpc) ?? {};
+  if (role === undefined) throw new TypeError(`${options.rpc.name} has no role in person-rules.ts`);
+  return { role, ...(environment && { environment }) };
+}
+
+function redirectTo(reply: FastifyReply, view: View, { redirect, notice }: Redirect): FastifyReply {
+  const query = notice === undefined ? '' : `?notice=${encodeURIComponent(notice)}`;
+  return reply.redirect(`${pathTo(view, redirect)}${query}`, 303);
+}
+
+const routeOf = ({ path }: PageLocation) => `/:environment(^live|sandbox$)/:merchantId${path}`;
 
 const isId = (value: unknown) => typeof value === 'string' && ID.test(value);
-
-/**
- * Rejects a form that another site or another session sent.
- * @throws Failure 403
- */
-export function requireOwnForm(request: FastifyRequest): void {
-  const token = sessionTokenOf(request);
-  const { _csrf: given } = (request.body ?? {}) as { _csrf?: unknown };
-  const site = request.headers['sec-fetch-site'];
-  const isCrossSite = site !== undefined && site !== 'same-origin';
-  if (token === undefined || isCrossSite || !isCsrfToken(token, given)) throw Failure.of(403, 'staleForm');
-}

@@ -3,8 +3,8 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { errorText } from '../webhooks/subscriptions/subscription-state.ts';
-import { moment, notice } from './components.ts';
+import { troubleTextsOf } from '../webhooks/subscriptions/subscription-state.ts';
+import { notice } from './components.ts';
 import { type Html, html, nothing } from './html.ts';
 import { liveRegion } from './live.ts';
 import { troubleTexts } from './trouble-banner.texts.ts';
@@ -15,8 +15,11 @@ const DAY_MS = 86_400_000;
 /** An endpoint disabled by a 410 is listed for a week: after that, it was probably intended. */
 const GONE_SHOWN_MS = 7 * DAY_MS;
 
-/** Whether it is in ERROR or was recently disabled by a 410. One that a person disabled may have an older error. */
-function isInTrouble({ state, error, disabledAt }: WebhookSubscription): boolean {
+/**
+ * Whether it is failing, in ERROR or was recently disabled by a 410. One that a person disabled may have an older error.
+ */
+function isInTrouble({ state, error, disabledAt, health }: WebhookSubscription): boolean {
+  if (health?.failingSince) return true;
   const since = error?.since;
   if (!since) return false;
   if (state === WebhookSubscriptionState.ERROR) return true;
@@ -30,8 +33,10 @@ function troubleBanner(view: View, subscriptions: readonly WebhookSubscription[]
   const t = textsFor(view, troubleTexts);
   const troubled = subscriptions.filter(isInTrouble);
   if (troubled.length === 0) return nothing;
-  const item = ({ id, url, error }: WebhookSubscription) =>
-    html`<li><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a><p class="soft">${error && errorText(view, error)} ${t.since} ${moment(view, error?.since)}.</p></li>`;
+  const item = (subscription: WebhookSubscription) => {
+    const texts = troubleTextsOf(view, subscription);
+    return html`<li><a href="${pathTo(view, `/webhooks/${subscription.id}`)}"><code>${subscription.url}</code></a>${texts.map((text) => html`<p class="soft">${text}</p>`)}</li>`;
+  };
   const unlisted = troubled.length - MAX_LISTED;
   const more =
     unlisted > 0 ? html`<p><a href="${pathTo(view, '/webhooks')}">${t.more(unlisted)}</a></p>` : nothing;

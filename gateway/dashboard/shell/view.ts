@@ -1,9 +1,11 @@
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { CallOptions } from '@connectrpc/connect';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { mayCall } from '../../../services/platform/rpc/person-rules.ts';
 import type { EnvironmentName } from '../../../services/platform/tenant.ts';
 import type { Format } from './format.ts';
-import type { Html } from './html.ts';
+import { type Html, html } from './html.ts';
 import type { Language, Texts } from './language.ts';
 
 /** The first segment of an environment's paths. */
@@ -21,6 +23,8 @@ export interface Person {
   readonly name: string;
   /** Their role at each merchant, by merchant id. */
   readonly roles: ReadonlyMap<string, Role>;
+  /** The names of those merchants that have one, by merchant id. */
+  readonly merchantNames: ReadonlyMap<string, string>;
   /** Sent with every form they submit. */
   readonly csrfToken: string;
 }
@@ -42,6 +46,8 @@ export interface View extends PlainView {
   /** Part of every request to a service. */
   readonly tenant: { readonly merchantId: string; readonly environment: Environment };
   readonly role: Role;
+  /** The guides of the environment's API; undefined if its public URL is not configured. */
+  readonly docsUrl: string | undefined;
   /** Options of every call: the request id, a deadline, and the actor with their IP address. */
   readonly call: CallOptions;
 }
@@ -63,14 +69,15 @@ export function pathTo({ environment, tenant }: Pick<View, 'environment' | 'tena
   return `/${ENVIRONMENT_PATHS[environment]}/${tenant.merchantId}${path}`;
 }
 
-/** Whether a role includes another. */
-export function isAtLeast(role: Role, needed: Role): boolean {
-  return role >= needed;
+/** Whether the viewer may call an RPC here: whether to show its form. */
+export function may({ role, environment }: Pick<View, 'role' | 'environment'>, rpc: DescMethod): boolean {
+  return mayCall(role, environment, rpc);
 }
 
-/** Whether the viewer may make changes here. */
-export function mayDevelop({ role }: Pick<View, 'role'>): boolean {
-  return isAtLeast(role, Role.DEVELOPER);
+/** The name of a merchant; without one, the start of its id. */
+export function merchantText({ merchantNames }: Person, merchantId: string): Html {
+  const name = merchantNames.get(merchantId);
+  return name ? html`${name}` : html`<code>${merchantId.slice(0, 8)}</code>`;
 }
 
 /** A feature's texts in the viewer's language. */

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { callFor } from '../../clients.ts';
+import { callAsPerson } from '../dashboard-clients.ts';
+import { requireOwnForm } from '../session/own-form.ts';
 import { clearSessionCookie, sessionTokenOf } from '../session/session-cookie.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
-import { requireOwnForm } from '../shell/pages.ts';
 import type { OpenIdClient } from './open-id-client.ts';
 import { signedOutPage } from './sign-in.pages.ts';
 
@@ -23,7 +23,7 @@ export function signOutRoutes(
     const person = await guard.findPerson(request);
     if (person) {
       const { accountId, sessionId } = person;
-      await clients.accounts.endSession({ accountId, sessionId }, callFor(request));
+      await clients.accounts.endSession({ accountId, sessionId }, callAsPerson(request));
     }
     return reply.redirect(SIGNED_OUT_PATH, 303);
   });

@@ -8,7 +8,16 @@ import { statusBadge } from '../advances/advance-status.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { STATES, stateBadge } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
-import { amountColumn, dataTable, details, field, form, moment, select } from '../shell/components.ts';
+import {
+  amountColumn,
+  dataTable,
+  details,
+  docsLink,
+  field,
+  form,
+  moment,
+  select,
+} from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
@@ -59,6 +68,7 @@ export async function renderPanel(
     advances: advanceTable(view, advanceRequests),
   };
   const body = html`<p>${t.intro}</p>
+${docsLink(view, 'sandbox', t.guide)}
 ${liveRegion('outcome', live.outcome)}
 <div class="cards panel">${saleForm(view, products, drafts.sale)}
 ${refundForm(view, products, { draft: drafts.refund, ...saleOf(drafts.refund) })}

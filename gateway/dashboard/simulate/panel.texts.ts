@@ -1,6 +1,7 @@
 export const panelTexts = {
   'pt-BR': {
     title: 'Simular',
+    guide: 'Guia: o que o valor de um reembolso simula (em inglês)',
     intro:
       'Disponível apenas no ambiente de testes. Simule o que clientes, provedores e nossas equipes fazem, com as mesmas chamadas de produção. Cada passo envia webhooks reais.',
     reach: 'Como chegar a cada situação de um reembolso',
@@ -43,6 +44,7 @@ export const panelTexts = {
   },
   en: {
     title: 'Simulate',
+    guide: 'Guide: what the amount of a refund simulates',
     intro:
       'Available in the sandbox only. Simulate what customers, providers and our teams do, with the same calls as in live. Every step sends real webhooks.',
     reach: 'How to reach each refund status',

@@ -35,7 +35,7 @@ export const refusalTexts = {
       REFUND_CASE_BLOCKED: 'The case still has blockers.',
       REFUND_EXECUTION_STARTED: 'The refund is already being executed, so this is no longer possible.',
       REFUND_EXECUTION_NOT_STARTED: 'No execution is in progress.',
-      MERCHANT_REVIEW_NOT_DUE: "The merchant's deadline has not passed yet.",
+      MERCHANT_REVIEW_NOT_DUE: 'The merchant’s deadline has not passed yet.',
       DEADLINE_NOTICE_NOT_DUE: 'It is too early to send the deadline reminder.',
       PAYMENT_FACTS_DIFFER:
         'The details differ from the first case of this payment. Use the same amount paid and the same product.',

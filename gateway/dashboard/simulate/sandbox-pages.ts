@@ -1,6 +1,6 @@
 import type { Static, TObject } from 'typebox';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/call-context.ts';
+import { SANDBOX } from '../../../services/platform/rpc/person-rules.ts';
 import { noSuchPage } from '../shell/failures.ts';
 import type { Outcome, Pages } from '../shell/pages.ts';
 import type { Page, View } from '../shell/view.ts';
@@ -8,7 +8,7 @@ import { refusalTexts } from './refusals.texts.ts';
 
 type Params = Readonly<Record<string, string>>;
 
-const SPEC = { role: Role.DEVELOPER, section: 'simulate', environment: 'test' } as const;
+const SPEC = { ...SANDBOX, section: 'simulate' } as const;
 
 /**
  * Registers pages and actions that exist in the sandbox only: they do what internal teams and providers do in live.

@@ -4,6 +4,8 @@ import { deliveryActions } from './deliveries/delivery.actions.ts';
 import { deliveryPage } from './deliveries/delivery.page.ts';
 import { resendActions } from './resends/resend.actions.ts';
 import { resendPages } from './resends/resend.pages.ts';
+import { resendPreviewPage } from './resends/resend-preview.page.ts';
+import { editSubscriptionPages } from './subscriptions/edit-subscription.pages.ts';
 import { newSubscriptionPages } from './subscriptions/new-subscription.pages.ts';
 import { signingSecretPages } from './subscriptions/signing-secret.pages.ts';
 import { subscriptionActions } from './subscriptions/subscription.actions.ts';
@@ -14,12 +16,14 @@ import { subscriptionListPage } from './subscriptions/subscription-list.pages.ts
 export function webhooksPages(dependencies: FeatureDependencies): void {
   subscriptionListPage(dependencies);
   newSubscriptionPages(dependencies);
+  editSubscriptionPages(dependencies);
   subscriptionPages(dependencies);
   subscriptionActions(dependencies);
   signingSecretPages(dependencies);
   deliveriesListPages(dependencies);
   deliveryPage(dependencies);
   deliveryActions(dependencies);
+  resendPreviewPage(dependencies);
   resendActions(dependencies);
   resendPages(dependencies);
 }

@@ -81,8 +81,13 @@ function reportsOf(outcome: RefundOutcome, request: SubmitRefundRequest, now: Da
     const { merchantId, environment, refundCaseId, execution } = request;
     const id = `demo-connector-${refundCaseId}-${execution}-${ProviderOutcome[provider].toLowerCase()}`;
     const message = create(RecordProviderOutcomeRequestSchema, {
-      ...{ merchantId, environment, refundCaseId, idempotencyKey: id },
-      ...{ outcome: provider, submissionStatus, providerRefundId: providerRefundId(request) },
+      merchantId,
+      environment,
+      refundCaseId,
+      idempotencyKey: id,
+      outcome: provider,
+      submissionStatus,
+      providerRefundId: providerRefundId(request),
     });
     return {
       id,

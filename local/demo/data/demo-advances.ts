@@ -2,8 +2,6 @@ import { ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { DemoTenant } from './demo-tenant.ts';
 
-const PAST_REQUESTS = 48;
-const OPEN_REQUESTS = 16;
 const FIRST_DAYS_AGO = 150;
 const LAST_DAYS_AGO = 2;
 
@@ -19,9 +17,9 @@ export interface PastAdvance {
 }
 
 /** The past requests to make, oldest first. */
-export function planPastAdvances(): PastAdvance[] {
-  return Array.from({ length: PAST_REQUESTS }, (_, n) => {
-    const elapsed = ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (PAST_REQUESTS - 1);
+export function planPastAdvances({ size }: DemoTenant): PastAdvance[] {
+  return Array.from({ length: size.pastAdvances }, (_, n) => {
+    const elapsed = ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (size.pastAdvances - 1);
     return { n, daysAgo: Math.round(FIRST_DAYS_AGO - elapsed) };
   });
 }
@@ -35,8 +33,9 @@ export async function requestPastAdvance(demo: DemoTenant, { n, daysAgo }: PastA
 
 /** Makes requests of today: pending review, approved, paid out. */
 export async function requestOpenAdvances(demo: DemoTenant): Promise<void> {
-  for (let n = 0; n < OPEN_REQUESTS; n += 1) {
-    await requestAdvance(demo, PAST_REQUESTS + n, demo.pick(OPEN_OUTCOMES, n), undefined);
+  const { pastAdvances, openAdvances } = demo.size;
+  for (let n = 0; n < openAdvances; n += 1) {
+    await requestAdvance(demo, pastAdvances + n, demo.pick(OPEN_OUTCOMES, n), undefined);
   }
 }
 

@@ -15,12 +15,12 @@ const NAMES = [
   'Oficina',
 ];
 
-/** Creates products in every state, with prices and offers. Returns the id of the one with every field set. */
-export async function createDemoProducts(demo: DemoTenant): Promise<string> {
-  let completeProductId = '';
+/** Creates products in every state, with prices and offers. Returns their ids; the first has every field set. */
+export async function createDemoProducts(demo: DemoTenant): Promise<string[]> {
+  const productIds: string[] = [];
   for (const [n, name] of NAMES.entries()) {
     const productId = await createProduct(demo, n, name);
-    completeProductId ||= productId;
+    productIds.push(productId);
     // The last one has no price yet.
     if (n < 5) await createPricesAndOffer(demo, n, productId);
     if (n === 4) {
@@ -28,7 +28,7 @@ export async function createDemoProducts(demo: DemoTenant): Promise<string> {
       await demo.clients.products.archiveProduct(archive);
     }
   }
-  return completeProductId;
+  return productIds;
 }
 
 async function createProduct(demo: DemoTenant, n: number, name: string): Promise<string> {

@@ -11,11 +11,13 @@ import {
   ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
+import { disputeDemoPayment } from './demo-disputes.ts';
+import { attachReceipt } from './demo-evidence.ts';
 import type { DemoSale } from './demo-sales.ts';
-import type { DemoTenant } from './demo-tenant.ts';
+import { type DemoTenant, FULL_SIZE } from './demo-tenant.ts';
 
-const CASES = 208;
 const REVIEW_DAYS = 7;
+const PAID_PER_REFUNDED = 2n;
 /** Of the provider's ids of demo refunds. */
 export const DEMO_REFUND_PREFIX = 'rf_';
 /** The demo connector accepts refunds of such amounts and reports no outcome. */
@@ -119,15 +121,15 @@ export async function topUpDemoRefunds(tenant: () => DemoTenant): Promise<void> 
     });
     if (refundCases.length > 0) continue;
     const scenario = SCENARIOS[index]!;
-    const n = CASES + index;
+    const n = FULL_SIZE.refundCases + index;
     const opened = await open(demo, { ...scenario, openedDaysAgo: [1, 1] }, n, []);
     await scenario.run?.(demo, opened, n);
   }
 }
 
-/** Opens more than 200 cases that cover all nine states, and every nullable field with and without a value. */
+/** Opens cases that cover all nine states, and every nullable field with and without a value. */
 export async function openDemoRefunds(demo: DemoTenant, sales: readonly DemoSale[]): Promise<void> {
-  for (let n = 0; n < CASES; n += 1) {
+  for (let n = 0; n < demo.size.refundCases; n += 1) {
     const scenario = demo.pick(SCENARIOS, n);
     const opened = await open(demo, scenario, n, sales);
     await scenario.run?.(demo, opened, n);
@@ -143,12 +145,14 @@ async function open(
   const round = Math.floor(n / SCENARIOS.length);
   const [min, max] = scenario.openedDaysAgo;
   // Spread evenly, so that no two large cases fall into the same 24 hours.
-  const daysAgo = min + ((max - min) * (round + demo.between(300, 700) / 1_000) * SCENARIOS.length) / CASES;
+  const daysAgo =
+    min + ((max - min) * (round + demo.between(300, 700) / 1_000) * SCENARIOS.length) / demo.size.refundCases;
   const sale = round % 4 === 0 ? demo.pick(sales, n) : undefined;
   const drawn = demo.between(500, 4_500);
   const silent = drawn - (drawn % 100) + SILENT_CENTAVOS;
   const amountMinor = scenario.amountMinor ?? BigInt(scenario.staysSilent ? silent : drawn);
   const paymentIntentId = demo.id(`payment-${n}`);
+  const orderId = sale ? sale.orderId : demo.id(`order-${n}`);
   const { refundCase } = await demo.clients.refunds.openRefundCase({
     ...demo.write(`refund-${n}`),
     paymentIntentId,
@@ -157,11 +161,11 @@ async function open(
     ...(scenario.approvalMode && { approvalMode: scenario.approvalMode }),
     reason: demo.pick(REASONS, n),
     evidenceCount: n % 4,
-    paidAmountMinor: amountMinor * 2n,
+    paidAmountMinor: amountMinor * PAID_PER_REFUNDED,
     ...(round % 3 !== 2 && { paidAt: demo.daysAgo(daysAgo + 3) }),
     ...(round % 3 === 0 && { window: { case: 'refundWindowDays', value: demo.pick([7, 30, 90], round) } }),
     ...(sale && { saleId: sale.saleId }),
-    ...(round % 2 === 0 && { orderId: demo.id(`order-${n}`) }),
+    ...(round % 2 === 0 && orderId && { orderId }),
     ...(round % 2 === 1 && { invoiceId: demo.id(`invoice-${n}`) }),
     occurredAt: demo.daysAgo(daysAgo),
   });
@@ -199,6 +203,9 @@ function decide(decision: MerchantDecisionKind) {
       decision,
       ...reason,
     });
+    const isContested = decision === MerchantDecisionKind.CONTESTED;
+    const isOdd = Math.floor(n / SCENARIOS.length) % 2 === 1;
+    if (isContested && isOdd) await attachReceipt(demo, next(demo, opened, 'receipt', 0.6));
   };
 }
 
@@ -237,14 +244,11 @@ function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode)
   };
 }
 
-async function dispute(demo: DemoTenant, opened: OpenedCase): Promise<void> {
-  const { refundCaseId: _, ...write } = next(demo, opened, 'dispute', 0.5);
-  const { paymentIntentId } = opened;
-  await demo.clients.refunds.openDispute({
-    ...write,
-    disputeId: demo.id(`${opened.step}-dispute`),
-    paymentIntentId,
-  });
+async function dispute(demo: DemoTenant, { step, ...opened }: OpenedCase, n: number): Promise<void> {
+  const { paymentIntentId, daysAgo } = opened;
+  const amountMinor = opened.amountMinor * PAID_PER_REFUNDED;
+  const payment = { paymentIntentId, amountMinor, daysAgo: Math.max(daysAgo - 0.5, 0) };
+  await disputeDemoPayment(demo, `${step}-dispute`, payment, Math.floor(n / SCENARIOS.length));
 }
 
 /** Takes the steps of the refund workflow itself, so that the demo data does not need Temporal. */

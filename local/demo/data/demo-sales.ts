@@ -1,9 +1,10 @@
 import { BlockOutcome, BlockReason, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DemoTenant } from './demo-tenant.ts';
 
-const SALES = 160;
 const FIRST_DAYS_AGO = 182;
 const LAST_DAYS_AGO = 1;
+const FIRST_ORDER = 10_400;
+const CUSTOMERS = 40;
 const INSTALLMENTS = [2, 3, 6, 4, 10, 12];
 const REASONS = [
   BlockReason.HOLD_OR_DISPUTE,
@@ -18,21 +19,30 @@ export interface DemoSale {
   readonly saleId: string;
   readonly grossAmountMinor: number;
   readonly daysAgo: number;
+  /** Absent for a sale without an order. */
+  readonly orderId: string | undefined;
+  readonly productId: string | undefined;
 }
 
-/** Half a year of sales, oldest first: every third an instant transfer, the others cards with installments. */
-export function planDemoSales(demo: DemoTenant): DemoSale[] {
-  return Array.from({ length: SALES }, (_, n) => ({
+/**
+ * Sales over half a year, oldest first: every third an instant transfer, the others cards with installments. Most have an
+ * order and one of the products; customers buy several times.
+ */
+export function planDemoSales(demo: DemoTenant, productIds: readonly string[]): DemoSale[] {
+  const { sales } = demo.size;
+  return Array.from({ length: sales }, (_, n) => ({
     n,
     saleId: demo.id(`sale-${n}`),
     grossAmountMinor: demo.between(5_000, 300_000),
-    daysAgo: FIRST_DAYS_AGO - ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (SALES - 1),
+    daysAgo: FIRST_DAYS_AGO - ((FIRST_DAYS_AGO - LAST_DAYS_AGO) * n) / (sales - 1),
+    orderId: n % 8 === 7 ? undefined : demo.id(`sale-order-${n}`),
+    productId: n % 5 === 4 ? undefined : demo.pick(productIds, n),
   }));
 }
 
 /** Records a sale on its date. */
 export async function recordDemoSale(demo: DemoTenant, sale: DemoSale): Promise<void> {
-  const { n, saleId, grossAmountMinor, daysAgo } = sale;
+  const { n, saleId, grossAmountMinor, daysAgo, orderId, productId } = sale;
   const instant = n % 3 === 0;
   await demo.clients.funds.recordSale({
     ...demo.write(`sale-${n}`),
@@ -41,6 +51,9 @@ export async function recordDemoSale(demo: DemoTenant, sale: DemoSale): Promise<
     grossAmountMinor: BigInt(grossAmountMinor),
     feesAmountMinor: BigInt(Math.round(grossAmountMinor * (instant ? 0.01 : 0.039))),
     installments: instant ? 1 : demo.pick(INSTALLMENTS, n),
+    ...(orderId && { orderId, orderNumber: `R-${FIRST_ORDER + n}` }),
+    ...(productId && { productId }),
+    ...(n % 6 !== 5 && { customerReference: `customer-${n % CUSTOMERS}` }),
     occurredAt: demo.daysAgo(daysAgo),
   });
 }

@@ -10,6 +10,19 @@ import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refund
 const NAMESPACE = '6f3d1c9a-52b1-4a0e-9b7e-0c64b7a2d5e1';
 const DAY_MS = 86_400_000;
 
+/** How much a demo merchant has in one environment. */
+interface DemoSize {
+  readonly sales: number;
+  readonly refundCases: number;
+  readonly pastAdvances: number;
+  readonly openAdvances: number;
+}
+
+/** Several pages of every list. */
+export const FULL_SIZE: DemoSize = { sales: 160, refundCases: 208, pastAdvances: 48, openAdvances: 16 };
+/** Each state of every record. */
+export const SMALL_SIZE: DemoSize = { sales: 40, refundCases: 32, pastAdvances: 12, openAdvances: 3 };
+
 /**
  * A demo merchant in one environment. Ids, idempotency keys and pseudo-random values derive from the merchant, the
  * environment and today's date: every machine gets the same demo data on the same day, and an interrupted run can be
@@ -18,15 +31,23 @@ const DAY_MS = 86_400_000;
 export class DemoTenant {
   readonly merchantId: string;
   readonly environment: Environment;
+  readonly size: DemoSize;
   readonly clients;
   readonly #today: string;
   readonly #yesterday: Date;
   readonly #seed: string;
   #state: number;
 
-  constructor(transport: Transport, merchantId: string, environment: Environment, today: Date) {
+  constructor(
+    transport: Transport,
+    merchantId: string,
+    environment: Environment,
+    today: Date,
+    size = FULL_SIZE,
+  ) {
     this.merchantId = merchantId;
     this.environment = environment;
+    this.size = size;
     this.clients = {
       refunds: createClient(RefundCaseService, transport),
       products: createClient(ProductService, transport),

@@ -8,17 +8,20 @@ import type { Pagination } from '../../platform/reads/pagination.ts';
 import { environmentEnum, tenantOf } from '../../platform/tenant.ts';
 import { type AuditEntryReadRow, auditEntryOrder, selectAuditEntries } from './audit.queries.ts';
 
-/** Lists what people did for a merchant in an environment, newest first by id. */
+/** Lists the writes for a merchant in an environment and the sign-ins of its members, newest first by id. */
 export async function listAuditEntries(
   database: Database,
   pagination: Pagination,
   request: ListAuditEntriesRequest,
 ): Promise<ListAuditEntriesResponse> {
   const tenant = tenantOf(request);
-  const accountId = request.accountId?.toLowerCase();
-  const scope = { tenant, list: 'audit-entries', filters: { accountId }, order: auditEntryOrder };
+  const filters = {
+    accountId: request.accountId?.toLowerCase(),
+    peopleOnly: request.peopleOnly || undefined,
+  };
+  const scope = { tenant, list: 'audit-entries', filters, order: auditEntryOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectAuditEntries({ ...tenant, accountId, ...range })),
+    database.read(selectAuditEntries({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.accounts.v1.ListAuditEntriesResponse',
@@ -32,12 +35,15 @@ function auditEntryMessage(row: AuditEntryReadRow): AuditEntry {
     $typeName: 'payments.accounts.v1.AuditEntry',
     id: row.id,
     environment: environmentEnum(row.environment),
-    accountId: row.account_id,
+    accountId: row.account_id ?? '',
     accountEmail: row.account_email ?? '',
     action: row.action,
     request: row.request ?? undefined,
     ipAddress: row.ip_address,
     requestId: row.request_id,
     occurredAt: row.occurred_at,
+    caller: row.caller,
+    startedBy: row.started_by ?? '',
+    accountName: row.account_name ?? '',
   };
 }

@@ -14,19 +14,3 @@ export const selectContact = prepareRead<Tenant, ContactReadRow>((parameters) =>
     .select(['email', 'language'])
     .compile(),
 );
-
-/** The verified addresses of the longest-serving administrators. */
-export const selectAdminEmails = prepareRead<{ merchantId: string; limit: number }, { email: string }>(
-  (parameters) =>
-    db
-      .selectFrom('accounts.member as m')
-      .innerJoin('accounts.account as a', 'a.id', 'm.account_id')
-      .where('m.merchant_id', '=', parameters('merchantId'))
-      .where('m.role', '=', 'ADMIN')
-      .where('a.email_verified', '=', true)
-      .orderBy('m.created_at')
-      .orderBy('m.account_id')
-      .limit(parameters('limit'))
-      .select('a.email')
-      .compile(),
-);

@@ -5,23 +5,37 @@ import {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
 import { tenantOf } from '../../platform/tenant.ts';
-import { selectAdminEmails, selectContact } from './contact.queries.ts';
+import { selectRecipients } from '../mail/mail.queries.ts';
+import { selectMerchantName } from '../merchants/merchant.queries.ts';
+import { selectContact } from './contact.queries.ts';
 
 const MAX_EMAILS = 20;
 
-/** The recipients of mail to a merchant: the contact, or else the administrators. */
+/** The recipients of mail to a merchant: the contact, or else the administrators who have not opted out. */
 export async function getMerchantContact(
   database: Database,
   request: GetMerchantContactRequest,
 ): Promise<GetMerchantContactResponse> {
   const tenant = tenantOf(request);
-  const [contact] = await database.read(selectContact(tenant));
-  if (contact) {
-    return response({ emails: [contact.email], language: Language[contact.language], isSet: true });
-  }
   const { merchantId } = tenant;
-  const admins = await database.read(selectAdminEmails({ merchantId, limit: MAX_EMAILS }));
-  return response({ emails: admins.map(({ email }) => email), language: Language.PT_BR, isSet: false });
+  const [[contact], [merchant]] = await Promise.all([
+    database.read(selectContact(tenant)),
+    database.read(selectMerchantName({ merchantId })),
+  ]);
+  const merchantName = merchant?.name ?? '';
+  if (contact) {
+    return response({
+      emails: [contact.email],
+      language: Language[contact.language],
+      isSet: true,
+      merchantName,
+    });
+  }
+  const admins = await database.read(
+    selectRecipients({ merchantId, topic: 'WEBHOOK_PROBLEMS', roles: ['ADMIN'], limit: MAX_EMAILS }),
+  );
+  const emails = admins.map(({ email }) => email);
+  return response({ emails, language: Language.PT_BR, isSet: false, merchantName });
 }
 
 const response = (contact: Omit<GetMerchantContactResponse, '$typeName'>): GetMerchantContactResponse => ({

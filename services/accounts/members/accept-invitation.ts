@@ -5,19 +5,19 @@ import {
   Role,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import { isAtLeast } from '../../platform/people/role.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { normalizedEmail } from '../email-address.ts';
 import { wrongInvitationState } from './invitation.ts';
 import { invitationNotFound, lockInvitation } from './invitation-store.ts';
-import { findRole } from './member-store.ts';
-import { higherRole } from './role.ts';
+import { findRole, storeMember } from './member-store.ts';
 
 /**
  * Makes the account a member if its verified address is the invited one. An account that is already a member keeps the
  * higher of the two roles. INVITATION_NOT_FOUND, INVITATION_STATE.
  */
 export function acceptInvitation(writes: Writes, request: AcceptInvitationRequest, context: HandlerContext) {
-  return writes.run<typeof AcceptInvitationResponseSchema>(request, context, async (tx) => {
+  return writes.runForMerchant<typeof AcceptInvitationResponseSchema>(request, context, async (tx) => {
     const { invitationId: id, accountId } = request;
     const now = new Date();
     const invitation = await lockInvitation(tx, id, now);
@@ -28,14 +28,14 @@ export function acceptInvitation(writes: Writes, request: AcceptInvitationReques
       { id, now },
     );
     const currentRole = await findRole(tx, accountId);
-    const role = currentRole ? higherRole(currentRole, invitation.role) : invitation.role;
-    await tx.executeForMerchant(
-      `insert into accounts.member (merchant_id, account_id, role, created_at)
-       values (:merchantId, :accountId, :role, :now)
-       on conflict (merchant_id, account_id) do update set role = excluded.role`,
-      { accountId, role, now },
+    const keepsRole = currentRole && isAtLeast(Role[currentRole], Role[invitation.role]);
+    const role = keepsRole ? currentRole : invitation.role;
+    await storeMember(tx, accountId, role, now);
+    const [merchant] = await tx.executeForMerchant<{ name: string }>(
+      'select name from accounts.merchant where merchant_id = :merchantId',
     );
-    return { membership: { merchantId: tx.tenant.merchantId, role: Role[role] } };
+    const { merchantId } = tx.tenant;
+    return { membership: { merchantId, role: Role[role], merchantName: merchant?.name ?? '' } };
   });
 }
 

@@ -9,7 +9,7 @@ import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { memberMessage } from './member.message.ts';
 import type { MemberReadRow } from './member.queries.ts';
-import { lockMember, requireOtherAdmin } from './member-store.ts';
+import { lockMember, requireOtherAdmin, storeMember } from './member-store.ts';
 
 /** A member as a statement in a transaction returns it: times are text. */
 type StoredMember = Omit<MemberReadRow, 'created_at' | 'account_created_at'> & {
@@ -19,17 +19,18 @@ type StoredMember = Omit<MemberReadRow, 'created_at' | 'account_created_at'> & {
 
 /** Changes the role of a member. MEMBER_NOT_FOUND, LAST_ADMIN. */
 export function changeMemberRole(writes: Writes, request: ChangeMemberRoleRequest, context: HandlerContext) {
-  return writes.run<typeof ChangeMemberRoleResponseSchema>(request, context, async (tx) => {
+  return writes.runForMerchant<typeof ChangeMemberRoleResponseSchema>(request, context, async (tx) => {
     const { accountId } = request;
     const role = enumName(Role, request.role);
     const currentRole = await lockMember(tx, accountId);
     if (currentRole === 'ADMIN' && role !== 'ADMIN') await requireOtherAdmin(tx, accountId);
+    await storeMember(tx, accountId, role, new Date());
     const [member] = await tx.executeForMerchant<StoredMember>(
-      `update accounts.member as m set role = :role from accounts.account as a
-        where m.merchant_id = :merchantId and m.account_id = :accountId and a.id = m.account_id
-       returning m.account_id, m.role, m.created_at,
-                 a.email, a.email_verified, a.name, a.created_at as account_created_at`,
-      { accountId, role },
+      `select m.account_id, m.role, m.created_at,
+              a.email, a.email_verified, a.name, a.created_at as account_created_at
+         from accounts.member as m join accounts.account as a on a.id = m.account_id
+        where m.merchant_id = :merchantId and m.account_id = :accountId`,
+      { accountId },
     );
     return { member: memberMessage(withTimes(member!)) };
   });

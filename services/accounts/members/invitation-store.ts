@@ -1,8 +1,8 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { notFound } from '../../platform/errors.ts';
+import type { RoleName } from '../../platform/people/role.ts';
 import { INVITATION_STATE, type InvitationState } from './invitation.ts';
 import { lockMembers } from './member-store.ts';
-import type { RoleName } from './role.ts';
 
 /** The role and state of an invitation that is locked. */
 export interface LockedInvitation {

@@ -11,5 +11,6 @@ export function invitationMessage(row: InvitationReadRow): Invitation {
     role: Role[row.role],
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    merchantName: row.merchant_name ?? '',
   };
 }

@@ -1,9 +1,13 @@
-import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { type AccountTables, db, isAfter } from '../accounts.tables.ts';
 
 /** An invitation as hot reads return it. */
-export type InvitationReadRow = Omit<AccountTables['accounts.invitation'], 'accepted_at' | 'revoked_at'>;
+export interface InvitationReadRow
+  extends Omit<AccountTables['accounts.invitation'], 'accepted_at' | 'revoked_at'> {
+  /** Null when none is set. */
+  merchant_name: string | null;
+}
 
 /** Invitations are listed newest first. */
 export const invitationOrder: ListOrder<InvitationReadRow> = {
@@ -13,12 +17,14 @@ export const invitationOrder: ListOrder<InvitationReadRow> = {
 
 const openInvitations = () =>
   db
-    .selectFrom('accounts.invitation')
-    .where('accepted_at', 'is', null)
-    .where('revoked_at', 'is', null)
-    .select(['merchant_id', 'id', 'email', 'role', 'created_at', 'expires_at']);
+    .selectFrom('accounts.invitation as i')
+    .leftJoin('accounts.merchant as merchant', 'merchant.merchant_id', 'i.merchant_id')
+    .where('i.accepted_at', 'is', null)
+    .where('i.revoked_at', 'is', null)
+    .select(['i.merchant_id', 'i.id', 'i.email', 'i.role', 'i.created_at', 'i.expires_at'])
+    .select('merchant.name as merchant_name');
 
-interface OpenInvitations extends PageSpec {
+interface OpenInvitations extends PageRange {
   readonly merchantId: string;
   readonly now: Date;
 }
@@ -26,9 +32,9 @@ interface OpenInvitations extends PageSpec {
 /** A page of a merchant's open invitations in list order. */
 export const selectOpenInvitations = prepareRead<OpenInvitations, InvitationReadRow>((parameters) => {
   const query = openInvitations()
-    .where('merchant_id', '=', parameters('merchantId'))
+    .where('i.merchant_id', '=', parameters('merchantId'))
     .where(isAfter('expires_at', parameters('now')));
-  return inOrder(query, invitationOrder, parameters).compile();
+  return inOrder(query, invitationOrder, parameters, 'i').compile();
 });
 
 /** The newest open invitations to an address, of all merchants. */

@@ -20,7 +20,7 @@ import { lockMembers, requireBelowLimit } from './member-store.ts';
  * MEMBER_LIMIT_REACHED.
  */
 export function inviteMember(writes: Writes, request: InviteMemberRequest, context: HandlerContext) {
-  return writes.run<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
+  return writes.runForMerchant<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
     const { role } = request;
     const email = normalizedEmail(request.email);
     await lockMembers(tx);
@@ -34,15 +34,18 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
     await requireBelowLimit(tx, now);
     const id = uuidv7();
     const expiresAt = new Date(now.getTime() + INVITATION_LIFETIME_MS);
-    await tx.executeForMerchant(
+    const [added] = await tx.executeForMerchant<{ merchant_name: string | null }>(
       `insert into accounts.invitation (merchant_id, id, email, role, created_at, expires_at)
-       values (:merchantId, :id, :email, :role, :now, :expiresAt)`,
+       values (:merchantId, :id, :email, :role, :now, :expiresAt)
+       returning (select name from accounts.merchant where merchant_id = :merchantId) as merchant_name`,
       { id, email, role: enumName(Role, role), now, expiresAt },
     );
     await tx.command(notifyContact.startCommand({ ...tx.tenant, kind: 'INVITATION', subjectId: id }));
     const { merchantId } = tx.tenant;
     const times = { createdAt: timestampOf(now), expiresAt: timestampOf(expiresAt) };
-    return { invitation: { id, merchantId, email, role, ...times } };
+    return {
+      invitation: { id, merchantId, email, role, ...times, merchantName: added!.merchant_name ?? '' },
+    };
   });
 }
 

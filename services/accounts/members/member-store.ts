@@ -1,6 +1,6 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, notFound, resourceExhausted } from '../../platform/errors.ts';
-import type { RoleName } from './role.ts';
+import type { RoleName } from '../../platform/people/role.ts';
 
 const MAX_MEMBERS = 500;
 
@@ -18,6 +18,41 @@ export async function findRole(tx: TenantTransaction, accountId: string): Promis
     { accountId },
   );
   return member?.role;
+}
+
+/**
+ * Makes an account a member, or changes its role. The mirror in platform changes in the same transaction, which waits for
+ * the writes that the person is making.
+ */
+export async function storeMember(
+  tx: TenantTransaction,
+  accountId: string,
+  role: RoleName,
+  now: Date,
+): Promise<void> {
+  await tx.executeForMerchant(
+    `insert into accounts.member (merchant_id, account_id, role, created_at)
+     values (:merchantId, :accountId, :role, :now)
+     on conflict (merchant_id, account_id) do update set role = excluded.role`,
+    { accountId, role, now },
+  );
+  await tx.executeForMerchant(
+    `insert into platform.membership (merchant_id, account_id, role) values (:merchantId, :accountId, :role)
+     on conflict (merchant_id, account_id) do update set role = excluded.role`,
+    { accountId, role },
+  );
+}
+
+/** Ends a membership, and its mirror. */
+export async function deleteMember(tx: TenantTransaction, accountId: string): Promise<void> {
+  await tx.executeForMerchant(
+    'delete from accounts.member where merchant_id = :merchantId and account_id = :accountId',
+    { accountId },
+  );
+  await tx.executeForMerchant(
+    'delete from platform.membership where merchant_id = :merchantId and account_id = :accountId',
+    { accountId },
+  );
 }
 
 /** Locks the merchant's members, and returns the role of one. NOT_FOUND (MEMBER_NOT_FOUND). */

@@ -1,4 +1,4 @@
-import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { AccountColumns } from '../account.message.ts';
 import { type AccountTables, db } from '../accounts.tables.ts';
@@ -13,7 +13,7 @@ export const memberOrder: ListOrder<MemberReadRow> = {
 };
 
 /** A page of a merchant's members in list order. */
-export const selectMembers = prepareRead<{ merchantId: string } & PageSpec, MemberReadRow>((parameters) => {
+export const selectMembers = prepareRead<{ merchantId: string } & PageRange, MemberReadRow>((parameters) => {
   const query = db
     .selectFrom('accounts.member as m')
     .innerJoin('accounts.account as a', 'a.id', 'm.account_id')

@@ -4,17 +4,14 @@ import type {
   RemoveMemberResponseSchema,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { lockMember, requireOtherAdmin } from './member-store.ts';
+import { deleteMember, lockMember, requireOtherAdmin } from './member-store.ts';
 
 /** Removes a member. MEMBER_NOT_FOUND, LAST_ADMIN. */
 export function removeMember(writes: Writes, request: RemoveMemberRequest, context: HandlerContext) {
-  return writes.run<typeof RemoveMemberResponseSchema>(request, context, async (tx) => {
+  return writes.runForMerchant<typeof RemoveMemberResponseSchema>(request, context, async (tx) => {
     const { accountId } = request;
     if ((await lockMember(tx, accountId)) === 'ADMIN') await requireOtherAdmin(tx, accountId);
-    await tx.executeForMerchant(
-      'delete from accounts.member where merchant_id = :merchantId and account_id = :accountId',
-      { accountId },
-    );
+    await deleteMember(tx, accountId);
     return {};
   });
 }

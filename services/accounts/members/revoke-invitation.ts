@@ -9,7 +9,7 @@ import { invitationNotFound, lockInvitation } from './invitation-store.ts';
 
 /** Revokes an invitation. Has no effect on an expired one. INVITATION_NOT_FOUND, INVITATION_STATE. */
 export function revokeInvitation(writes: Writes, request: RevokeInvitationRequest, context: HandlerContext) {
-  return writes.run<typeof RevokeInvitationResponseSchema>(request, context, async (tx) => {
+  return writes.runForMerchant<typeof RevokeInvitationResponseSchema>(request, context, async (tx) => {
     const { invitationId: id } = request;
     const now = new Date();
     const invitation = await lockInvitation(tx, id, now);

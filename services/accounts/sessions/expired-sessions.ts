@@ -7,3 +7,11 @@ export const expiredSessions = expiredRows({
   since: 'expires_at',
   age: "interval '30 days'",
 });
+
+/** Deletes the mirrors of sessions that have expired: nothing can be written with them. */
+export const expiredSessionMirrors = expiredRows({
+  name: 'expired-session-mirrors',
+  table: 'platform.session',
+  since: 'expires_at',
+  age: "interval '1 day'",
+});

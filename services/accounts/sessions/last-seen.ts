@@ -9,9 +9,14 @@ const PRECISION_MS = 60_000;
 const WRITES_PER_IDLE_TIME = 10;
 
 const WRITE_LAST_SEEN = `
-update accounts.session as session set last_seen_at = seen.at
-from json_to_recordset(:rows::json) as seen (account_id uuid, id uuid, at timestamptz(3))
-where session.account_id = seen.account_id and session.id = seen.id and session.last_seen_at < seen.at`;
+with written as (
+  update accounts.session as session set last_seen_at = seen.at
+    from json_to_recordset(:rows::json) as seen (account_id uuid, id uuid, at timestamptz(3))
+   where session.account_id = seen.account_id and session.id = seen.id and session.last_seen_at < seen.at
+  returning session.token_sha256, session.last_seen_at
+)
+update platform.session as mirror set last_seen_at = written.last_seen_at
+  from written where mirror.token_sha256 = written.token_sha256`;
 
 /** Records when sessions were last seen, without delaying their requests. */
 export class LastSeen {

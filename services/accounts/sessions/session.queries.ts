@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
+import type { RoleName } from '../../platform/people/role.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import type { AccountColumns } from '../account.message.ts';
 import { type AccountTables, db, isAfter } from '../accounts.tables.ts';
-import type { RoleName } from '../members/role.ts';
 
 /** A session as hot reads return it. */
 export type SessionReadRow = Omit<AccountTables['accounts.session'], 'account_id' | 'token_sha256'>;
@@ -11,7 +11,7 @@ export type SessionReadRow = Omit<AccountTables['accounts.session'], 'account_id
 /** A session with its account and the account's memberships. */
 export interface AuthenticationRow extends SessionReadRow, AccountColumns {
   /** Ordered by merchant. */
-  memberships: readonly { merchant_id: string; role: RoleName }[];
+  memberships: readonly { merchant_id: string; role: RoleName; name: string | null }[];
 }
 
 /** The session of a token, of any account. */
@@ -27,11 +27,12 @@ export const selectSessionByToken = prepareRead<{ tokenSha256: Uint8Array }, Aut
       .select((select) =>
         select
           .selectFrom('accounts.member as m')
+          .leftJoin('accounts.merchant as merchant', 'merchant.merchant_id', 'm.merchant_id')
           .whereRef('m.account_id', '=', 's.account_id')
           .select(
             sql<
               AuthenticationRow['memberships']
-            >`coalesce(json_agg(json_build_object('merchant_id', m.merchant_id, 'role', m.role)
+            >`coalesce(json_agg(json_build_object('merchant_id', m.merchant_id, 'role', m.role, 'name', merchant.name)
                 order by m.merchant_id), '[]')`.as('memberships'),
           )
           .as('memberships'),
@@ -42,7 +43,7 @@ export const selectSessionByToken = prepareRead<{ tokenSha256: Uint8Array }, Aut
 /** Sessions are listed newest first. */
 export const sessionOrder: ListOrder<SessionReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
 
-interface OpenSessions extends PageSpec {
+interface OpenSessions extends PageRange {
   readonly accountId: string;
   readonly now: Date;
   readonly seenAfter: Date;

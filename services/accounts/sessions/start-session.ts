@@ -1,3 +1,4 @@
+import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
 import type {
@@ -8,7 +9,8 @@ import type { Database } from '../../platform/database/database.ts';
 import { executeNamed } from '../../platform/database/named-sql.ts';
 import { alreadyExists } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
-import { END_SESSION } from './end-session.ts';
+import { recordSessionAudit } from '../audit/record-session-audit.ts';
+import { endSessions } from './end-session.ts';
 import { sessionMessage } from './session.message.ts';
 import { selectSessionByToken } from './session.queries.ts';
 import type { SessionLimits } from './session.ts';
@@ -18,19 +20,23 @@ export async function startSession(
   database: Database,
   { lifetimeMs }: SessionLimits,
   request: StartSessionRequest,
+  context: HandlerContext,
 ): Promise<StartSessionResponse> {
-  const { tokenSha256, replacedTokenSha256 } = request;
+  const { tokenSha256, replacedTokenSha256, ipAddress, userAgent } = request;
   const now = new Date();
   await database.transaction(async (em) => {
     const accountId = await upsertAccount(em, request, now);
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
-    if (!(await addSession(em, request, session))) await requireOwnToken(em, tokenSha256, accountId);
+    if (await addSession(em, request, session)) {
+      const signIn = { account_id: accountId, ip_address: ipAddress, request: { userAgent } };
+      await recordSessionAudit(em, accountId, request, context, signIn);
+    } else await requireOwnToken(em, tokenSha256, accountId);
     if (replacedTokenSha256) {
-      await executeNamed(
-        em,
-        `${END_SESSION} where token_sha256 = :replaced and token_sha256 <> :added and ended_at is null`,
-        { now, replaced: Buffer.from(replacedTokenSha256), added: Buffer.from(tokenSha256) },
-      );
+      await executeNamed(em, endSessions('token_sha256 = :replaced and token_sha256 <> :added'), {
+        now,
+        replaced: Buffer.from(replacedTokenSha256),
+        added: Buffer.from(tokenSha256),
+      });
     }
   });
   const [row] = await database.read(selectSessionByToken({ tokenSha256 }));
@@ -70,10 +76,17 @@ async function addSession(
 ): Promise<boolean> {
   const added = await executeNamed(
     em,
-    `insert into accounts.session
-       (account_id, id, token_sha256, created_at, last_seen_at, expires_at, ip_address, user_agent)
-     values (:accountId, :id, :tokenSha256, :now, :now, :expiresAt, :ipAddress, :userAgent)
-     on conflict (token_sha256) do nothing returning id`,
+    `with added as (
+       insert into accounts.session
+         (account_id, id, token_sha256, created_at, last_seen_at, expires_at, ip_address, user_agent)
+       values (:accountId, :id, :tokenSha256, :now, :now, :expiresAt, :ipAddress, :userAgent)
+       on conflict (token_sha256) do nothing
+       returning id, token_sha256, account_id, last_seen_at, expires_at
+     ), mirrored as (
+       insert into platform.session (token_sha256, account_id, last_seen_at, expires_at)
+       select token_sha256, account_id, last_seen_at, expires_at from added
+     )
+     select id from added`,
     { accountId, id: uuidv7(), tokenSha256: Buffer.from(tokenSha256), now, expiresAt, ipAddress, userAgent },
   );
   return added.length > 0;

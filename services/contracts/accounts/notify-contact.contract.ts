@@ -3,18 +3,27 @@ import { startWorkflow } from '../start-workflow.ts';
 
 export const workflowType = 'notifyContact';
 
-/** The occasions for a mail: a subscription in ERROR, one that a 410 has disabled, an invitation. */
-export type NoticeKind = 'WEBHOOK_ERROR' | 'WEBHOOK_GONE' | 'INVITATION';
+/**
+ * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one that a 410 has disabled, an
+ * invitation, refund cases whose decision is due soon, a dispute whose response is.
+ */
+export type NoticeKind =
+  | 'WEBHOOK_FAILING'
+  | 'WEBHOOK_ERROR'
+  | 'WEBHOOK_GONE'
+  | 'INVITATION'
+  | 'REFUND_DEADLINES'
+  | 'DISPUTE_DUE';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
 
 export interface NotifyContactInput extends Tenant {
   readonly kind: NoticeKind;
-  /** The id of the subscription or the invitation. */
+  /** The id of the subscription, invitation or dispute; of the merchant for its refund cases. */
   readonly subjectId: string;
   /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */
   readonly lastHappenedAt?: string | undefined;
-  /** The end of the previous run's quiet period (ISO 8601), which this run continues. */
+  /** Until when nothing is sent (ISO 8601): a later occasion, or the quiet period of the previous run. */
   readonly quietUntil?: string | undefined;
 }
 

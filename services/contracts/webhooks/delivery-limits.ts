@@ -6,9 +6,3 @@ export const LOST_AFTER_MS = 5_000;
 
 /** The longest Retry-After that is respected: 24 hours. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1_000;
-
-/** The most deliveries in a batch, and attempts in one call of GetAttempt or ReportAttempts. */
-export const MAX_BATCH_SIZE = 100;
-
-/** A batch with deliveries that are not reported by then is claimed again. */
-export const BATCH_LEASE_MS = 60_000;

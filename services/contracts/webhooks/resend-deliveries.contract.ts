@@ -6,8 +6,11 @@ export const workflowType = 'resendDeliveries';
 
 export const workflowId = (resendId: string) => `resend-${resendId}`;
 
-/** Open deliveries of one resend: half of what a subscription may have in flight, so that live events have capacity too. */
-export const MAX_OPEN = 100;
+/**
+ * Deliveries of one resend that wait for their first attempt: half of what a subscription may have in flight, so that live
+ * events have capacity too.
+ */
+export const MAX_WAITING = 100;
 
 export interface ResendDeliveriesInput extends Tenant {
   readonly resendId: string;

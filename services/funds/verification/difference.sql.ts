@@ -12,6 +12,7 @@ export const INVARIANTS = [
   'RESERVATION',
   'RANGE',
   'HOLD',
+  'MOVEMENT',
 ] as const;
 export type InvariantName = (typeof INVARIANTS)[number];
 

@@ -5,6 +5,7 @@ import type { Tenant } from '../../platform/tenant.ts';
 import { DIFFERENCE_COLUMNS, type DifferenceReadRow } from './difference.sql.ts';
 import { HOLD_CHECKS } from './hold-checks.sql.ts';
 import { INSTALLMENT_CHECKS } from './installment-checks.sql.ts';
+import { MOVEMENT_CHECKS } from './movement-checks.sql.ts';
 import { POSTING_CHECKS } from './posting-checks.sql.ts';
 import { RELEASE_CHECKS } from './release-checks.sql.ts';
 import { RESERVATION_CHECKS } from './reservation-checks.sql.ts';
@@ -21,6 +22,8 @@ const TABLES = [
   'refund_debit',
   'pending_debit',
   'reservation',
+  'movement',
+  'balance_day',
 ];
 
 const CHECKS = [
@@ -29,6 +32,7 @@ const CHECKS = [
   ...HOLD_CHECKS,
   ...POSTING_CHECKS,
   ...RESERVATION_CHECKS,
+  ...MOVEMENT_CHECKS,
 ]
   .map(
     (check) =>

@@ -1,3 +1,4 @@
+import { SALE_STATUS_SQL } from '../sale-status.ts';
 import { compare, subject } from './difference.sql.ts';
 
 const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'id' };
@@ -20,16 +21,18 @@ select ${subject(INSTALLMENT)}, 'STATUS', 'status', expected, status
         from installment) as installment
  where status <> expected`;
 
-/** (D): the installments of a sale add up to the sale. */
+/** (D): the installments of a sale add up to the sale. (C): its status follows from theirs. */
 const SALES = `
 select ${subject({ sale: 'sale.id' })}, figure.* from sale full join (
-  select sale_id, count(*) filter (where part = 1) as count, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor
+  select sale_id, count(*) filter (where part = 1) as count, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor,
+         ${SALE_STATUS_SQL} as status
     from installment group by sale_id
 ) as recorded on recorded.sale_id = sale.id
 ${compare({
   installments: [`'SALE'`, 'sale.installments', 'recorded.count'],
   sale_gross_minor: [`'SALE'`, 'sale.gross_minor', 'recorded.gross_minor'],
   sale_fees_minor: [`'SALE'`, 'sale.fees_minor', 'recorded.fees_minor'],
+  sale_status: [`'STATUS'`, 'recorded.status', 'sale.status'],
 })}`;
 
 const share = (column: string) =>

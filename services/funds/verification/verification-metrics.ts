@@ -21,7 +21,8 @@ export const fundsDifferences = new Counter({
 // Starts every series at 0, so that the first difference is an increase.
 for (const invariant of INVARIANTS) fundsDifferences.inc({ invariant }, 0);
 
-export const VERIFICATION_FAILURES = ['TIMEOUT', 'ERROR'] as const;
+const VERIFICATION_FAILURES = ['TIMEOUT', 'ERROR'] as const;
+export type VerificationFailure = (typeof VERIFICATION_FAILURES)[number];
 
 export const failedAccounts = new Counter({
   name: 'payments_funds_verification_failures_total',

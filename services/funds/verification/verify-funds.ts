@@ -10,6 +10,7 @@ import {
   type VerifyFundsRequest,
   type VerifyFundsResponse,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { isDatabaseUnavailable, isStatementCanceled } from '../../platform/database/database-errors.ts';
 import { invalidArgument } from '../../platform/errors.ts';
@@ -17,11 +18,11 @@ import { optionalTenant } from '../../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
 import { selectAccounts } from '../cross-tenant.queries.ts';
 import type { DifferenceReadRow } from './difference.sql.ts';
+import { type FailedVerification, recordVerification, type Verification } from './failing-account.ts';
 import { selectDifferences } from './funds-checks.ts';
 import {
   failedAccounts,
   fundsDifferences,
-  type VERIFICATION_FAILURES,
   verificationEnd,
   verifiedAccounts,
 } from './verification-metrics.ts';
@@ -35,12 +36,13 @@ const DIFFERENCES_LOGGED = 10;
 
 export interface VerifyFundsDependencies {
   readonly database: Database;
+  readonly db: CrossTenantDatabase;
   readonly logger: Logger;
 }
 
 /** Verifies one account, or the next of all accounts: as many as the call has time for, and at least one. */
 export async function verifyFunds(
-  { database, logger }: VerifyFundsDependencies,
+  { database, db, logger }: VerifyFundsDependencies,
   request: VerifyFundsRequest,
   context: HandlerContext,
 ): Promise<VerifyFundsResponse> {
@@ -59,6 +61,7 @@ export async function verifyFunds(
     if (visited > 0 && (visited === ACCOUNTS_PER_CALL || performance.now() > endBy)) break;
     const result = await verifyAccount(database, account);
     report(logger, account, result);
+    await recordVerification(db, account, result);
     if ('cause' in result) failures.push(failureMessage(account, result.cause));
     else differences.push(...result.rows.map((row) => differenceMessage(account, row)));
     visited += 1;
@@ -74,13 +77,6 @@ export async function verifyFunds(
     ...(next && { next }),
   };
 }
-
-interface FailedVerification {
-  readonly cause: (typeof VERIFICATION_FAILURES)[number];
-  readonly error: unknown;
-}
-
-type Verification = { readonly rows: readonly DifferenceReadRow[] } | FailedVerification;
 
 /** Throws only when the database is unavailable, because then no other account can be verified either. */
 async function verifyAccount(database: Database, account: Tenant): Promise<Verification> {

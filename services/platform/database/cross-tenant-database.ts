@@ -14,6 +14,12 @@ export type Run = <Row>(statement: Statement, parameters?: NamedParameters) => P
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
 
+/** A connection of its own: a statement fails once the connection has broken. */
+export interface Session {
+  readonly run: Run;
+  close(): void;
+}
+
 /** Runs set-based SQL of background work, which spans all merchants and so runs outside tenant transactions. */
 export class CrossTenantDatabase {
   readonly #database: Database;
@@ -31,6 +37,22 @@ export class CrossTenantDatabase {
       connection.release();
     }
   };
+
+  /**
+   * Opens a session, for a reader that has to notice when PostgreSQL was restarted. It runs one statement after the other.
+   */
+  async session(): Promise<Session> {
+    const connection = await this.#database.connect();
+    let last: Promise<unknown> = Promise.resolve();
+    return {
+      run: <Row>(statement: Statement, parameters: NamedParameters = {}) => {
+        const result = last.then(() => this.#query<Row>(connection, statement, parameters));
+        last = result.catch(() => undefined);
+        return result;
+      },
+      close: () => connection.release(true),
+    };
+  }
 
   /**
    * Runs statements in one transaction; retries as described at {@link retryTransaction}.

@@ -21,6 +21,10 @@ export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === 
 /** Whether a statement was canceled: by statement_timeout, or by an operator. */
 export const isStatementCanceled = (error: unknown): boolean => sqlStateOf(error) === '57014';
 
+/** Whether the server ended a transaction that took too long, or waited too long for its next statement. */
+export const isTransactionTimeout = (error: unknown): boolean =>
+  ['25P03', '25P04'].includes(sqlStateOf(error) ?? '');
+
 const CONNECTION_ERRORS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

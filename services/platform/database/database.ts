@@ -6,6 +6,7 @@ import { Pool, type PoolClient } from 'pg';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { readTypes } from './read-types.ts';
+import { Snapshot, type SnapshotLimits } from './snapshot.ts';
 
 /** The result of `defineEntity`, of any type. */
 export type EntityDefinition = NonNullable<Options['entities']>[number];
@@ -141,6 +142,14 @@ export class Database {
     } finally {
       connection.release(broken);
     }
+  }
+
+  /** Begins a snapshot for several reads; dispose of it when done. */
+  async snapshot(limits: SnapshotLimits): Promise<Snapshot> {
+    return Snapshot.begin(await this.#reads.connect(), limits, async (connection, query) => {
+      const result = await connection.query(this.#statementOf(query));
+      return result.rows as unknown[];
+    });
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { EntityManager, QueryResult } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 
 /**
  * Values by the names that SQL written by hand gives them: `where id = :id`. All SQL of this system names its
@@ -40,17 +40,6 @@ export async function executeNamed<Row>(
 ): Promise<Row[]> {
   const { text, values } = bindForEntityManager(sql, parameters);
   return em.execute<Row[]>(text, values);
-}
-
-/** Runs a statement in a transaction of the entity manager; returns how many rows it changed. */
-export async function countAffectedNamed(
-  em: EntityManager,
-  sql: string,
-  parameters: NamedParameters = {},
-): Promise<number> {
-  const { text, values } = bindForEntityManager(sql, parameters);
-  const { affectedRows } = await em.execute<QueryResult>(text, values, 'run');
-  return affectedRows;
 }
 
 /** @param placeholder returns the placeholder of a use of a name, and adds to the names of the values to pass. */

@@ -7,9 +7,10 @@ import {
   LockMode,
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
-import { insertCommand, insertEvent, insertEvents, type OutboxEvent } from '../outbox/outbox.ts';
+import { insertCommand, insertEvents, type OutboxEvent, type PublishedEvent } from '../outbox/outbox.ts';
 import type { OutboxWork } from '../outbox/outbox-signal.ts';
 import type { WorkflowCommand } from '../outbox/workflow-command.ts';
+import type { Origin } from '../rpc/call-context.ts';
 import type { EnvironmentName, Tenant } from '../tenant.ts';
 import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';
 import { executeNamed, type NamedParameters } from './named-sql.ts';
@@ -28,12 +29,15 @@ export class TenantTransaction {
   /** Id of the request that causes this write; events and commands carry it. */
   readonly requestId: string;
   readonly #em: EntityManager;
+  readonly #origin: Origin;
   #outboxWork: OutboxWork | undefined;
 
-  constructor(em: EntityManager, tenant: Tenant, requestId: string) {
+  /** @param origin who causes this write; workflows that it starts remember it. */
+  constructor(em: EntityManager, tenant: Tenant, requestId: string, origin: Origin = {}) {
     this.#em = em;
     this.tenant = tenant;
     this.requestId = requestId;
+    this.#origin = origin;
   }
 
   /** What the transaction has added to the outbox; undefined for nothing. */
@@ -127,22 +131,23 @@ export class TenantTransaction {
   }
 
   /** Publishes an event of the catalogue with this transaction. */
-  publish(event: Omit<OutboxEvent, 'requestId'> & { requestId?: string }) {
+  async publish(event: Omit<OutboxEvent, 'requestId'> & { requestId?: string }): Promise<PublishedEvent> {
     this.#outboxWork ??= 'EVENTS';
-    return insertEvent(this.#em, this.tenant, { requestId: this.requestId, ...event });
+    const [published] = await insertEvents(this.#em, this.tenant, [{ requestId: this.requestId, ...event }]);
+    return published!;
   }
 
   /** Publishes events of the catalogue with this transaction; those of an object in their order. */
-  async publishAll(events: readonly OutboxEvent[]): Promise<void> {
-    if (events.length === 0) return;
+  async publishAll(events: readonly OutboxEvent[]): Promise<PublishedEvent[]> {
+    if (events.length === 0) return [];
     this.#outboxWork ??= 'EVENTS';
-    await insertEvents(this.#em, this.tenant, events);
+    return insertEvents(this.#em, this.tenant, events);
   }
 
   /** Starts, signals or cancels a workflow with this transaction. */
   command(command: WorkflowCommand): Promise<void> {
     this.#outboxWork = 'COMMANDS';
-    return insertCommand(this.#em, this.tenant, this.requestId, command);
+    return insertCommand(this.#em, this.tenant, { requestId: this.requestId, origin: this.#origin }, command);
   }
 
   #lockName(name: string): string {

@@ -3,18 +3,29 @@ import { errors } from 'undici';
 /**
  * Why a connection failed.
  * - EGRESS_DENIED: the guard rejected the host, the port or an address.
- * - DNS: the name has no address, or DNS did not respond in time.
- * - CONNECT_TIMEOUT: no TCP and TLS connection within the time limit.
+ * - DNS: the name has no address.
+ * - DNS_TIMEOUT, CONNECT_TIMEOUT, TLS_TIMEOUT: the step that was under way when the time limit passed.
+ * - NOT_TLS: the peer answered the handshake with something other than TLS, usually plain HTTP.
+ * - CERTIFICATE_…: the handshake worked, and the certificate was rejected.
+ * - TLS: any other failure of the handshake.
  * - PROXY: the egress proxy could not be reached or did not open a tunnel.
  */
 export type EgressFailureKind =
   | 'EGRESS_DENIED'
   | 'DNS'
+  | 'DNS_TIMEOUT'
   | 'CONNECT_TIMEOUT'
   | 'CONNECTION_REFUSED'
   | 'CONNECTION_RESET'
   | 'UNREACHABLE'
+  | 'NOT_TLS'
+  | 'CERTIFICATE_SELF_SIGNED'
+  | 'CERTIFICATE_WRONG_NAME'
+  | 'CERTIFICATE_EXPIRED'
+  | 'CERTIFICATE_NOT_YET_VALID'
+  | 'CERTIFICATE_UNKNOWN_ISSUER'
   | 'TLS'
+  | 'TLS_TIMEOUT'
   | 'PROXY';
 
 /**
@@ -23,11 +34,18 @@ export type EgressFailureKind =
  */
 export class EgressError extends Error {
   readonly kind: EgressFailureKind;
+  /** For CERTIFICATE_WRONG_NAME: the names in the certificate, as the peer wrote them. May be shown to merchants. */
+  readonly certificateNames: string | undefined;
 
-  constructor(kind: EgressFailureKind, message: string, options?: ErrorOptions) {
+  constructor(
+    kind: EgressFailureKind,
+    message: string,
+    options?: ErrorOptions & { readonly certificateNames?: string },
+  ) {
     super(message, options);
     this.name = 'EgressError';
     this.kind = kind;
+    this.certificateNames = options?.certificateNames;
   }
 }
 

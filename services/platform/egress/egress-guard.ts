@@ -1,15 +1,11 @@
 import tls from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { createAddressPolicy } from './address-policy.ts';
+import { createDnsLookup, type Lookup } from './dns-lookup.ts';
 import { createGuardedConnector, type Dial } from './guarded-connector.ts';
 import { createGuardedPools } from './guarded-pools.ts';
-import {
-  checkHost,
-  createDnsLookup,
-  createHostResolver,
-  type Lookup,
-  systemLookup,
-} from './host-resolver.ts';
+import { checkHost, createHostResolver, systemLookup } from './host-resolver.ts';
+import { TlsSessions } from './tls-sessions.ts';
 import {
   HOST_NOT_PUBLIC_DETAIL,
   judgeWebhookUrl,
@@ -33,10 +29,10 @@ export interface EgressSettings {
   readonly creationDnsTimeoutMs?: number;
   /** Default 5000: DNS, TCP, proxy and TLS together. */
   readonly connectTimeoutMs?: number;
-  /** Default 50: concurrent connections, and so requests, per pool; further requests wait. */
+  /** Default 200: concurrent connections, and so requests, per pool; further requests wait. */
   readonly connectionsPerPool?: number;
-  /** Default 60000: pools without a request for this long are closed. */
-  readonly poolIdleMs?: number;
+  /** Default 5000: how often pools without a connection are removed. */
+  readonly poolSweepMs?: number;
 }
 
 /** Parts that tests may replace. */
@@ -73,32 +69,33 @@ export type HostVerdict =
 export function createEgressGuard(settings: EgressSettings, parts: EgressParts = {}): EgressGuard {
   const addresses = createAddressPolicy(settings.allowCidrs);
   const { allowedPorts, creationDnsTimeoutMs = 1000, connectTimeoutMs = 5000 } = settings;
-  const resolveHost = createHostResolver({
-    addresses,
-    dnsLookup: parts.dnsLookup ?? createDnsLookup(settings.dnsServers),
-    systemLookup: parts.systemLookup ?? systemLookup,
-  });
-  const secureContext = tls.createSecureContext({
-    ca: [...tls.getCACertificates('default'), ...(settings.extraCa ? [settings.extraCa] : [])],
-  });
+  const dns = createDnsLookup(settings.dnsServers);
+  const resolverOf = (dnsLookup: Lookup) =>
+    createHostResolver({
+      addresses,
+      dnsLookup: parts.dnsLookup ?? dnsLookup,
+      systemLookup: parts.systemLookup ?? systemLookup,
+    });
+  const resolveNow = resolverOf(dns.now);
+  const secureContext = trustWith(settings.extraCa);
   const proxy = settings.proxyUrl ? { url: proxyUrlOf(settings.proxyUrl), secureContext } : undefined;
   const pools = createGuardedPools({
-    createConnector: () =>
-      createGuardedConnector({
-        resolveHost,
-        allowedPorts,
-        connectTimeoutMs,
-        secureContext,
-        proxy,
-        dial: parts.dial,
-      }),
-    connectionsPerPool: settings.connectionsPerPool ?? 50,
-    idleMs: settings.poolIdleMs ?? 60_000,
+    connector: createGuardedConnector({
+      resolveHost: resolverOf(dns.cached),
+      allowedPorts,
+      connectTimeoutMs,
+      secureContext,
+      sessions: new TlsSessions(),
+      proxy,
+      dial: parts.dial,
+    }),
+    connectionsPerPool: settings.connectionsPerPool ?? 200,
+    sweepMs: settings.poolSweepMs ?? 5_000,
   });
   return {
     judgeUrl: (text) => judgeWebhookUrl(text, { addresses, allowedPorts }),
     async checkHost({ host }) {
-      const outcome = await checkHost(resolveHost, host, creationDnsTimeoutMs);
+      const outcome = await checkHost(resolveNow, host, creationDnsTimeoutMs);
       return outcome === 'FORBIDDEN'
         ? { ok: false, reason: 'HOST_NOT_PUBLIC', detail: HOST_NOT_PUBLIC_DETAIL }
         : { ok: true, resolves: outcome === 'RESOLVES' };
@@ -109,6 +106,18 @@ export function createEgressGuard(settings: EgressSettings, parts: EgressParts =
     },
     close: () => pools.close(),
   };
+}
+
+const contexts = new Map<string | undefined, tls.SecureContext>();
+
+/** Trusts the default authorities and `extraCa`. Kept, because reading the default authorities takes 25 ms. */
+function trustWith(extraCa: string | undefined): tls.SecureContext {
+  const kept = contexts.get(extraCa);
+  if (kept) return kept;
+  const ca = extraCa && [...tls.getCACertificates('default'), extraCa];
+  const context = tls.createSecureContext({ ca });
+  contexts.set(extraCa, context);
+  return context;
 }
 
 function proxyUrlOf(text: string): URL {

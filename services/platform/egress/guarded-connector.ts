@@ -3,10 +3,13 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { buildConnector } from 'undici';
 import { canonicalAddress } from './address-policy.ts';
-import { codeOf, EgressError, fromSystemError, isReset } from './egress-error.ts';
+import type { ConnectionTrace } from './connection-trace.ts';
+import { EgressError, type EgressFailureKind, fromSystemError } from './egress-error.ts';
 import { type EgressProxy, openTunnel } from './egress-proxy.ts';
 import { type Host, readHost } from './host.ts';
 import type { HostResolver } from './host-resolver.ts';
+import { fromTlsError } from './tls-failure.ts';
+import type { TlsSessions } from './tls-sessions.ts';
 import { isPortAllowed, type PortRange } from './webhook-url.ts';
 
 /** Only the first addresses of a name are dialed, so that DNS records cannot turn this into a port scanner. */
@@ -22,10 +25,18 @@ export interface ConnectorDeps {
   /** For name resolution, TCP, proxy and TLS together. */
   readonly connectTimeoutMs: number;
   readonly secureContext: tls.SecureContext;
+  readonly sessions: TlsSessions;
   readonly proxy?: EgressProxy | undefined;
   /** Replaces node:net in tests. */
   readonly dial?: Dial | undefined;
 }
+
+/** A connector of undici that notes the steps of the connection. */
+export type GuardedConnector = (
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+  trace: ConnectionTrace,
+) => void;
 
 interface Target {
   readonly host: Host;
@@ -34,24 +45,36 @@ interface Target {
 }
 
 /**
- * Creates the connector of one undici pool. Resolving and dialing are one step: exactly the checked addresses are dialed,
+ * Creates the connector of undici pools. Resolving and dialing are one step: exactly the checked addresses are dialed,
  * and the socket's remote address must be one of them before the first byte is sent. The callback receives an
  * EgressError, or a TLS socket whose peer has proved the host's name.
  */
-export function createGuardedConnector(deps: ConnectorDeps): buildConnector.connector {
-  let session: Buffer | undefined;
+export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
+  const { sessions } = deps;
 
-  async function connect({ protocol, hostname, port }: buildConnector.Options): Promise<tls.TLSSocket> {
+  async function connect(
+    { protocol, hostname, port }: buildConnector.Options,
+    trace: ConnectionTrace,
+  ): Promise<tls.TLSSocket> {
     const signal = AbortSignal.timeout(deps.connectTimeoutMs);
     const target = await judge(protocol, hostname, Number(port || 443), signal);
+    trace.begin('CONNECT');
     const plain = deps.proxy
       ? await tunnel(deps.proxy, target, signal)
       : await dial(target, signal, deps.dial);
-    const secure = startTls(plain, target.host, deps.secureContext, session);
-    secure.on('session', (latest: Buffer) => {
-      session = latest;
-    });
-    await settle(secure, 'secureConnect', signal, fromTlsError);
+    trace.begin('TLS');
+    const origin = `${hostname}:${target.port}`;
+    const secure = startTls(plain, target.host, deps.secureContext, sessions.get(origin));
+    // Node emits it only once the certificate has been checked.
+    secure.on('session', (latest: Buffer) => sessions.keep(origin, latest, secure.isSessionReused()));
+    try {
+      await settle(secure, 'secureConnect', signal, 'TLS_TIMEOUT', fromTlsError);
+    } catch (error) {
+      // Should resuming it be what failed.
+      sessions.forget(origin);
+      throw error;
+    }
+    trace.begin('OPEN');
     return secure;
   }
 
@@ -69,14 +92,14 @@ export function createGuardedConnector(deps: ConnectorDeps): buildConnector.conn
       );
     }
     const late = once(signal, 'abort').then(() => {
-      throw new EgressError('DNS', `DNS did not respond for ${hostname} in time`);
+      throw new EgressError('DNS_TIMEOUT', `DNS did not respond for ${hostname} in time`);
     });
     const addresses = await Promise.race([deps.resolveHost(host), late]);
     return { host, port, addresses: addresses.slice(0, MAX_ADDRESSES_DIALED) };
   }
 
-  return (options, callback) => {
-    connect(options).then(
+  return (options, callback, trace) => {
+    connect(options, trace).then(
       (socket) => {
         // Handed over broken, undici would dial again and again.
         if (socket.destroyed)
@@ -107,7 +130,7 @@ async function dial(
     noDelay: true,
     keepAlive: true,
   });
-  await settle(socket, 'connect', signal, fromSystemError);
+  await settle(socket, 'connect', signal, 'CONNECT_TIMEOUT', fromSystemError);
   assertRemoteAddress(socket, addresses);
   return socket;
 }
@@ -165,6 +188,7 @@ async function settle(
   socket: net.Socket,
   event: 'connect' | 'secureConnect',
   signal: AbortSignal,
+  timeout: EgressFailureKind,
   name: (error: unknown) => EgressError,
 ): Promise<void> {
   // An error while no other listener is attached must not end the process; `destroyed` reveals it.
@@ -173,12 +197,6 @@ async function settle(
     await once(socket, event, { signal });
   } catch (error) {
     socket.destroy();
-    throw signal.aborted ? new EgressError('CONNECT_TIMEOUT', `no ${event} in time`) : name(error);
+    throw signal.aborted ? new EgressError(timeout, `no ${event} in time`) : name(error);
   }
-}
-
-function fromTlsError(error: unknown): EgressError {
-  const code = codeOf(error);
-  const kind = isReset(code) ? 'CONNECTION_RESET' : 'TLS';
-  return new EgressError(kind, `TLS failed: ${code ?? String(error)}`, { cause: error });
 }

@@ -1,10 +1,12 @@
-import { type buildConnector, type Dispatcher, Pool } from 'undici';
+import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { ConnectionTrace } from './connection-trace.ts';
+import type { GuardedConnector } from './guarded-connector.ts';
 
 export interface GuardedPoolsOptions {
-  createConnector(): buildConnector.connector;
+  readonly connector: GuardedConnector;
   readonly connectionsPerPool: number;
-  /** Pools that were not used for this long and have no pending request are closed. */
-  readonly idleMs: number;
+  /** Pools that have neither a connection nor a request are removed this often. */
+  readonly sweepMs: number;
 }
 
 export interface GuardedPools {
@@ -14,43 +16,73 @@ export interface GuardedPools {
   close(): Promise<void>;
 }
 
-interface Entry {
-  readonly pool: Pool;
-  takenAtMs: number;
-}
-
 /** Keep-alive time of idle connections, capped even if the receiver offers more. */
 const KEEP_ALIVE_MS = 4000;
 const KEEP_ALIVE_MAX_MS = 30_000;
 
 /** Creates one pool per key, so that endpoints on the same host neither wait for each other nor share connections. */
 export function createGuardedPools(options: GuardedPoolsOptions): GuardedPools {
-  const entries = new Map<string, Entry>();
-  const sweep = setInterval(() => closeIdle(entries, options.idleMs), options.idleMs / 2).unref();
+  const pools = new Map<string, Pool>();
+  const sweep = setInterval(() => removeIdle(pools), options.sweepMs).unref();
 
   return {
     take(poolKey, origin) {
       const key = `${poolKey} ${origin}`;
-      const entry = entries.get(key) ?? { pool: createPool(origin, options), takenAtMs: 0 };
-      entry.takenAtMs = performance.now();
-      entries.set(key, entry);
-      return entry.pool;
+      const pool = pools.get(key) ?? createPool(origin, options);
+      pools.set(key, pool);
+      return pool;
     },
     get size() {
-      return entries.size;
+      return pools.size;
     },
     async close() {
       clearInterval(sweep);
-      const pools = [...entries.values()];
-      entries.clear();
-      await Promise.all(pools.map(({ pool }) => pool.destroy()));
+      const open = [...pools.values()];
+      pools.clear();
+      await Promise.all(open.map((pool) => pool.destroy()));
     },
   };
 }
 
+/** A handler that also learns which connection its request goes over. */
+export interface TracedHandler extends Dispatcher.DispatchHandler {
+  /** Called once the request has a connection to wait for, or to use. */
+  onConnection?(connection: TracedConnection): void;
+}
+
+export interface TracedConnection {
+  /** The steps of the connection as it is at present: it is opened again for a later request. */
+  trace: ConnectionTrace | undefined;
+}
+
+/** One connection of a pool, which introduces itself to the handlers of its requests. */
+class TracedClient extends Client {
+  readonly #connection: TracedConnection;
+
+  constructor(origin: URL, options: Client.Options, connection: TracedConnection) {
+    super(origin, options);
+    this.#connection = connection;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: TracedHandler): boolean {
+    handler.onConnection?.(this.#connection);
+    return super.dispatch(options, handler);
+  }
+}
+
 function createPool(origin: string, options: GuardedPoolsOptions): Pool {
+  const connectorOf =
+    (connection: TracedConnection): buildConnector.connector =>
+    (target, callback) => {
+      connection.trace = new ConnectionTrace();
+      options.connector(target, callback, connection.trace);
+    };
   return new Pool(origin, {
-    connect: options.createConnector(),
+    connect: connectorOf({ trace: undefined }),
+    factory(url, clientOptions) {
+      const connection: TracedConnection = { trace: undefined };
+      return new TracedClient(url, { ...clientOptions, connect: connectorOf(connection) }, connection);
+    },
     connections: options.connectionsPerPool,
     pipelining: 1,
     allowH2: false,
@@ -62,10 +94,10 @@ function createPool(origin: string, options: GuardedPoolsOptions): Pool {
   });
 }
 
-function closeIdle(entries: Map<string, Entry>, idleMs: number): void {
-  for (const [key, { pool, takenAtMs }] of entries) {
-    if (performance.now() - takenAtMs < idleMs || pool.stats.size > 0) continue;
-    entries.delete(key);
+function removeIdle(pools: Map<string, Pool>): void {
+  for (const [key, pool] of pools) {
+    if (pool.stats.connected > 0 || pool.stats.size > 0) continue;
+    pools.delete(key);
     pool.close().catch(() => {});
   }
 }

@@ -1,13 +1,9 @@
 import { promises as dns } from 'node:dns';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AddressPolicy } from './address-policy.ts';
-import { EgressError } from './egress-error.ts';
+import type { Lookup } from './dns-lookup.ts';
+import { codeOf, EgressError } from './egress-error.ts';
 import type { Host } from './host.ts';
-
-/** Resolves a name to all its addresses, IPv4 first; rejects when there are none. */
-export type Lookup = (name: string) => Promise<readonly string[]>;
-
-const DNS_TIMEOUT_MS = 2500;
 
 export interface HostResolverDeps {
   readonly addresses: AddressPolicy;
@@ -17,10 +13,13 @@ export interface HostResolverDeps {
   readonly systemLookup: Lookup;
 }
 
-/** Resolves a host to addresses that may all be dialed. Rejects with an EgressError: DNS or EGRESS_DENIED. */
+/** Resolves a host to addresses that may all be dialed. Rejects with an EgressError: DNS, DNS_TIMEOUT or EGRESS_DENIED. */
 export type HostResolver = (host: Host) => Promise<readonly string[]>;
 
-/** The only place that resolves hosts, at creation and at connection: one forbidden address rejects the host. */
+/**
+ * The only place that resolves hosts, at creation and at connection: one forbidden address rejects the host. Addresses are
+ * judged each time, also those from memory.
+ */
 export function createHostResolver({ addresses, dnsLookup, systemLookup }: HostResolverDeps): HostResolver {
   return async (host) => {
     if (host.kind === 'ADDRESS') {
@@ -35,26 +34,6 @@ export function createHostResolver({ addresses, dnsLookup, systemLookup }: HostR
         throw denied(`${host.name} resolves to ${address}`);
       }
     }
-    return found;
-  };
-}
-
-/**
- * Looks up names by DNS only. Unlike getaddrinfo it occupies no thread of the pool, so a hanging DNS server cannot delay
- * other merchants. It ignores the hosts file and search domains.
- * @param servers `address:port` of DNS servers instead of the machine's.
- */
-export function createDnsLookup(servers?: readonly string[]): Lookup {
-  return async (name) => {
-    // One resolver per lookup, so that changes of the machine's DNS servers take effect.
-    const resolver = new dns.Resolver({ timeout: 1000, tries: 2 });
-    if (servers !== undefined) resolver.setServers(servers);
-    // Some servers never respond for one address family; the other one is enough then.
-    const timeout = setTimeout(() => resolver.cancel(), DNS_TIMEOUT_MS);
-    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    clearTimeout(timeout);
-    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    if (found.length === 0) throw answers.find((answer) => answer.status === 'rejected')?.reason;
     return found;
   };
 }
@@ -94,12 +73,16 @@ export async function checkHost(
   }
 }
 
+/** DNS servers that did not respond, and a lookup that was given up; EAI_AGAIN is the system resolver's. */
+const TIMEOUT_CODES = new Set(['ETIMEOUT', 'ECANCELLED', 'EAI_AGAIN']);
+
 async function ask(lookup: Lookup, name: string): Promise<readonly string[]> {
   try {
     const found = await lookup(name);
     if (found.length > 0) return found;
   } catch (error) {
-    throw new EgressError('DNS', `${name} does not resolve`, { cause: error });
+    const kind = TIMEOUT_CODES.has(codeOf(error) ?? '') ? 'DNS_TIMEOUT' : 'DNS';
+    throw new EgressError(kind, `${name} does not resolve`, { cause: error });
   }
   throw new EgressError('DNS', `${name} has no address`);
 }

@@ -47,7 +47,7 @@ export function judgeWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
   if (url === null) return refuse('MALFORMED', 'The url is not a valid absolute URL.');
   // Percent-encoding lengthens a URL, and the serialised form is stored.
   if (isTooLong(url.href)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
-  if (url.protocol !== 'https:') return refuse('NOT_HTTPS', 'The url must use https.');
+  if (url.protocol !== 'https:') return refuse('NOT_HTTPS', NOT_HTTPS_DETAIL);
   if (url.username !== '' || url.password !== '') {
     return refuse('HAS_CREDENTIALS', 'The url must not hold a user name or password.');
   }
@@ -61,7 +61,10 @@ export function judgeWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
   return { ok: true, url: { href: url.href, uniqueForm: uniqueFormOf(url), host } };
 }
 
-export const HOST_NOT_PUBLIC_DETAIL = 'The host of the url is not on the public internet.';
+/** Where to go from a URL that only a developer's own machine can reach. */
+const OWN_MACHINE = 'To receive sandbox webhooks on your own machine, run npx merchant-payments listen.';
+const NOT_HTTPS_DETAIL = `The url must use https. ${OWN_MACHINE}`;
+export const HOST_NOT_PUBLIC_DETAIL = `The host of the url is not on the public internet. ${OWN_MACHINE}`;
 const TOO_LONG_DETAIL = `The url is longer than ${MAX_WEBHOOK_URL_LENGTH} characters.`;
 
 /** The port of a URL, or the default of its scheme. */

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
 import type { Statement } from '../database/cross-tenant-database.ts';
 import { executeNamed } from '../database/named-sql.ts';
+import type { Origin } from '../rpc/call-context.ts';
 import type { Tenant } from '../tenant.ts';
 import type { WorkflowCommand } from './workflow-command.ts';
 
@@ -18,62 +19,22 @@ export interface OutboxEvent {
   readonly occurredAt: Date;
 }
 
-const INSERT_EVENT = `
-with numbered as (
-  insert into platform.object_sequence as s (merchant_id, environment, object_id, last_sequence)
-  values (:merchantId, :environment, :objectId, 1)
-  on conflict (merchant_id, environment, object_id) do update set last_sequence = s.last_sequence + 1
-  returning last_sequence
-)
-insert into platform.outbox_event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
-select :merchantId, :environment, :id, :type, :objectId, last_sequence, :requestId, :occurredAt, :data from numbered
-returning sequence`;
-
-/** Adds an event to the outbox in the caller's transaction; returns its id and its sequence number for the object. */
-export async function insertEvent(em: EntityManager, tenant: Tenant, event: OutboxEvent) {
-  const id = uuidv7();
-  const [row] = await executeNamed<{ sequence: string | number | bigint }>(em, INSERT_EVENT, {
-    ...tenant,
-    ...event,
-    id,
-    data: JSON.stringify(event.data),
-  });
-  return { id, sequence: BigInt(row!.sequence) };
-}
-
-/** Inserts events of any tenants, as rows with the columns' names. Those of one object are numbered in the order of their ids. */
-export const INSERT_EVENTS: Statement = {
-  name: 'insert_events',
-  text: `
-with asked as (
-  select * from json_to_recordset(:rows::json) as a (
-    merchant_id uuid, environment text, id uuid, type text, object_id text, request_id text,
-    occurred_at timestamptz, data json)
-), numbered as (
-  insert into platform.object_sequence as s (merchant_id, environment, object_id, last_sequence)
-  select merchant_id, environment, object_id, count(*) from asked
-   group by merchant_id, environment, object_id order by merchant_id, environment, object_id
-  on conflict (merchant_id, environment, object_id)
-  do update set last_sequence = s.last_sequence + excluded.last_sequence
-  returning merchant_id, environment, object_id, last_sequence
-)
-insert into platform.outbox_event
-  (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, data)
-select a.merchant_id, a.environment, a.id, a.type, a.object_id,
-       n.last_sequence + 1
-         - row_number() over (partition by a.merchant_id, a.environment, a.object_id order by a.id desc),
-       a.request_id, a.occurred_at, a.data
-  from asked a
-  join numbered n
-    on n.merchant_id = a.merchant_id and n.environment = a.environment and n.object_id = a.object_id
-returning id, sequence`,
+/** Publishes events of any merchants, `:events` as a JSON array of {@link eventRow}s; returns a row per event, in their order. */
+const PUBLISH_EVENTS: Statement = {
+  name: 'publish_events',
+  text: 'select id, sequence from webhooks.publish(:events::json)',
 };
 
-/** An event as a row for {@link INSERT_EVENTS}. */
-export const outboxEventRow = ({ merchantId, environment }: Tenant, id: string, event: OutboxEvent) => ({
+/** An event's id, and its sequence number among the events of its object. */
+export interface PublishedEvent {
+  readonly id: string;
+  readonly sequence: bigint;
+}
+
+/** An event as {@link PUBLISH_EVENTS} takes it. */
+export const eventRow = ({ merchantId, environment }: Tenant, event: OutboxEvent) => ({
   merchant_id: merchantId,
   environment,
-  id,
   type: event.type,
   object_id: event.objectId,
   request_id: event.requestId,
@@ -81,34 +42,60 @@ export const outboxEventRow = ({ merchantId, environment }: Tenant, id: string, 
   data: event.data,
 });
 
-/** Adds events to the outbox in the caller's transaction with one statement; those of an object keep their order. */
+/** Publishes events in the caller's transaction with one statement; those of an object keep their order. */
 export async function insertEvents(
   em: EntityManager,
   tenant: Tenant,
   events: readonly OutboxEvent[],
-): Promise<void> {
-  const rows = events.map((event) => outboxEventRow(tenant, uuidv7(), event));
-  await executeNamed(em, INSERT_EVENTS.text, { rows: JSON.stringify(rows) });
+): Promise<PublishedEvent[]> {
+  const rows = events.map((event) => eventRow(tenant, event));
+  const published = await executeNamed<{ id: string; sequence: string | number | bigint }>(
+    em,
+    PUBLISH_EVENTS.text,
+    { events: JSON.stringify(rows) },
+  );
+  return published.map(({ id, sequence }) => ({ id, sequence: BigInt(sequence) }));
 }
 
 const INSERT_COMMAND = `
 insert into platform.outbox_command
-  (merchant_id, environment, id, kind, workflow_id, workflow_type, signal_name, arguments, request_id)
-`;
+  (merchant_id, environment, id, kind, workflow_id, workflow_type, signal_name, arguments, request_id`;
 
-const INSERT_ONE_COMMAND = `${INSERT_COMMAND}
-values (:merchantId, :environment, :id, :kind, :workflowId, :workflowType, :signalName, :arguments, :requestId)`;
+/**
+ * A join to who started a workflow: `start.started_by` and `start.account_id`, null for one that no command started. The
+ * parameters are SQL expressions.
+ */
+export const starterOf = (workflowId: string, merchantId: string, environment: string): string =>
+  `left join lateral (
+    select c.started_by, c.account_id from platform.outbox_command c
+     where c.workflow_id = ${workflowId} and c.kind = 'START'
+       and c.merchant_id = ${merchantId} and c.environment = ${environment}
+     order by c.id desc limit 1
+  ) start on true`;
+
+/** Records who started a workflow. A workflow that another one starts has the same starter. */
+const INSERT_ONE_COMMAND = `${INSERT_COMMAND}, started_by, account_id)
+select :merchantId, :environment, :id, :kind, :workflowId, :workflowType, :signalName, :arguments, :requestId,
+       coalesce(start.started_by, :caller), coalesce(start.account_id, :accountId)
+  from (values (true)) as command
+  ${starterOf(':causingWorkflowId', ':merchantId', ':environment')}`;
 
 /** What a canceled workflow has not done yet is no longer needed. */
 const REMOVE_START = `
 delete from platform.outbox_command
  where workflow_id = :workflowId and kind = 'START' and merchant_id = :merchantId and environment = :environment`;
 
+/** The request that causes a command, and who makes it. */
+interface CommandCause {
+  readonly requestId: string;
+  readonly origin: Origin;
+}
+
 /** Adds a workflow command to the outbox in the caller's transaction. A CANCEL also removes the workflow's START. */
 export async function insertCommand(
   em: EntityManager,
   tenant: Tenant,
-  requestId: string,
+  { requestId, origin }: CommandCause,
   command: WorkflowCommand,
 ): Promise<void> {
   const { kind, workflowId } = command;
@@ -122,6 +109,9 @@ export async function insertCommand(
     signalName: kind === 'SIGNAL' ? command.signalName : null,
     arguments: JSON.stringify(kind === 'CANCEL' ? [] : command.arguments),
     requestId,
+    caller: origin.caller ?? null,
+    accountId: origin.accountId ?? null,
+    causingWorkflowId: origin.workflowId ?? null,
   });
 }
 
@@ -138,7 +128,7 @@ export function insertCommandsOf(
 ): string {
   const workflowType = command.kind === 'START' ? `'${command.workflowType}'` : 'null';
   const signalName = command.kind === 'SIGNAL' ? `'${command.signalName}'` : 'null';
-  return `${INSERT_COMMAND} select merchant_id, environment, uuidv7(), '${command.kind}',
+  return `${INSERT_COMMAND}) select merchant_id, environment, uuidv7(), '${command.kind}',
        '${command.workflowId}' || id, ${workflowType}, ${signalName}, ${argumentsSql}, request_id
   from ${source}`;
 }

@@ -38,7 +38,7 @@ export class WorkSignal {
 
   constructor(dependencies: WorkSignalDependencies) {
     this.#dependencies = dependencies;
-    dependencies.outboxSignal.onWork((work) => this.#wake(work));
+    dependencies.outboxSignal.onWork((work) => this.wake(work));
   }
 
   /**
@@ -60,11 +60,19 @@ export class WorkSignal {
     return undefined;
   }
 
+  /** Calls the listener on each signal, until the returned function is called. */
+  subscribe(work: OutboxWork, listener: () => void): () => void {
+    this.#emitter.on(work, listener);
+    this.#startWaiting();
+    return () => {
+      this.#emitter.off(work, listener);
+      this.#stopWaiting();
+    };
+  }
+
   /** Resolves on the first signal after version `seen`, after the timeout, or when the caller aborts. */
   async #wait(seen: number, timeoutMs: number, { work, signal }: WorkWait): Promise<void> {
-    this.#waiting += 1;
-    clearTimeout(this.#linger);
-    this.#listener ??= this.#listen();
+    this.#startWaiting();
     const done = new AbortController();
     const either = AbortSignal.any([done.signal, signal]);
     try {
@@ -74,12 +82,23 @@ export class WorkSignal {
       await Promise.race([woken, timeout].map((wait) => wait.catch(() => undefined)));
     } finally {
       done.abort();
-      this.#waiting -= 1;
-      if (this.#waiting === 0) this.#linger = setTimeout(() => this.#stopListening(), LINGER_MS).unref();
+      this.#stopWaiting();
     }
   }
 
-  #wake(work: OutboxWork): void {
+  #startWaiting(): void {
+    this.#waiting += 1;
+    clearTimeout(this.#linger);
+    this.#listener ??= this.#listen();
+  }
+
+  #stopWaiting(): void {
+    this.#waiting -= 1;
+    if (this.#waiting === 0) this.#linger = setTimeout(() => this.#stopListening(), LINGER_MS).unref();
+  }
+
+  /** Wakes the callers of this process that wait for such work. */
+  wake(work: OutboxWork): void {
     const kinds: readonly OutboxWork[] = work === 'EVENTS' ? ['EVENTS'] : ['EVENTS', 'COMMANDS'];
     for (const kind of kinds) {
       this.#versions[kind] += 1;
@@ -94,7 +113,7 @@ export class WorkSignal {
       connection = await database.connect();
       connection.on('notification', ({ payload = '' }) => {
         const work = this.#dependencies.outboxSignal.parseNotification(payload);
-        if (work) this.#wake(work);
+        if (work) this.wake(work);
       });
       connection.on('error', (error) => this.#reconnect(error));
       await connection.query(`listen ${OUTBOX_CHANNEL}`);

@@ -67,9 +67,9 @@ export const SETTINGS = {
     'URL of the services, if they run in another process than gateway and worker',
   ),
   SERVICES: setting(
-    listOf('refunds', 'catalog', 'funds', 'advances', 'webhooks', 'api-keys', 'accounts'),
-    'refunds,catalog,funds,advances,webhooks,api-keys,accounts',
-    'areas that this services process runs',
+    listOf('refunds', 'catalog', 'funds', 'advances', 'webhooks', 'webhook-lanes', 'api-keys', 'accounts'),
+    'refunds,catalog,funds,advances,webhooks,webhook-lanes,api-keys,accounts',
+    'areas that this services process runs; webhook-lanes sends the webhooks',
   ),
   SERVICE_TOKEN: setting(
     optional(text),
@@ -79,7 +79,7 @@ export const SETTINGS = {
   SERVICE_TOKENS: setting(
     serviceTokens,
     '',
-    'callers: name|SHA-256 of the token in hex|grants separated by spaces; callers separated by ;',
+    'callers besides those of npm run tokens: name|SHA-256 of the token in hex|grants separated by spaces; callers separated by ;',
   ),
   GRPC_REFLECTION: setting(boolean, 'true', 'server reflection on the internal port'),
   API_KEY_PEPPERS: setting(
@@ -107,6 +107,11 @@ export const SETTINGS = {
     '12h',
     'a dashboard session ends after this time in any case',
   ),
+  AUDIT_RETENTION: setting(
+    durationFrom('1d'),
+    '730d',
+    'minimum time that entries of the audit trail are kept; up to 30 days longer',
+  ),
   OIDC_ISSUER: setting(
     optional(issuerUrl),
     '',
@@ -125,6 +130,11 @@ export const SETTINGS = {
     'smtp(s)://user:password@host:port for mail to merchants; without it, no mail is sent',
   ),
   MAIL_FROM: setting(text, 'Merchant Payments <payments@localhost>', 'sender of mail to merchants'),
+  WEBHOOK_EGRESS_ADDRESSES: setting(
+    addressBlocks,
+    '',
+    'CIDRs from which webhooks leave, shown to merchants for their allow-lists; empty: not shown',
+  ),
   TRUSTED_PROXIES: setting(addressBlocks, '', 'CIDRs of proxies whose X-Forwarded-For is trusted'),
   RATE_LIMIT_LIVE: setting(integer(1, 1_000_000), '100', 'requests per second per live API key'),
   RATE_LIMIT_SANDBOX: setting(integer(1, 1_000_000), '25', 'requests per second per sandbox API key'),
@@ -161,11 +171,6 @@ export const SETTINGS = {
     'wait before each attempt in live',
   ),
   WEBHOOK_SCHEDULE_SANDBOX: setting(durations, '0s,5s,5m,1h', 'wait before each attempt in the sandbox'),
-  WEBHOOK_BATCH_INTERVAL: setting(
-    duration,
-    '20ms',
-    'minimum time between two batches, longer under load; deliveries are claimed twice per interval',
-  ),
   WEBHOOK_ROTATION_OVERLAP: setting(duration, '24h', 'how long a replaced signing secret keeps signing'),
   WEBHOOK_SUBSCRIPTION_LIMIT: setting(
     integer(1, 10_000),
@@ -206,7 +211,7 @@ export const SETTINGS = {
   REFUND_DEADLINE_NOTICE: setting(
     duration,
     '24h',
-    'how long before the deadline of a review its notice is sent; half of the review period if that is shorter',
+    'how long before the deadline of a review or the due date of a dispute its notice is sent; half of the period if that is shorter',
   ),
   REFUND_PROVIDER_URL: setting(
     providerUrl,
@@ -224,6 +229,11 @@ export const SETTINGS = {
     duration,
     '24h',
     'a refund in PROCESSING counts as silent when its provider has not reported on it for this long',
+  ),
+  REFUND_WORK_DUE_AFTER: setting(
+    duration,
+    '72h',
+    'an open refund case without a deadline counts as overdue when operations or the merchant have not acted for this long',
   ),
   ADVANCE_MONTHLY_RATE_BPS: setting(
     integer(0, 10_000),

@@ -1,4 +1,4 @@
-import { countAffectedNamed } from '../database/named-sql.ts';
+import { executeNamed } from '../database/named-sql.ts';
 import type { PeriodicTask } from './periodic-tasks.ts';
 
 const BATCH_ROWS = 1_000;
@@ -15,20 +15,38 @@ interface ExpiredRows {
 
 /**
  * A periodic task that deletes the rows of a table that have reached an age, oldest first. It skips rows that a write
- * holds at this moment, so that neither waits for the other.
+ * holds at this moment, so that neither waits for the other. Each batch of a run begins where the last one ended: the rows
+ * before it are deleted, but a long transaction may keep them in the index.
  */
 export function expiredRows({ name, table, since, age }: ExpiredRows): PeriodicTask {
   const deleteBatch = `
-delete from ${table} where ctid = any(array(
-  select ctid from ${table}
-   where ${since} <= now() - ${age}
-   order by ${since} limit :limit for update skip locked))`;
+with deleted as (
+  delete from ${table} where ctid = any(array(
+    select ctid from ${table}
+     where ${since} >= :from::timestamptz and ${since} <= now() - ${age}
+     order by ${since} limit :limit for update skip locked))
+  returning ${since} as at
+)
+select count(*)::int as rows, max(at)::text as last from deleted`;
+  let from = START;
   return {
     name,
     intervalMs: 60_000,
     async runBatch(em) {
-      const rows = await countAffectedNamed(em, deleteBatch, { limit: BATCH_ROWS });
-      return { rows, more: rows === BATCH_ROWS };
+      const parameters = { from, limit: BATCH_ROWS };
+      const [deleted] = await executeNamed<DeletedRow>(em, deleteBatch, parameters);
+      const { rows, last } = deleted!;
+      const more = rows === BATCH_ROWS;
+      from = more && last !== null ? last : START;
+      return { rows, more };
     },
   };
+}
+
+const START = '-infinity';
+
+interface DeletedRow {
+  readonly rows: number;
+  /** When the age of the last one began. */
+  readonly last: string | null;
 }

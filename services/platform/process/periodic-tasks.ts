@@ -16,10 +16,10 @@ export interface PeriodicTask {
   /** The mean time between two runs in a process. Each wait varies by half, so that processes spread out. */
   readonly intervalMs: number;
   /**
-   * Does a bounded part of the work, in its own transaction. Returns how many rows it handled, and whether to call it
-   * again at once because there is more to do.
+   * Does a bounded part of the work in its own transaction; use `database` for statements that cannot run in a
+   * transaction. Returns how many rows it handled, and whether to call it again at once because there is more to do.
    */
-  runBatch(em: EntityManager): Promise<{ readonly rows: number; readonly more: boolean }>;
+  runBatch(em: EntityManager, database: Database): Promise<{ readonly rows: number; readonly more: boolean }>;
 }
 
 interface PeriodicTasksOptions {
@@ -104,8 +104,9 @@ export class PeriodicTasks {
 
   /** Undefined when another process is working on the task. */
   #runBatch(task: PeriodicTask) {
-    return this.#options.database.transaction(async (em) =>
-      (await tryAdvisoryLock(em, `maintenance ${task.name}`)) ? task.runBatch(em) : undefined,
+    const { database } = this.#options;
+    return database.transaction(async (em) =>
+      (await tryAdvisoryLock(em, `maintenance ${task.name}`)) ? task.runBatch(em, database) : undefined,
     );
   }
 }

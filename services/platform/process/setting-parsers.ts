@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { PortRange } from '../egress/webhook-url.ts';
 import { KeyRing } from '../key-ring.ts';
-import { GRANT_AREAS, STANDALONE_GRANTS } from '../rpc/grants.ts';
+import { isGrant } from '../rpc/grants.ts';
 
 /** Parses a setting; throws an Error whose message continues the sentence "NAME …". */
 export type Parser<T> = (value: string) => T;
@@ -156,11 +156,6 @@ export interface ServiceToken {
   readonly grants: readonly string[];
 }
 
-const KNOWN_GRANTS: ReadonlySet<string> = new Set([
-  ...STANDALONE_GRANTS,
-  ...GRANT_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
-]);
-
 /** `name|sha256 in hex|grant grant …` separated by semicolons. */
 export const serviceTokens: Parser<readonly ServiceToken[]> = (value) => {
   if (value === '') return [];
@@ -170,7 +165,7 @@ export const serviceTokens: Parser<readonly ServiceToken[]> = (value) => {
       throw new Error('must list name|sha256 of the token in hex|grants, separated by ;');
     }
     const granted = grants.split(/\s+/).filter(Boolean);
-    const unknown = granted.find((grant) => !KNOWN_GRANTS.has(grant));
+    const unknown = granted.find((grant) => !isGrant(grant));
     if (unknown !== undefined) throw new Error(`names the unknown grant ${unknown} for ${name}`);
     return { name, tokenSha256, grants: granted };
   });

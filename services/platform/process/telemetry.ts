@@ -21,17 +21,24 @@ const LOG_FLUSH_MS = 250;
  * together, because a write per request costs as much as handling it. The buffer is flushed when the process exits.
  */
 export function createLogger(level: string, file?: string): Logger {
-  const destination = pino.destination({
-    dest: file ?? 1,
-    sync: false,
-    minLength: LOG_BUFFER_BYTES,
-    periodicFlush: LOG_FLUSH_MS,
-  });
   return pino(
     {
       level,
       redact: ['req.headers.authorization', '*.authorization', '*.token', '*.secret', '*.key', '*.apiKey'],
     },
-    destination,
+    file === undefined ? standardOutput() : openDestination(file),
   );
 }
+
+let sharedOutput: Destination | undefined;
+
+/** One for all loggers of the process: each flushes four times a second, even without a line. */
+function standardOutput(): Destination {
+  sharedOutput ??= openDestination(1);
+  return sharedOutput;
+}
+
+type Destination = ReturnType<typeof pino.destination>;
+
+const openDestination = (dest: string | number): Destination =>
+  pino.destination({ dest, sync: false, minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS });

@@ -1,9 +1,8 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { invalidArgument } from '../errors.ts';
 import type { KeyRing } from '../key-ring.ts';
 import type { Tenant } from '../tenant.ts';
-import type { ListOrder, PageSpec } from './list-order.ts';
+import { type ListOrder, type PageRange, positionOf } from './list-order.ts';
 
 const VERSION = 1;
 /** 96 bits: 12 bytes fill 16 base64url characters exactly, without spare bits. */
@@ -17,7 +16,7 @@ export interface ListScope<Row> {
   /** Name of the list, unique among all lists. */
   readonly list: string;
   /** Normalised filter values, without the page size. */
-  readonly filters: Readonly<Record<string, string | undefined>>;
+  readonly filters: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly order: ListOrder<Row>;
 }
 
@@ -55,7 +54,7 @@ export class Pagination {
   async page<Row>(
     scope: ListScope<Row>,
     request: PageRequest,
-    read: (range: PageSpec) => Promise<Row[]>,
+    read: (range: PageRange) => Promise<Row[]>,
   ): Promise<Page<Row>> {
     const [after, afterTie] = this.#position(scope, request.pageToken);
     const size = request.pageSize || DEFAULT_PAGE_SIZE;
@@ -67,8 +66,7 @@ export class Pagination {
 
   #token<Row>(scope: ListScope<Row>, last: Row): string {
     const { id, secret } = this.#keys.current;
-    const position = scope.order.columns.map((column) => textOf(last[column] as string | Timestamp));
-    const content = Buffer.from([id, ...position].join('|')).toString('base64url');
+    const content = Buffer.from([id, ...positionOf(scope.order, last)].join('|')).toString('base64url');
     return content + sign(secret, scope, content);
   }
 
@@ -82,11 +80,6 @@ export class Pagination {
     const message = `${field}: is not a token of this list with these filters`;
     throw invalidArgument('INVALID_PAGE_TOKEN', message, { field });
   }
-}
-
-/** In a form that PostgreSQL parses; never contains '|'. */
-function textOf(value: string | Timestamp): string {
-  return typeof value === 'string' ? value : timestampDate(value).toISOString();
 }
 
 /** A scope is always built by the same list, so its members are in a stable order. */

@@ -1,30 +1,55 @@
-import { type ContextValues, createContextKey, type HandlerContext } from '@connectrpc/connect';
-import { permissionDenied } from '../errors.ts';
+import {
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect';
+import { grantMissing } from './grants.ts';
+import type { PersonRule } from './person-rules.ts';
 
-/** The caller of an RPC and its grants: `<area>:read`, `<area>:write` and standalone grants. */
+/** The caller of an RPC and its grants, which docs/internal-grants.md lists. */
 export interface Caller {
   readonly name: string;
   readonly grants: ReadonlySet<string>;
+  /** Whether its token is still valid; absent for callers that stay valid as long as the process runs. */
+  isValid?(): Promise<boolean>;
 }
 
-/** The person on whose behalf a caller acts, as asserted by the caller. */
-export interface Actor {
-  readonly accountId: string;
+/** A person's session, as their caller passes it on. Nothing is known of it until it is verified. */
+export interface ActorSession {
+  readonly token: string;
   /** The IP address of the person, as seen by the caller. */
   readonly ipAddress: string;
+}
+
+/** The person who makes a call through a caller that holds the grant on-behalf-of; their session has been verified. */
+export interface Actor {
+  readonly accountId: string;
+  readonly ipAddress: string;
+  /** SHA-256 of the session's token. */
+  readonly tokenSha256: Buffer;
+  /** What the call requires of them. */
+  readonly rule: PersonRule;
 }
 
 /** Request header with which internal callers propagate the id of the causing request. */
 export const REQUEST_ID_HEADER = 'request-id';
 
-/** Request headers with which a caller that holds the grant on-behalf-of names the person it acts for. */
-export const ACTOR_HEADERS = { accountId: 'acting-account', ipAddress: 'acting-address' } as const;
+/** Request headers with which a caller that holds the grant on-behalf-of passes on the session of the person it acts for. */
+export const ACTOR_HEADERS = { sessionToken: 'session-token', ipAddress: 'acting-address' } as const;
 
 /** Response header of a replayed response. */
 export const REPLAYED_HEADER = 'idempotency-replayed';
 
+/**
+ * Request header with which the worker names the workflow that makes a call. Callers that hold the grant saga may send it.
+ */
+export const WORKFLOW_HEADER = 'workflow-id';
+
 const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' });
 const requestIdKey = createContextKey('', { description: 'request id' });
+const workflowKey = createContextKey<string | undefined>(undefined, { description: 'workflow' });
+const sessionKey = createContextKey<ActorSession | undefined>(undefined, { description: 'session' });
 const actorKey = createContextKey<Actor | undefined>(undefined, { description: 'actor' });
 
 /** Stores the caller and the id of the causing request in the values of an incoming call. */
@@ -37,6 +62,11 @@ export function callerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
 }
 
+/** The name of the caller. */
+export function callerNameOf(context: Pick<HandlerContext, 'values'>): string {
+  return callerOf(context.values)?.name ?? '';
+}
+
 /** The id of the request that caused this call; events and logs carry it. */
 export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
   return context.values.get(requestIdKey);
@@ -47,23 +77,58 @@ export function callFor(context: Pick<HandlerContext, 'values'>) {
   return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) } };
 }
 
-/** Stores the person named in the headers, if any; the interceptors check the grant. */
-export function identifyActor(
+/** Stores the workflow and the session in the headers, if any. The interceptors verify the session. */
+export function identifyOrigin(
   values: ContextValues,
   headerOf: (name: string) => string | null | undefined,
 ): void {
-  const accountId = headerOf(ACTOR_HEADERS.accountId) ?? undefined;
-  if (accountId === undefined) return;
-  values.set(actorKey, { accountId, ipAddress: headerOf(ACTOR_HEADERS.ipAddress) ?? '' });
+  const workflowId = headerOf(WORKFLOW_HEADER) ?? undefined;
+  if (workflowId !== undefined && callerOf(values)?.grants.has('saga')) values.set(workflowKey, workflowId);
+  const token = headerOf(ACTOR_HEADERS.sessionToken) ?? undefined;
+  if (token === undefined) return;
+  values.set(sessionKey, { token, ipAddress: headerOf(ACTOR_HEADERS.ipAddress) ?? '' });
 }
 
-/** The person on whose behalf a call is made; undefined when a system acts for itself. */
+/** The session that came with a call; undefined when a service acts as itself. */
+export function sessionOf(values: ContextValues): ActorSession | undefined {
+  return values.get(sessionKey);
+}
+
+/** Stores the person whose session has been verified. */
+export function storeActor(values: ContextValues, actor: Actor): void {
+  values.set(actorKey, actor);
+}
+
+/** The person who makes a call; undefined when a service acts as itself. */
 export function actorOf(context: Pick<HandlerContext, 'values'>): Actor | undefined {
   return context.values.get(actorKey);
 }
 
-/** Requires a grant beyond the one of the RPC's area. PERMISSION_DENIED (GRANT_MISSING). */
+/** Who causes a write. */
+export interface Origin {
+  /** The service that makes the call; undefined in the background. */
+  readonly caller?: string | undefined;
+  /** The person who makes the call. */
+  readonly accountId?: string | undefined;
+  /** The workflow that makes the call: the write is attributed to its starter. */
+  readonly workflowId?: string | undefined;
+}
+
+/** Who causes the writes of a call. */
+export function originOf(context: Pick<HandlerContext, 'values'>): Origin {
+  return {
+    caller: callerOf(context.values)?.name,
+    accountId: actorOf(context)?.accountId,
+    workflowId: context.values.get(workflowKey),
+  };
+}
+
+/** The context of work that no call makes; events and logs carry the id of the request that caused it. */
+export function backgroundContext(requestId: string): Pick<HandlerContext, 'values'> {
+  return { values: createContextValues().set(requestIdKey, requestId) };
+}
+
+/** Requires a grant in addition to the RPC's own. PERMISSION_DENIED (GRANT_MISSING). */
 export function requireGrant(context: Pick<HandlerContext, 'values'>, grant: string): void {
-  if (callerOf(context.values)?.grants.has(grant)) return;
-  throw permissionDenied('GRANT_MISSING', `this call requires the grant ${grant}`, { grant });
+  if (!callerOf(context.values)?.grants.has(grant)) throw grantMissing(grant);
 }

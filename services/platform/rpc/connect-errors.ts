@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.js';
-import type { DomainError, ErrorKind } from '../errors.ts';
+import { BadRequestSchema, ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.js';
+import type { DomainError, ErrorKind, FieldFault } from '../errors.ts';
 
 const ERROR_DOMAIN = 'payments';
 
@@ -17,14 +17,35 @@ const CODES: Readonly<Record<ErrorKind, Code>> = {
   UNAVAILABLE: Code.Unavailable,
 };
 
-/** Maps a domain error to the wire: its status code, and an ErrorInfo with its reason and metadata. */
+/**
+ * Maps a domain error to the wire: its status code, an ErrorInfo with its reason and metadata, and a BadRequest with the
+ * fields of the request that are at fault, if any.
+ */
 export function toConnectError(error: DomainError): ConnectError {
   const { reason, metadata } = error;
-  const details = [{ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata } }];
+  const info = { desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata } };
+  const fieldViolations = faultsOf(error).map(({ field, must, reason = 'INVALID_ARGUMENT' }) => ({
+    field,
+    description: must,
+    reason,
+  }));
+  const details =
+    fieldViolations.length === 0 ? [info] : [info, { desc: BadRequestSchema, value: { fieldViolations } }];
   return new ConnectError(error.message, CODES[error.kind], undefined, details, error);
+}
+
+function faultsOf({ kind, reason, message, metadata, faults }: DomainError): readonly FieldFault[] {
+  const { field } = metadata;
+  if (faults.length > 0 || kind !== 'INVALID_ARGUMENT' || field === undefined) return faults;
+  return [{ field, must: message.replace(`${field}: `, ''), reason }];
 }
 
 /** The ErrorInfo of a failed call, on either side of the wire; undefined for a failure without one. */
 export function errorInfoOf(error: unknown) {
   return error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : undefined;
+}
+
+/** The fields at fault in a refused request, with paths in proto names, on either side of the wire. */
+export function fieldViolationsOf(error: ConnectError) {
+  return error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
 }

@@ -7,29 +7,24 @@ import {
   type MessageInitShape,
 } from '@bufbuild/protobuf';
 import {
-  Code,
-  ConnectError,
   type ContextValues,
   createContextValues,
-  type HandlerContext,
   type Interceptor,
   type Transport,
-  type UnaryRequest,
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { type Caller, identifyActor, identifyCall, REQUEST_ID_HEADER } from './call-context.ts';
-import { type HeadersSource, InProcessCall, InProcessResponse } from './in-process-call.ts';
+import { type Caller, identifyCall, identifyOrigin, REQUEST_ID_HEADER } from './call-context.ts';
+import { composeCall, type UnaryFn } from './compose-call.ts';
+import { type Identify, inProcessStreams, notServedHere } from './in-process-streams.ts';
 import type { ServiceBinding } from './service-binding.ts';
-
-type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
-type Implementation = (message: unknown, context: HandlerContext) => unknown;
+import { type HeadersSource, UnaryCall } from './unary-call.ts';
 
 /**
  * A transport to services of the same process: runs the same interceptors as the port, then the implementation, without
- * serialisation. The caller's identity is fixed here and never read from headers. Messages pass by reference: neither side
- * may modify one after passing it, and a response may be a plain object with `$typeName`. Services that this process does
- * not run are called over `remote`. Bindings may be added until the first call.
+ * serialisation (except for streams). The caller's identity is fixed here and never read from headers. Messages pass by
+ * reference: neither side may modify one after passing it, and a response may be a plain object with `$typeName`. Services
+ * that this process does not run are called over `remote`. Bindings may be added until the first call.
  */
 export function createInProcessTransport(
   bindings: readonly ServiceBinding[],
@@ -38,13 +33,15 @@ export function createInProcessTransport(
   remote?: Transport,
 ): Transport {
   const calls = new Map<DescMethod, UnaryFn | undefined>();
+  const identify: Identify = (values, header) => {
+    identifyCall(values, caller, header(REQUEST_ID_HEADER) ?? uuidv7());
+    identifyOrigin(values, header);
+  };
+  const streams = inProcessStreams(bindings, interceptors, identify, remote);
   const callOf = (method: DescMethodUnary): UnaryFn | undefined => {
     if (!calls.has(method)) {
       const binding = bindings.find(({ service }) => service === method.parent);
-      const implementation = (binding?.implementation as Record<string, Implementation> | undefined)?.[
-        method.localName
-      ];
-      calls.set(method, implementation && composeCall(method, implementation, interceptors));
+      calls.set(method, binding && composeCall(method, binding, interceptors));
     }
     return calls.get(method);
   };
@@ -60,18 +57,19 @@ export function createInProcessTransport(
       const run = callOf(method);
       if (!run) {
         if (remote) return remote.unary(method, signal, timeoutMs, headers, input, contextValues);
-        throw new ConnectError(`${method.parent.typeName} is not served by this process`, Code.Unimplemented);
+        throw notServedHere(method);
       }
       const values = contextValues ?? createContextValues();
-      identifyCall(values, caller, headerOf(headers, REQUEST_ID_HEADER) ?? uuidv7());
-      identifyActor(values, (name) => headerOf(headers, name));
+      identify(values, (name) => headerOf(headers, name));
       const message = isMessage(input, method.input) ? input : create(method.input, input);
-      const call = new InProcessCall(method, message, headers, values);
+      const call = new UnaryCall(method, message, {
+        protocolName: 'in-process',
+        headers,
+        contextValues: values,
+      });
       return call.run(() => run(call), timeoutMs, signal) as Promise<UnaryResponse<I, O>>;
     },
-    stream() {
-      throw new ConnectError('streams are served on the port only', Code.Unimplemented);
-    },
+    stream: async (method, ...call) => streams(method).stream(method, ...call),
   };
 }
 
@@ -80,24 +78,4 @@ function headerOf(headers: HeadersSource, name: string): string | null | undefin
   const plain = headers !== undefined && Object.getPrototypeOf(headers) === Object.prototype;
   if (plain) return (headers as Record<string, string>)[name];
   return headers && new Headers(headers).get(name);
-}
-
-function composeCall(
-  method: DescMethodUnary,
-  implementation: Implementation,
-  interceptors: readonly Interceptor[],
-): UnaryFn {
-  const invoke = async (request: UnaryRequest): Promise<UnaryResponse> => {
-    // The interceptors pass on the request they received, which is the call itself.
-    const call = request as InProcessCall;
-    const answer = (await implementation(call.message, call)) as MessageInitShape<DescMessage>;
-    return new InProcessResponse(
-      call,
-      isMessage(answer, method.output) ? answer : create(method.output, answer),
-    );
-  };
-  return interceptors.reduceRight<UnaryFn>(
-    (next, interceptor) => interceptor(next as Parameters<Interceptor>[0]) as UnaryFn,
-    invoke,
-  );
 }

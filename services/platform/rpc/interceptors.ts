@@ -1,45 +1,64 @@
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
-import { validate as isUuid } from 'uuid';
 import { isConnectionLost, isDatabaseUnavailable } from '../database/database-errors.ts';
-import { DomainError, invalidArgument, permissionDenied, unavailable } from '../errors.ts';
+import { DomainError, invalidFields, unavailable } from '../errors.ts';
+import type { PersonCheck } from '../people/person-check.ts';
 import { rpcDuration } from '../process/telemetry.ts';
-import { ACTOR_HEADERS, actorOf, callerOf, requestIdOf } from './call-context.ts';
+import { authorize, checkPerson } from './authorization.ts';
+import { requestIdOf } from './call-context.ts';
 import { toConnectError } from './connect-errors.ts';
-import { requiredGrant } from './grants.ts';
-import { messageFault } from './message-fault.ts';
+import { messageFaults } from './message-faults.ts';
 
 /**
  * The interceptors of every RPC, on the port and in process, outermost first. The caller has been identified before: from
  * the service token on the port, or fixed when an in-process transport is created.
+ * @param people verifies sessions; without it, only services may make calls.
  */
-export function rpcInterceptors(logger: Logger): Interceptor[] {
-  return [observe(logger), authorize, validate];
+export function rpcInterceptors(logger: Logger, people?: PersonCheck): Interceptor[] {
+  return [observe(logger), authorize, checkPerson(people), validate];
 }
 
-/** Maps domain errors to the wire, logs and masks all others, and times every call. */
+/** Maps domain errors to the wire, logs and masks all others, and times every call that is not a stream. */
 function observe(logger: Logger): Interceptor {
   return (next) => async (request) => {
     const startedAt = performance.now();
     try {
       const response = await next(request);
+      // A stream lasts for as long as its caller listens: its duration says nothing.
+      if (response.stream) return { ...response, message: observed(response.message, request, logger) };
       durationOf(request.method).observe((performance.now() - startedAt) / 1_000);
       return response;
     } catch (error) {
-      const mapped = mapError(error);
+      const mapped = reportError(error, request, logger);
       const labels = { ...labelsOf(request.method), code: Code[mapped.code] };
       rpcDuration.observe(labels, (performance.now() - startedAt) / 1_000);
-      if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
-        const requestId = requestIdOf({ values: request.contextValues });
-        const call = { requestId, rpc: `${labels.service}/${labels.method}` };
-        // While the database is unavailable every call fails, and stack traces add nothing.
-        if (isConnectionLost(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
-        else logger.error({ err: error, ...call }, 'RPC failed');
-      }
       throw mapped;
     }
   };
+}
+
+type Request = Parameters<ReturnType<Interceptor>>[0];
+
+async function* observed<T>(messages: AsyncIterable<T>, request: Request, logger: Logger): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw reportError(error, request, logger);
+  }
+}
+
+/** The error as callers see it; logs those that are not theirs. */
+function reportError(error: unknown, { method, contextValues }: Request, logger: Logger): ConnectError {
+  const mapped = mapError(error);
+  if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
+    const requestId = requestIdOf({ values: contextValues });
+    const call = { requestId, rpc: `${method.parent.typeName}/${method.name}` };
+    // While the database is unavailable every call fails, and stack traces add nothing.
+    if (isConnectionLost(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
+    else logger.error({ err: error, ...call }, 'RPC failed');
+  }
+  return mapped;
 }
 
 const labelsOf = (method: DescMethod) => ({ service: method.parent.typeName, method: method.name });
@@ -65,31 +84,24 @@ function mapError(error: unknown): ConnectError {
   return new ConnectError('internal error', Code.Internal);
 }
 
-const authorize: Interceptor = (next) => (request) => {
-  const { method, contextValues } = request;
-  const grants = callerOf(contextValues)?.grants;
-  const requireGrant = (grant: string | undefined) => {
-    if (grant === undefined || grants?.has(grant)) return;
-    throw toConnectError(
-      permissionDenied('GRANT_MISSING', `this call requires the grant ${grant}`, { grant }),
-    );
-  };
-  requireGrant(requiredGrant(method));
-  const actor = actorOf({ values: contextValues });
-  if (actor) {
-    requireGrant('on-behalf-of');
-    if (!isUuid(actor.accountId)) throw toConnectError(invalidActor());
-  }
+const validate: Interceptor = (next) => (request) => {
+  const { input } = request.method;
+  if (request.stream) return next({ ...request, message: validated(input, request.message) });
+  requireValid(input, request.message);
   return next(request);
 };
 
-const invalidActor = () =>
-  invalidArgument('INVALID_ACTOR', `${ACTOR_HEADERS.accountId}: must be the UUID of an account`);
+async function* validated<T extends Message>(
+  type: DescMessage,
+  messages: AsyncIterable<T>,
+): AsyncGenerator<T> {
+  for await (const message of messages) {
+    requireValid(type, message);
+    yield message;
+  }
+}
 
-const validate: Interceptor = (next) => (request) => {
-  if (request.stream) return next(request);
-  const fault = messageFault(request.method.input, request.message);
-  if (!fault) return next(request);
-  const { field, must } = fault;
-  throw toConnectError(invalidArgument('INVALID_ARGUMENT', `${field}: ${must}`, { field }));
-};
+function requireValid(type: DescMessage, message: Message): void {
+  const [first, ...others] = messageFaults(type, message);
+  if (first) throw toConnectError(invalidFields([first, ...others]));
+}

@@ -1,7 +1,6 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { invalidArgument } from '../errors.ts';
-import { type Tenant, tenantOf } from '../tenant.ts';
+import { environmentRequired, type Tenant, tenantOf } from '../tenant.ts';
 import { requireGrant } from './call-context.ts';
 
 /**
@@ -16,10 +15,6 @@ export function optionalTenant(
     requireGrant(context, 'operations');
     return undefined;
   }
-  if (environment === Environment.UNSPECIFIED) {
-    throw invalidArgument('INVALID_ARGUMENT', 'environment: is required with merchant_id', {
-      field: 'environment',
-    });
-  }
+  if (environment === Environment.UNSPECIFIED) throw environmentRequired();
   return tenantOf({ merchantId, environment });
 }

@@ -1,12 +1,16 @@
+import { existsSync, readFileSync } from 'node:fs';
 import {
   createRegistry,
   type DescFile,
+  fromBinary,
   type MessageInitShape,
   type Registry,
   toBinary,
 } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { base64Decode } from '@bufbuild/protobuf/wire';
+import { FileDescriptorProtoSchema, SourceCodeInfoSchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
+import { file_google_rpc_error_details } from '../../../proto/gen/google/rpc/error_details_pb.js';
 import {
   ServerReflection,
   type ServerReflectionRequest,
@@ -16,10 +20,15 @@ import { bindService, type ServiceBinding } from './service-binding.ts';
 
 type Answer = MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse'];
 
-/** grpc.reflection.v1 for the given services and itself, so that grpcurl and buf curl need no proto files. */
+const GENERATED = new URL('../../../proto/gen/', import.meta.url);
+
+/**
+ * grpc.reflection.v1 for the given services and itself, so that grpcurl and buf curl need no proto files. It describes the
+ * details of errors too, which clients decode by it, and answers with the comments of the proto files.
+ */
 export function reflectionService(bindings: readonly ServiceBinding[]): ServiceBinding {
   const described = [...bindings.map(({ service }) => service), ServerReflection];
-  const files = withImports(described.map(({ file }) => file));
+  const files = withImports([...described.map(({ file }) => file), file_google_rpc_error_details]);
   const registry = createRegistry(...files.values());
   const services = described.map(({ typeName }) => ({ name: typeName }));
   return bindService(ServerReflection, {
@@ -78,10 +87,28 @@ function extensionNumbersOf(typeName: string, registry: Registry): number[] {
 
 function fileAnswer(file: DescFile | undefined): Answer {
   if (!file) return notFound('not served here');
-  const fileDescriptorProto = [...withImports([file]).values()].map(({ proto }) =>
-    toBinary(FileDescriptorProtoSchema, proto),
-  );
+  const fileDescriptorProto = [...withImports([file]).values()].map(encoded);
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
+}
+
+const encodings = new Map<DescFile, Uint8Array>();
+
+/** A file in binary, with its comments, once per process. */
+function encoded(file: DescFile): Uint8Array {
+  let bytes = encodings.get(file);
+  if (!bytes) {
+    bytes = toBinary(FileDescriptorProtoSchema, withSourceInfo(file));
+    encodings.set(file, bytes);
+  }
+  return bytes;
+}
+
+/** Generated code has no comments: they are in a file beside it. Files of npm packages have none. */
+function withSourceInfo({ proto }: DescFile): DescFile['proto'] {
+  const path = new URL(proto.name.replace(/\.proto$/, '_source_info.txt'), GENERATED);
+  if (!existsSync(path)) return proto;
+  const bytes = base64Decode(readFileSync(path, 'utf8').trim());
+  return { ...proto, sourceCodeInfo: fromBinary(SourceCodeInfoSchema, bytes) };
 }
 
 const notFound = (errorMessage: string): Answer => ({

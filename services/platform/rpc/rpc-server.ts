@@ -6,14 +6,17 @@ import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { ServiceToken } from '../process/setting-parsers.ts';
 import type { ServiceBinding } from './service-binding.ts';
-import { serviceTokenGate } from './service-tokens.ts';
+import { type CallerDirectory, identifyCallers } from './service-tokens.ts';
+import { UnaryPort } from './unary-port.ts';
 
-const READ_MAX_BYTES = 1024 * 1024;
-/** Within one network, compressing small responses costs more than it saves. */
-const COMPRESS_MIN_BYTES = 32 * 1024;
+const LIMITS = {
+  readMaxBytes: 1024 * 1024,
+  /** Within one network, compressing small responses costs more than it saves. */
+  compressMinBytes: 32 * 1024,
+  maxTimeoutMs: 60_000,
+};
 /** Longer than clients keep idle connections, so that none is closed while a request is in flight. */
 const KEEP_ALIVE_MS = 120_000;
-const MAX_TIMEOUT_MS = 60_000;
 const SHUTDOWN_MS = 3_000;
 /** How long a new connection may stay silent. */
 const FIRST_BYTE_TIMEOUT_MS = 60_000;
@@ -24,12 +27,17 @@ export interface RpcServerOptions {
   readonly bindings: readonly ServiceBinding[];
   readonly interceptors: Interceptor[];
   readonly tokens: readonly ServiceToken[];
+  /** The callers beside those of `tokens`. Default: none. */
+  readonly storedCallers?: CallerDirectory;
 }
 
 /** The internal port: gRPC (HTTP/2 without TLS), gRPC-Web and Connect (also over HTTP/1.1), distinguished by the first bytes. */
-export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOptions): FastifyInstance {
+export function createRpcServer(options: RpcServerOptions): FastifyInstance {
+  const { bindings, interceptors, tokens, storedCallers } = options;
+  const identify = identifyCallers(tokens, storedCallers);
+  const unaryPort = new UnaryPort({ bindings, interceptors, identify, ...LIMITS });
   const server = fastify({
-    serverFactory: (listener) => bothProtocols(listener as RequestListener) as never,
+    serverFactory: (listener) => bothProtocols(listener as RequestListener, unaryPort) as never,
     logger: false,
   });
   void server.register(fastifyConnectPlugin, {
@@ -37,21 +45,28 @@ export function createRpcServer({ bindings, interceptors, tokens }: RpcServerOpt
       for (const binding of bindings) binding.register(router);
     },
     interceptors,
-    requestGate: serviceTokenGate(tokens),
-    readMaxBytes: READ_MAX_BYTES,
-    compressMinBytes: COMPRESS_MIN_BYTES,
-    maxTimeoutMs: MAX_TIMEOUT_MS,
+    // Before the request body is read.
+    requestGate: ({ method, requestHeader, values }) =>
+      identify(method, (name) => requestHeader.get(name), values),
+    ...LIMITS,
     shutdownTimeoutMs: SHUTDOWN_MS,
   });
   return server;
 }
 
 /** A TCP server that passes each connection to an HTTP/2 or HTTP/1.1 server, depending on its first bytes. */
-function bothProtocols(listener: RequestListener) {
-  const http1 = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, listener);
+function bothProtocols(listener: RequestListener, unaryPort: UnaryPort) {
+  const http1 = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    if (!unaryPort.serveRequest(request, response)) listener(request, response);
+  });
   // An HTTP server tracks its connections, to close idle ones, only after "listening"; here the front server listens.
   http1.emit('listening');
-  const http2 = createHttp2Server(listener as never);
+  const http2 = createHttp2Server();
+  // Never listens: it makes requests and responses of streams for Connect.
+  const compatibility = createHttp2Server(listener as never);
+  http2.on('stream', (stream, headers, ...rest) => {
+    if (!unaryPort.serveStream(stream, headers)) compatibility.emit('stream', stream, headers, ...rest);
+  });
   const sessions = new Set<ServerHttp2Session>();
   http2.on('session', (session) => {
     sessions.add(session);
@@ -72,6 +87,7 @@ function bothProtocols(listener: RequestListener) {
   });
   const closeFront = front.close.bind(front);
   front.close = (callback) => {
+    unaryPort.close();
     for (const session of sessions) session.close();
     for (const socket of silent) socket.destroy();
     http1.close();

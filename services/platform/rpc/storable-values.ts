@@ -7,16 +7,10 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf';
 import { StructSchema, type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { FieldFault } from '../errors.ts';
 
-/** A value that protobuf allows but PostgreSQL or JSON cannot store. */
-export interface ValueFault {
-  /** Path of the field, in proto names. */
-  readonly field: string;
-  /** The requirement, for people. */
-  readonly must: string;
-}
-
-type Check = (value: unknown) => ValueFault | undefined;
+/** The faults of a value, with paths below it; undefined, without any allocation, if it has none. */
+type Check = (value: unknown) => FieldFault[] | undefined;
 
 /** The earliest accepted timestamp. */
 const EARLIEST = Date.UTC(1900, 0, 1);
@@ -24,15 +18,17 @@ const EARLIEST = Date.UTC(1900, 0, 1);
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59);
 const MAX_NANOS = 999_999_999;
 /** JSON has neither infinities nor NaN. */
-const NOT_JSON: ValueFault = { field: '', must: 'must hold finite numbers only' };
+const NOT_JSON: FieldFault[] = [{ field: '', must: 'must hold finite numbers only' }];
+const NOT_TEXT: FieldFault[] = [{ field: '', must: 'must be text without NUL' }];
+const NOT_A_TIME: FieldFault[] = [{ field: '', must: 'must be a time in the years 1900 to 9999' }];
 
 const checks = new Map<DescMessage, Check>();
 
 /**
- * Finds the first value in a request that protobuf accepts but PostgreSQL or JSON does not: text with NUL or lone
+ * Finds the values in a request that protobuf accepts but PostgreSQL or JSON does not: text with NUL or lone
  * surrogates, timestamps outside the years 1900 to 9999, non-finite JSON numbers. Undefined when all are storable.
  */
-export function unstorableValue(type: DescMessage, message: Message): ValueFault | undefined {
+export function unstorableValues(type: DescMessage, message: Message): FieldFault[] | undefined {
   return checkOf(type)(message);
 }
 
@@ -51,7 +47,7 @@ function buildCheck(type: DescMessage): Check {
   if (type.typeName === TimestampSchema.typeName) return (value) => timestampFault(value as Timestamp);
   if (type.typeName === StructSchema.typeName) return (value) => jsonFault(value as JsonObject);
   const fields = type.fields.flatMap((field) => checkOfField(field) ?? []);
-  return (message) => firstFault(fields, (check) => check(message));
+  return (message) => allFaults(fields, (check) => check(message));
 }
 
 function checkOfField(field: DescField): Check | undefined {
@@ -59,20 +55,24 @@ function checkOfField(field: DescField): Check | undefined {
   if (!ofValue) return undefined;
   return (message) => {
     const value = valueIn(field, message as Record<string, unknown>);
-    const fault = value === undefined ? undefined : ofValue(value);
-    return fault && { ...fault, field: fault.field ? `${field.name}.${fault.field}` : field.name };
+    const faults = value === undefined ? undefined : ofValue(value);
+    return faults?.map((fault) => ({ ...fault, field: within(field.name, fault.field) }));
   };
 }
+
+/** The path of a field in a message, or of an element in a list. */
+const within = (name: string, path: string) =>
+  path === '' || path.startsWith('[') ? `${name}${path}` : `${name}.${path}`;
 
 function checkOfValues(field: DescField): Check | undefined {
   const ofOne = field.message ? checkOf(field.message) : undefined;
   const check = ofOne ?? (field.scalar === ScalarType.STRING ? textFault : undefined);
   switch (field.fieldKind) {
     case 'list':
-      return check && ((values) => firstFault(values as unknown[], check));
+      return check && ((values) => elementFaults(values as unknown[], check));
     case 'map':
       return (entries) =>
-        firstFault(Object.entries(entries as object), ([key, value]) => textFault(key) ?? check?.(value));
+        allFaults(Object.entries(entries as object), ([key, value]) => textFault(key) ?? check?.(value));
     default:
       return check;
   }
@@ -84,33 +84,45 @@ function valueIn(field: DescField, message: Record<string, unknown>): unknown {
   return chosen.case === field.localName ? chosen.value : undefined;
 }
 
-function textFault(text: unknown): ValueFault | undefined {
+function textFault(text: unknown): FieldFault[] | undefined {
   const kept = !(text as string).includes('\0') && (text as string).isWellFormed();
-  return kept ? undefined : { field: '', must: 'must be text without NUL' };
+  return kept ? undefined : NOT_TEXT;
 }
 
-function timestampFault(timestamp: Timestamp): ValueFault | undefined {
+function timestampFault(timestamp: Timestamp): FieldFault[] | undefined {
   const { nanos } = timestamp;
   const at = timestampDate(timestamp).getTime();
-  if (at >= EARLIEST && at < LATEST && nanos >= 0 && nanos <= MAX_NANOS) return undefined;
-  return { field: '', must: 'must be a time in the years 1900 to 9999' };
+  return at >= EARLIEST && at < LATEST && nanos >= 0 && nanos <= MAX_NANOS ? undefined : NOT_A_TIME;
 }
 
-/** Messages represent a Struct as plain JSON. */
-function jsonFault(value: JsonValue): ValueFault | undefined {
+/** Messages represent a Struct as plain JSON. Its first fault is enough: they have no paths. */
+function jsonFault(value: JsonValue): FieldFault[] | undefined {
   if (typeof value === 'string') return textFault(value);
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : NOT_JSON;
   if (typeof value !== 'object' || value === null) return undefined;
-  return firstFault(Object.entries(value), ([key, member]) => textFault(key) ?? jsonFault(member));
-}
-
-function firstFault<T>(
-  values: readonly T[],
-  faultOf: (value: T) => ValueFault | undefined,
-): ValueFault | undefined {
-  for (const value of values) {
-    const fault = faultOf(value);
+  for (const [key, member] of Object.entries(value)) {
+    const fault = textFault(key) ?? jsonFault(member);
     if (fault) return fault;
   }
   return undefined;
+}
+
+function elementFaults(values: readonly unknown[], check: Check): FieldFault[] | undefined {
+  let index = -1;
+  return allFaults(values, (value) => {
+    index += 1;
+    return check(value)?.map((fault) => ({ ...fault, field: within(`[${index}]`, fault.field) }));
+  });
+}
+
+function allFaults<T>(
+  values: readonly T[],
+  faultsOf: (value: T) => FieldFault[] | undefined,
+): FieldFault[] | undefined {
+  let all: FieldFault[] | undefined;
+  for (const value of values) {
+    const faults = faultsOf(value);
+    if (faults) all = all ? [...all, ...faults] : faults;
+  }
+  return all;
 }

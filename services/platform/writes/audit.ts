@@ -3,59 +3,95 @@ import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
 import { executeNamed } from '../database/named-sql.ts';
-import { actorOf, requestIdOf } from '../rpc/call-context.ts';
+import { starterOf } from '../outbox/outbox.ts';
+import { actorOf, originOf, requestIdOf } from '../rpc/call-context.ts';
+import { rpcName } from '../rpc/rpc-name.ts';
 import type { Tenant } from '../tenant.ts';
 import { RECORD_LIFETIME } from './record-lifetime.ts';
 
-/** Enough for any text a person can enter: reasons of 2000 characters take at most six bytes each in JSON. */
-const MAX_REQUEST_BYTES = 16 * 1024;
+/** Enough for the longest text that a person can enter: 5,000 characters, of at most six bytes each in JSON. */
+const MAX_REQUEST_BYTES = 32 * 1024;
+
+/** An entry of the audit trail, as a row for {@link recordAudit}. */
+export interface AuditRow {
+  readonly merchant_id: string;
+  readonly environment: Tenant['environment'];
+  readonly id: string;
+  readonly caller: string;
+  readonly account_id: string | null;
+  /** The workflow that makes the call: who started it is looked up. */
+  readonly workflow_id: string | null;
+  readonly action: string;
+  readonly request: object | null;
+  readonly ip_address: string;
+  readonly request_id: string;
+  /** In base64. */
+  readonly call_sha256: string | null;
+}
 
 /**
- * Records, in the transaction of a change, the person who made it, their IP address and their request. Changes that
- * systems make for themselves are not recorded.
- * @param identify returns a hash that identifies the call, for calls with several transactions: only the first records an
- * entry. The caller must hold a lock on the call. Without it, every transaction records one.
+ * The entry of a call.
+ * @param callSha256 identifies a call with several transactions: only the first records an entry. The caller must hold a
+ * lock on the call. Without it, every transaction records one.
  */
-export async function recordAudit(
-  em: EntityManager,
+export function auditRow(
   { merchantId, environment }: Tenant,
   request: Message,
   context: HandlerContext,
-  identify?: () => Buffer,
-): Promise<void> {
-  const actor = actorOf(context);
-  if (!actor) return;
-  const callSha256 = identify?.() ?? null;
-  await executeNamed(
-    em,
-    `insert into platform.audit_entry
-       (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at, call_sha256)
-     select :merchantId, :environment, :id, :accountId, :action, :request::jsonb, :ipAddress, :requestId, now(),
-            :callSha256
-      where not exists (
-        select from platform.audit_entry
-         where merchant_id = :merchantId and environment = :environment and call_sha256 = :callSha256
-           and occurred_at > now() - ${RECORD_LIFETIME})`,
-    {
-      merchantId,
-      environment,
-      id: uuidv7(),
-      accountId: actor.accountId,
-      action: `${context.service.typeName}.${context.method.name}`,
-      request: requestJson(context, request),
-      ipAddress: actor.ipAddress,
-      requestId: requestIdOf(context),
-      callSha256,
-    },
-  );
+  callSha256?: Buffer,
+): AuditRow {
+  const { caller = '', accountId, workflowId } = originOf(context);
+  return {
+    merchant_id: merchantId,
+    environment,
+    id: uuidv7(),
+    caller,
+    account_id: accountId ?? null,
+    workflow_id: workflowId ?? null,
+    action: rpcName(context.method),
+    request: auditedRequest(context, request),
+    ip_address: actorOf(context)?.ipAddress ?? '',
+    request_id: requestIdOf(context),
+    call_sha256: callSha256?.toString('base64') ?? null,
+  };
+}
+
+/** `:rows` as one JSON array. */
+const INSERT = `
+insert into platform.audit_entry
+  (merchant_id, environment, id, caller, account_id, started_by, action, request, ip_address, request_id, occurred_at,
+   call_sha256)
+select a.merchant_id, a.environment, a.id, a.caller, coalesce(a.account_id, start.account_id), start.started_by,
+       a.action, a.request, a.ip_address, a.request_id, now(), decode(a.call_sha256, 'base64')
+  from json_to_recordset(:rows::json) as a (
+    merchant_id uuid, environment text, id uuid, caller text, account_id uuid, workflow_id text, action text,
+    request jsonb, ip_address text, request_id text, call_sha256 text)
+  ${starterOf('a.workflow_id', 'a.merchant_id', 'a.environment')}`;
+
+/** Records entries of calls with several transactions. A separate statement, because it is planned for every partition. */
+const RECORD_AUDIT_ONCE = `${INSERT}
+ where not exists (
+   select from platform.audit_entry e
+    where e.merchant_id = a.merchant_id and e.environment = a.environment
+      and e.call_sha256 = decode(a.call_sha256, 'base64')
+      and e.id > platform.first_id(now() - ${RECORD_LIFETIME}))`;
+
+/** Records entries in the transaction of their calls. */
+export async function recordAudit(em: EntityManager, rows: readonly AuditRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await executeNamed(em, INSERT, { rows: JSON.stringify(rows) });
+}
+
+/** Records the entry of a call that has a `callSha256`, unless an earlier transaction of the call has. */
+export async function recordAuditOnce(em: EntityManager, row: AuditRow): Promise<void> {
+  await executeNamed(em, RECORD_AUDIT_ONCE, { rows: JSON.stringify([row]) });
 }
 
 /** The request as JSON without its tenant and key; null when too large to store. */
-function requestJson({ method }: HandlerContext, request: Message): string | null {
-  const { merchantId, environment, idempotencyKey, ...fields } = toJson(method.input, request) as Record<
-    string,
-    unknown
-  >;
-  const json = JSON.stringify(fields);
-  return Buffer.byteLength(json) <= MAX_REQUEST_BYTES ? json : null;
+export function auditedRequest(context: HandlerContext, request: Message): object | null {
+  const { merchantId, environment, idempotencyKey, ...fields } = toJson(
+    context.method.input,
+    request,
+  ) as Record<string, unknown>;
+  return Buffer.byteLength(JSON.stringify(fields)) <= MAX_REQUEST_BYTES ? fields : null;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { type Message, toJson } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
@@ -9,6 +9,7 @@ import type { Run, Statement } from '../database/cross-tenant-database.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import { aborted, alreadyExists } from '../errors.ts';
 import { callerOf } from '../rpc/call-context.ts';
+import { rpcName } from '../rpc/rpc-name.ts';
 import { type Tenant, tenantOf } from '../tenant.ts';
 import { RECORD_LIFETIME } from './record-lifetime.ts';
 
@@ -27,18 +28,27 @@ export interface IdempotencyScope extends Tenant {
   readonly requestHash: Buffer;
 }
 
-/** The scope of a write RPC's idempotency key. */
-export function idempotencyScope(request: WriteRequest, context: HandlerContext): IdempotencyScope {
-  const caller = callerOf(context.values)?.name ?? '';
-  const body = toJson(context.method.input, request) as Record<string, unknown>;
-  delete body.idempotencyKey;
+/**
+ * The scope of a write RPC's idempotency key.
+ * @param body what makes two requests with the same key the same one, in any order of its members; default: the request.
+ */
+export function idempotencyScope(
+  request: WriteRequest,
+  context: HandlerContext,
+  body: object = bodyOf(request, context),
+): IdempotencyScope {
   return {
     ...tenantOf(request),
-    caller,
-    method: `${context.service.typeName}.${context.method.name}`,
+    caller: callerOf(context.values)?.name ?? '',
+    method: rpcName(context.method),
     key: request.idempotencyKey,
-    requestHash: createHash('sha256').update(stringify(body)!).digest(),
+    requestHash: hash('sha256', stringify(body)!, 'buffer'),
   };
+}
+
+function bodyOf(request: WriteRequest, context: HandlerContext): object {
+  const { idempotencyKey: _, ...body } = toJson(context.method.input, request) as Record<string, unknown>;
+  return body;
 }
 
 /** The name of the advisory lock that a transaction holds while it uses a key. */

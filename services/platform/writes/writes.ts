@@ -11,46 +11,82 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { TenantTransaction } from '../database/tenant-transaction.ts';
 import type { OutboxSignal, OutboxWork } from '../outbox/outbox-signal.ts';
-import { REPLAYED_HEADER, requestIdOf } from '../rpc/call-context.ts';
-import { type Tenant, tenantOf } from '../tenant.ts';
-import { recordAudit } from './audit.ts';
+import type { PersonCheck } from '../people/person-check.ts';
+import { actorOf, originOf, REPLAYED_HEADER, requestIdOf } from '../rpc/call-context.ts';
+import { ENVIRONMENTS, type EnvironmentName, type Tenant, tenantOf } from '../tenant.ts';
+import { auditRow, recordAudit, recordAuditOnce } from './audit.ts';
 import {
   callSha256,
   claimKey,
   findResponse,
+  type IdempotencyScope,
   idempotencyScope,
   recordResponse,
   type WriteRequest,
 } from './idempotency-records.ts';
 
+/** What a write does differently from others. */
+interface WriteOptions<Output extends DescMessage> {
+  /** Maps the response to the one that replays return: secrets are never stored. */
+  readonly remember?: (answer: MessageShape<Output>) => MessageShape<Output>;
+  /** The scope of its key. Default: {@link idempotencyScope}. */
+  readonly scope?: IdempotencyScope;
+  /** The request as the audit trail keeps it. Default: the whole request. */
+  readonly audited?: WriteRequest;
+}
+
+/** What to do once per key. */
+interface Run<Output extends DescMessage> extends WriteOptions<Output> {
+  readonly work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>;
+  /** The environments whose audit trails record the write. */
+  readonly trails: readonly EnvironmentName[];
+}
+
 /**
  * Runs write RPCs: idempotency, the work, its outbox rows and its audit entry in one transaction. For 24 hours the same key
  * with the same request replays the response. With a different request it fails with ALREADY_EXISTS
  * (IDEMPOTENCY_KEY_REUSED), while the first is running with ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys are scoped to caller and
- * RPC. A write whose caller has stopped waiting is rolled back.
+ * RPC. A write whose caller has stopped waiting is rolled back, and so is one of a person who may no longer make it.
  */
 export class Writes {
   readonly #database: Database;
   readonly #signal: OutboxSignal;
+  readonly #people: PersonCheck;
+  /** The calls that have begun in a transaction of their own. */
+  readonly #begun = new WeakSet<HandlerContext>();
 
-  constructor(database: Database, signal: OutboxSignal) {
+  constructor(database: Database, signal: OutboxSignal, people: PersonCheck) {
     this.#database = database;
     this.#signal = signal;
+    this.#people = people;
   }
 
-  /**
-   * Runs the work once per key. `remember` maps the response to the one that replays return, if different: secrets are
-   * never stored.
-   */
-  async run<Output extends DescMessage>(
+  /** Runs the work once per key. */
+  run<Output extends DescMessage>(
     request: WriteRequest,
     context: HandlerContext,
     work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>,
-    remember: (answer: MessageShape<Output>) => MessageShape<Output> = (answer) => answer,
+    options: WriteOptions<Output> = {},
   ): Promise<MessageShape<Output>> {
-    const scope = idempotencyScope(request, context);
+    return this.#run(request, context, { ...options, work, trails: [tenantOf(request).environment] });
+  }
+
+  /** Like `run`, for what both environments share, such as members: the entry is in both audit trails. */
+  runForMerchant<Output extends DescMessage>(
+    request: WriteRequest,
+    context: HandlerContext,
+    work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>,
+  ): Promise<MessageShape<Output>> {
+    return this.#run(request, context, { work, trails: ENVIRONMENTS });
+  }
+
+  #run<Output extends DescMessage>(
+    request: WriteRequest,
+    context: HandlerContext,
+    { work, remember, trails, audited = request, scope = idempotencyScope(request, context) }: Run<Output>,
+  ): Promise<MessageShape<Output>> {
     const schema = context.method.output as Output;
-    return this.transaction(tenantOf(request), requestIdOf(context), async (tx, em) => {
+    return this.transaction(tenantOf(request), context, async (tx, em) => {
       const recorded = await claimKey(em, scope);
       if (recorded) {
         context.responseHeader.set(REPLAYED_HEADER, 'true');
@@ -59,8 +95,14 @@ export class Writes {
       requireCaller(context);
       const answer = create(schema, await work(tx));
       await tx.flush();
-      await recordResponse(em, scope, toBinary(schema, remember(answer)));
-      await recordAudit(em, scope, request, context, () => callSha256(scope));
+      await recordResponse(em, scope, toBinary(schema, remember?.(answer) ?? answer));
+      if (this.#begun.has(context)) {
+        await recordAuditOnce(em, auditRow(scope, audited, context, callSha256(scope)));
+      } else {
+        const { merchantId } = scope;
+        const rows = trails.map((environment) => auditRow({ merchantId, environment }, audited, context));
+        await recordAudit(em, rows);
+      }
       requireCaller(context);
       return answer;
     });
@@ -75,7 +117,7 @@ export class Writes {
     context: HandlerContext,
   ): Promise<MessageShape<Output> | undefined> {
     const scope = idempotencyScope(request, context);
-    const recorded = await this.#database.transaction((em) => findResponse(em, scope));
+    const recorded = await this.transaction(tenantOf(request), context, (_tx, em) => findResponse(em, scope));
     if (!recorded) return undefined;
     context.responseHeader.set(REPLAYED_HEADER, 'true');
     return fromBinary(context.method.output as Output, recorded);
@@ -91,22 +133,37 @@ export class Writes {
     work: (tx: TenantTransaction) => Promise<T>,
   ): Promise<T> {
     const scope = idempotencyScope(request, context);
-    return this.transaction(tenantOf(request), requestIdOf(context), async (tx, em) => {
+    this.#begun.add(context);
+    return this.transaction(tenantOf(request), context, async (tx, em) => {
       const answer = await work(tx);
-      await recordAudit(em, scope, request, context, () => callSha256(scope));
+      await recordAuditOnce(em, auditRow(scope, request, context, callSha256(scope)));
       return answer;
     });
   }
 
-  /** Runs one transaction of a tenant without an idempotency key, for work that is idempotent by itself. */
+  /**
+   * Checks the person who makes a call, if any, before its work: for streams, whose first message names the merchant.
+   * Errors as of `PersonCheck.lock`.
+   */
+  async checkPerson(tenant: Tenant, context: Pick<HandlerContext, 'values'>): Promise<void> {
+    const actor = actorOf(context);
+    if (actor) await this.#database.transaction((em) => this.#people.lock(em, actor, tenant));
+  }
+
+  /**
+   * Runs one transaction of a tenant without an idempotency key, for work that is idempotent by itself. If a person makes
+   * the call, it locks their session and membership first.
+   */
   async transaction<T>(
     tenant: Tenant,
-    requestId: string,
+    context: Pick<HandlerContext, 'values'>,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
     let outboxWork: OutboxWork | undefined;
+    const actor = actorOf(context);
     const result = await this.#database.transaction(async (em) => {
-      const tx = new TenantTransaction(em, tenant, requestId);
+      if (actor) await this.#people.lock(em, actor, tenant);
+      const tx = new TenantTransaction(em, tenant, requestIdOf(context), originOf(context));
       const answer = await work(tx, em);
       outboxWork = tx.outboxWork;
       return answer;

@@ -5,12 +5,13 @@ import type {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
+import { lockSubscriptions, refreshOwners } from '../subscriptions/subscription-store.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import { storedDeliveryMessage } from './delivery.message.ts';
 import type { DeliveryStatusName } from './delivery.ts';
 import { deliveryState, readDelivery } from './delivery-store.ts';
 import { endDeliveries } from './end-deliveries.ts';
-import { lockOrder, unblockNext } from './ordered-deliveries.ts';
+import { unblockNext } from './ordered-deliveries.ts';
 
 const CANCEL_DELIVERY = `
 with ${endDeliveries('where d.merchant_id = :merchantId and d.environment = :environment and d.id = :id', {
@@ -29,7 +30,8 @@ export function cancelDelivery(
   return writes.run<typeof CancelDeliveryResponseSchema>(request, context, async (tx) => {
     const { id, ordered, subscriptionId, objectId } = await readDelivery(tx, request.deliveryId);
     const object = { subscriptionId, objectId };
-    if (ordered) await lockOrder(tx, object);
+    if (ordered) await lockSubscriptions(tx);
+    await refreshOwners(tx, 's.id = :subscriptionId', { subscriptionId });
     const at = new Date();
     const [ended] = await tx.execute<{ open_status: DeliveryStatusName }>(CANCEL_DELIVERY, { id, at });
     if (ended && ordered) await unblockNext(tx, object);

@@ -3,7 +3,7 @@ import { failedPrecondition, notFound } from '../../platform/errors.ts';
 import { DeliveryEntity, type DeliveryRow } from './delivery.entity.ts';
 
 /** NOT_FOUND (DELIVERY_NOT_FOUND): the merchant has no such delivery in this environment. */
-export const deliveryNotFound = () => notFound('DELIVERY_NOT_FOUND', 'there is no such delivery');
+export const deliveryNotFound = () => notFound('DELIVERY_NOT_FOUND', 'the delivery does not exist');
 
 /** The delivery as it is now, not locked. NOT_FOUND (DELIVERY_NOT_FOUND). */
 export async function readDelivery(tx: TenantTransaction, id: string): Promise<DeliveryRow> {

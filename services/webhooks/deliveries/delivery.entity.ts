@@ -22,7 +22,7 @@ export const DeliveryEntity = defineEntity({
     attemptCount: p.integer(),
     nextAttemptAt: timestampColumn().nullable(),
     endedAt: timestampColumn().nullable(),
-    batchId: p.uuid().nullable(),
+    workflowId: p.text().nullable(),
   },
 });
 

@@ -5,7 +5,6 @@ import {
   type Delivery,
   DeliveryStatus,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import * as deliverBatch from '../../contracts/webhooks/deliver-batch.contract.ts';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import { readRowOf } from '../../platform/reads/read-table.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
@@ -55,11 +54,16 @@ export function attemptMessage(row: AttemptReadRow): Attempt {
     httpStatus: row.http_status ?? undefined,
     failure: row.failure === null ? undefined : AttemptFailure[row.failure],
     responseExcerpt: row.response_excerpt ?? undefined,
+    detail: detailOf(row),
+    responseHeaders: [],
   };
 }
 
-function workflowIdOf({ id, status, attempt_count, batch_id }: DeliveryReadRow): string {
-  if (status === 'HELD' || status === 'BLOCKED') return '';
-  if (batch_id) return deliverBatch.workflowId(batch_id);
-  return status === 'PENDING' || attempt_count === 0 ? '' : retryDelivery.workflowId(id);
+function detailOf({ failure, detail }: AttemptReadRow): Attempt['detail'] {
+  if (detail === null) return { case: undefined };
+  return { case: failure === null ? 'redirectLocation' : 'certificateNames', value: detail };
 }
+
+/** A delivery that is RETRYING has a retry workflow; one that has ended names what shows it. */
+const workflowIdOf = ({ id, status, workflow_id }: DeliveryReadRow): string =>
+  status === 'RETRYING' ? retryDelivery.workflowId(id) : (workflow_id ?? '');

@@ -1,6 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
-import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
@@ -20,6 +20,15 @@ export interface AttemptReadRow {
   http_status: number | null;
   failure: AttemptFailureName | null;
   response_excerpt: string | null;
+  detail: string | null;
+}
+
+/** An attempt with its request and the response's headers. */
+export interface FullAttemptReadRow extends AttemptReadRow {
+  generation: bigint;
+  signature: string | null;
+  timing_ms: (number | null)[] | null;
+  response_headers: string | null;
 }
 
 interface DeliveryTables {
@@ -30,8 +39,16 @@ interface DeliveryTables {
     id: string;
     object_id: string;
     request_id: string;
+    body: string;
   };
-  'webhooks.attempt': AttemptReadRow & {
+  'webhooks.subscription': {
+    merchant_id: string;
+    environment: EnvironmentName;
+    id: string;
+    url: string;
+    url_generation: bigint;
+  };
+  'webhooks.delivery_attempt': FullAttemptReadRow & {
     merchant_id: string;
     environment: EnvironmentName;
     delivery_id: string;
@@ -57,7 +74,7 @@ export const selectDelivery = prepareRead<DeliveryKey, DeliveryReadRow>((paramet
   deliveries(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-interface DeliveryPage extends Tenant, PageSpec {
+interface DeliveryPage extends Tenant, PageRange {
   readonly subscriptionId: string | undefined;
   readonly eventId: string | undefined;
   readonly eventType: string | undefined;
@@ -129,15 +146,44 @@ export function selectDeliveries(status: DeliveryStatusName | undefined, page: D
 }
 
 /** The attempts of a delivery, first to last. */
-export const selectAttempts = prepareRead<DeliveryKey, AttemptReadRow>((parameters) =>
+export const selectAttempts = prepareRead<DeliveryKey, FullAttemptReadRow>((parameters) =>
   db
-    .selectFrom('webhooks.attempt')
+    .selectFrom('webhooks.delivery_attempt')
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .where('delivery_id', '=', parameters('id'))
     .select(['number', 'started_at', 'ended_at', 'latency_ms', 'http_status', 'failure'])
-    .select(['response_excerpt'])
+    .select(['response_excerpt', 'detail', 'generation', 'signature', 'timing_ms', 'response_headers'])
     .orderBy('number')
+    .compile(),
+);
+
+/** The body of an event; none once it has been deleted. */
+export const selectBody = prepareRead<DeliveryKey, { body: string }>((parameters) =>
+  db
+    .selectFrom('webhooks.event')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('id', '=', parameters('id'))
+    .select('body')
+    .compile(),
+);
+
+/** Where the deliveries to a subscription go, since which generation, and whether it is a listener. */
+export interface TargetReadRow {
+  url: string;
+  url_generation: bigint;
+  is_listener: boolean;
+}
+
+/** The target of a subscription's deliveries; none once a listener has gone. */
+export const selectTarget = prepareRead<DeliveryKey, TargetReadRow>((parameters) =>
+  db
+    .selectFrom('webhooks.subscription')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('id', '=', parameters('id'))
+    .select(['url', 'url_generation', sql<boolean>`listening_until is not null`.as('is_listener')])
     .compile(),
 );
 
@@ -149,12 +195,21 @@ interface LastAttemptRow extends AttemptReadRow {
 export const selectLastAttempts = prepareRead<Tenant & { readonly ids: readonly string[] }, LastAttemptRow>(
   (parameters) =>
     db
-      .selectFrom('webhooks.attempt')
+      .selectFrom('webhooks.delivery_attempt')
       .where('merchant_id', '=', parameters('merchantId'))
       .where('environment', '=', parameters('environment'))
       .where('delivery_id', '=', sql<string>`any (${parameters('ids')}::uuid[])`)
       .distinctOn('delivery_id')
-      .select(['delivery_id', 'number', 'started_at', 'ended_at', 'latency_ms', 'http_status', 'failure'])
+      .select([
+        'delivery_id',
+        'number',
+        'started_at',
+        'ended_at',
+        'latency_ms',
+        'http_status',
+        'failure',
+        'detail',
+      ])
       .select(sql<null>`null`.as('response_excerpt'))
       .orderBy('delivery_id')
       .orderBy('number', 'desc')

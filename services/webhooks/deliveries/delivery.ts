@@ -1,4 +1,5 @@
 import { LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
+import type { EgressFailureKind } from '../../platform/egress/egress-error.ts';
 
 export type DeliveryStatusName =
   | 'PENDING'
@@ -9,18 +10,8 @@ export type DeliveryStatusName =
   | 'EXHAUSTED'
   | 'CANCELED';
 
-export type AttemptFailureName =
-  | 'DNS'
-  | 'CONNECT_TIMEOUT'
-  | 'CONNECTION_REFUSED'
-  | 'CONNECTION_RESET'
-  | 'TLS'
-  | 'TIMEOUT'
-  | 'EGRESS_DENIED'
-  | 'PROTOCOL'
-  | 'WORKER_LOST'
-  | 'UNREACHABLE'
-  | 'PROXY';
+/** Names of AttemptFailure: what kept the connection from coming about, or what ended the exchange. */
+export type AttemptFailureName = EgressFailureKind | 'TIMEOUT' | 'BODY_TIMEOUT' | 'PROTOCOL' | 'WORKER_LOST';
 
 /** The state of a delivery when one of its attempts is reported. */
 export interface DeliveryState {
@@ -43,14 +34,32 @@ export interface AttemptResult {
   readonly failure?: AttemptFailureName | undefined;
   readonly responseExcerpt?: string | undefined;
   readonly retryAfterMs?: number | undefined;
+  /** Where a 3xx redirects to, or the names in a certificate for another name. At most 300 characters. */
+  readonly detail?: string | undefined;
+  /** The `webhook-signature` header as sent. */
+  readonly signature?: string | undefined;
+  /** Of DNS, the TCP connection, TLS and the wait for the response; null for a step that did not happen. */
+  readonly timingMs?: readonly (number | null)[] | undefined;
+  /** A line for each, without secrets, at most 1,024 characters. */
+  readonly responseHeaders?: string | undefined;
 }
 
-/** A worker's report of an attempt: its result, or the deadline of an attempt that is still in flight. */
+/** The lane of an attempt, and the epoch in which its owner made it. */
+export interface LaneEpoch {
+  readonly lane: number;
+  readonly epoch: bigint;
+}
+
+/** The report of an attempt: its result, or the deadline of an attempt that is still in flight. */
 export interface ReportedAttempt {
   readonly deliveryId: string;
   readonly number: number;
-  /** The subscription's generation when the attempt was handed out. */
+  /** The subscription's generation when the attempt began. */
   readonly generation: bigint;
+  /** Absent for an attempt that is recorded as in flight: anyone may report its end. */
+  readonly owner: LaneEpoch | undefined;
+  /** The workflow that shows the delivery if it succeeds at once. */
+  readonly workflowId: string | undefined;
   readonly startedAt: Date;
   readonly outcome: { readonly result: AttemptResult } | { readonly deadlineAt: Date };
 }
@@ -104,6 +113,22 @@ export function afterReport(
   const next = nextAttempt(report.number, result, schedule, random);
   if (!next) return { ...ended, status: 'EXHAUSTED' };
   return { status: open, nextAttemptAt: next, endedAt: null, inFlightUntil: null };
+}
+
+/**
+ * When the remaining attempts of an open delivery are expected if all of them fail at once: each up to 20 % sooner or
+ * later, and later for an endpoint that is slow or sends Retry-After. It is given up after the last.
+ */
+export function expectedAttempts(
+  attemptCount: number,
+  nextAttemptAt: Date,
+  schedule: readonly number[],
+): Date[] {
+  const expected = [nextAttemptAt];
+  for (const wait of schedule.slice(attemptCount + 1)) {
+    expected.push(new Date(expected.at(-1)!.getTime() + wait));
+  }
+  return expected;
 }
 
 /** When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. */

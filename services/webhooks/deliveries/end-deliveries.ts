@@ -1,3 +1,5 @@
+import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
+
 const KEPT = [
   'merchant_id',
   'environment',
@@ -10,7 +12,6 @@ const KEPT = [
   'request_id',
   'resend_id',
   'ordered',
-  'batch_id',
 ];
 
 /** The final columns of a delivery, as SQL over `d`, the open delivery, and the rows joined to it. */
@@ -20,8 +21,12 @@ export interface DeliveryEnd {
   readonly endedAt: string;
   /** Absent: unchanged. */
   readonly attemptCount?: string;
+  /** The workflow that shows a delivery without a retry workflow. Default: none. */
+  readonly workflowId?: string;
   /** Further columns of the result. */
   readonly returning?: string;
+  /** Those of the further columns that ended_delivery has, too. */
+  readonly logged?: string;
 }
 
 /**
@@ -31,15 +36,17 @@ export interface DeliveryEnd {
  * @param which the rest of `delete from webhooks.open_delivery d`: `[using …] where …`.
  */
 export function endDeliveries(which: string, end: DeliveryEnd): string {
-  const { status, endedAt, attemptCount = 'd.attempt_count', returning } = end;
+  const { status, endedAt, attemptCount = 'd.attempt_count', workflowId = 'null', returning, logged } = end;
+  const more = logged ? `, ${logged}` : '';
   const kept = KEPT.map((column) => `d.${column}`).join(', ');
   return `
 ended as (
   delete from webhooks.open_delivery d ${which}
   returning ${kept}, d.status as open_status, ${status} as end_status, ${attemptCount} as end_count,
-            ${endedAt} as end_at${returning ? `, ${returning}` : ''}
+            ${endedAt} as end_at,
+            case d.status when 'RETRYING' then '${retryDelivery.workflowId('')}' || d.id else ${workflowId} end as end_workflow${returning ? `, ${returning}` : ''}
 ), logged as (
-  insert into webhooks.ended_delivery (${KEPT.join(', ')}, status, attempt_count, ended_at)
-  select ${KEPT.join(', ')}, end_status, end_count, end_at from ended
+  insert into webhooks.ended_delivery (${KEPT.join(', ')}, status, attempt_count, ended_at, workflow_id${more})
+  select ${KEPT.join(', ')}, end_status, end_count, end_at, end_workflow${more} from ended
 )`;
 }

@@ -1,29 +1,53 @@
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type {
   GetDeliveryRequest,
   GetDeliveryResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Database } from '../../platform/database/database.ts';
-import { tenantOf } from '../../platform/tenant.ts';
+import { type EnvironmentName, tenantOf } from '../../platform/tenant.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
-import { attemptMessage, deliveryMessage } from './delivery.message.ts';
-import { selectAttempts, selectDelivery } from './delivery.queries.ts';
+import { deliveryMessage } from './delivery.message.ts';
+import {
+  type DeliveryReadRow,
+  selectAttempts,
+  selectBody,
+  selectDelivery,
+  selectTarget,
+} from './delivery.queries.ts';
+import { expectedAttempts } from './delivery.ts';
 import { deliveryNotFound } from './delivery-store.ts';
+import { fullAttemptMessage } from './sent-request.message.ts';
 
-/** One delivery with its attempts. */
+/** One delivery with its attempts, what was sent, and the attempts that remain. */
 export async function getDelivery(
   database: Database,
   link: WorkflowLink,
+  schedules: Readonly<Record<EnvironmentName, readonly number[]>>,
   request: GetDeliveryRequest,
 ): Promise<GetDeliveryResponse> {
   const key = { ...tenantOf(request), id: request.deliveryId };
-  const [[delivery], attempts] = await Promise.all([
-    database.read(selectDelivery(key)),
-    database.read(selectAttempts(key)),
-  ]);
+  const [delivery] = await database.read(selectDelivery(key));
   if (!delivery) throw deliveryNotFound();
+  // Read after it, so that they explain its status.
+  const { event_id: eventId, subscription_id: subscriptionId } = delivery;
+  const [attempts, [event], [target]] = await Promise.all([
+    database.read(selectAttempts(key)),
+    database.read(selectBody({ ...key, id: eventId })),
+    database.read(selectTarget({ ...key, id: subscriptionId })),
+  ]);
+  const parts = { eventId, body: event?.body, target };
+  // A listener makes one attempt.
+  const schedule = target?.is_listener ? [] : schedules[delivery.environment];
   return {
     $typeName: 'payments.webhooks.v1.GetDeliveryResponse',
     delivery: deliveryMessage(delivery, link),
-    attempts: attempts.map(attemptMessage),
+    attempts: attempts.map((row) => fullAttemptMessage(row, parts)),
+    requestBody: parts.body,
+    expectedAttempts: expectedOf(delivery, schedule),
   };
+}
+
+function expectedOf({ attempt_count, next_attempt_at }: DeliveryReadRow, schedule: readonly number[]) {
+  if (!next_attempt_at) return [];
+  return expectedAttempts(attempt_count, timestampDate(next_attempt_at), schedule).map(timestampFromDate);
 }

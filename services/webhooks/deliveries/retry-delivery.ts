@@ -25,7 +25,7 @@ with subscription as materialized (
 update webhooks.open_delivery d
    set next_attempt_at = date_trunc('milliseconds', now()),
        status = case when d.status = 'HELD' and s.paused_at is null then 'PENDING' else d.status end,
-       batch_id = null
+       requested = d.status = 'RETRYING', changed_xid = pg_current_xact_id()
   from subscription s
  where d.merchant_id = :merchantId and d.environment = :environment and d.id = :id
    and d.status in ('RETRYING', 'HELD') and (d.in_flight_until is null or d.in_flight_until < now())

@@ -12,25 +12,23 @@ const BY_ENVIRONMENT = ENVIRONMENTS.map((environment) => ({ environment }));
 const withEach = (label: string, values: readonly string[]) =>
   BY_ENVIRONMENT.flatMap((labels) => values.map((value) => ({ ...labels, [label]: value })));
 
-/** The number of rows that are read at most to count them. */
-const OUTBOX_COUNT_LIMIT = 100_000;
-const OPEN_COUNT_LIMIT = 200_000;
+/** Open deliveries are counted in as many blocks of 8 KiB, and estimated from them if there are more. */
+const SAMPLE_BLOCKS = 2_000;
 /** One measurement serves all gauges of a scrape. */
 const SCRAPE_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-interface OutboxRow {
-  readonly events: number;
-  readonly event_age: number | null;
+interface LanesRow {
+  readonly unowned: number;
   readonly retry_overdue: number | null;
 }
 
-const OUTBOX: Statement = {
-  name: 'measure_outbox',
+export const LANES: Statement = {
+  name: 'measure_lanes',
   text: `
-select (select count(*) from (select from platform.outbox_event limit ${OUTBOX_COUNT_LIMIT}) e)::int as events,
-       (select extract(epoch from now() - uuid_extract_timestamp(id))::float8
-          from platform.outbox_event order by id limit 1) as event_age,
+select (select count(*) from webhooks.lane l
+         where not exists (select from webhooks.lane_owner o where o.id = l.owner_id and o.leased_until > now())
+       )::int as unowned,
        (select extract(epoch from now() - next_attempt_at)::float8
           from webhooks.open_delivery where status = 'RETRYING' order by next_attempt_at limit 1) as retry_overdue`,
 };
@@ -45,22 +43,28 @@ interface ConditionRow extends CountRow {
   readonly longest: number | null;
 }
 
+/** The same cost whatever the number of deliveries, and of dead rows that a long transaction keeps. */
+const SAMPLED_SHARE = `least(1, ${SAMPLE_BLOCKS} * 8192.0 / greatest(pg_relation_size('webhooks.open_delivery'), 1))`;
+
 const OPEN: Statement = {
   name: 'measure_open',
   text: `
-select environment, status as kind, count(*)::int as count
-  from (select environment, status from webhooks.open_delivery limit ${OPEN_COUNT_LIMIT}) d
+select environment, status as kind, round(count(*) / ${SAMPLED_SHARE})::float8 as count
+  from webhooks.open_delivery tablesample system (100 * ${SAMPLED_SHARE})
  group by environment, status`,
 };
 
-const SUBSCRIPTIONS: Statement = {
+/** By the partial indexes of such subscriptions; paused ones are holding too. */
+export const SUBSCRIPTIONS: Statement = {
   name: 'measure_subscriptions',
   text: `
 select environment, kind, count(*)::int as count, extract(epoch from now() - min(paused_at))::float8 as longest
-  from webhooks.subscription
- cross join lateral unnest(array[case when state = 'ERROR' then 'ERROR' end,
-                                 case when paused_at is not null then 'PAUSED' when holding then 'HOLDING' end]) as kind
- where kind is not null group by environment, kind`,
+  from (select environment, 'ERROR' as kind, null::timestamptz as paused_at
+          from webhooks.subscription where state = 'ERROR'
+         union all
+        select environment, case when paused_at is null then 'HOLDING' else 'PAUSED' end, paused_at
+          from webhooks.subscription where holding) troubled
+ group by environment, kind`,
 };
 
 interface PartitionsRow {
@@ -69,7 +73,10 @@ interface PartitionsRow {
   readonly age: number;
 }
 
-/** Partitions have no gaps, so the last one of each log determines how far it reaches; the shortest log counts. */
+/**
+ * How far partitions reach from now without a gap; the shortest log counts. A clock that was wrong may have created others
+ * far from now.
+ */
 const PARTITIONS: Statement = {
   name: 'measure_partitions',
   text: `
@@ -78,10 +85,17 @@ select environment, extract(epoch from min(coalesce(until, now())) - now())::flo
   from unnest(:environments::text[]) as environment
  cross join unnest(array['event', 'ended_delivery', 'attempt']) as log
  cross join lateral (
-   select min(uuid_extract_timestamp(bounds[1]::uuid)) as since, max(uuid_extract_timestamp(bounds[2]::uuid)) as until
-     from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    cross join lateral regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''(.+)''\\) TO \\(''(.+)''') as bounds
-    where i.inhparent = to_regclass('webhooks.' || log || '_' || environment)
+   select min(since) as since,
+          case when bool_or(since <= now() and until > now()) then min(until) filter (where until > now() and is_last) end
+            as until
+     from (
+       select since, until, lead(since) over (order by since) is distinct from until as is_last
+         from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        cross join lateral regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''(.+)''\\) TO \\(''(.+)''') as bounds
+        cross join lateral (
+          select uuid_extract_timestamp(bounds[1]::uuid) as since, uuid_extract_timestamp(bounds[2]::uuid) as until) range
+        where i.inhparent = to_regclass('webhooks.' || log || '_' || environment)
+     ) known
  ) reach
  group by environment`,
 };
@@ -96,46 +110,36 @@ const firstAttemptDelay = new Histogram({
 // So that the first observation is an increase.
 for (const labels of BY_ENVIRONMENT) firstAttemptDelay.zero(labels);
 
-/** A delivery whose attempt starts now. */
-interface Beginning {
+/** Measures a first attempt, from the time in the event's id, which is set just before the commit. */
+export function observeFirstAttempt({
+  environment,
+  event_id,
+}: {
   readonly environment: EnvironmentName;
   readonly event_id: string;
-  readonly attempt_count: number;
-  readonly resend_id: string | null;
-}
-
-/** Measures first attempts, from the time in the event's id, which is set just before the commit. */
-export function observeFirstAttempts(beginning: readonly Beginning[]): void {
-  for (const { environment, event_id, attempt_count, resend_id } of beginning) {
-    if (attempt_count > 0 || resend_id !== null) continue;
-    const delayMs = Math.max(Date.now() - idTimeMs(event_id), 0);
-    firstAttemptDelay.observe({ environment }, delayMs / 1_000);
-  }
+}): void {
+  const delayMs = Math.max(Date.now() - idTimeMs(event_id), 0);
+  firstAttemptDelay.observe({ environment }, delayMs / 1_000);
 }
 
 /** Registers gauges that are measured when /metrics is read; every process on one database reports the same values. */
 export function registerDispatchMetrics(db: CrossTenantDatabase): void {
-  registerOutbox(db);
+  registerLanes(db);
   registerOpenDeliveries(db);
   registerSubscriptions(db);
   registerPartitions(db);
 }
 
-function registerOutbox(db: CrossTenantDatabase): void {
+function registerLanes(db: CrossTenantDatabase): void {
   const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
   registerMeasuredGauges({
-    measure: async () => (await db.run<OutboxRow>(OUTBOX))[0]!,
+    measure: async () => (await db.run<LanesRow>(LANES))[0]!,
     cacheMs: SCRAPE_MS,
     gauges: [
       {
-        name: 'payments_webhook_lag_seconds',
-        help: 'Age of the oldest event that waits for the dispatcher.',
-        read: ({ event_age }) => age(event_age),
-      },
-      {
-        name: 'payments_webhook_outbox_events',
-        help: `Events that wait for the dispatcher, counted up to ${OUTBOX_COUNT_LIMIT}.`,
-        read: ({ events }) => events,
+        name: 'payments_webhook_unowned_lanes',
+        help: 'Lanes that no process owns: their deliveries wait.',
+        read: ({ unowned }) => unowned,
       },
       {
         name: 'payments_webhook_retry_overdue_seconds',
@@ -153,7 +157,7 @@ function registerOpenDeliveries(db: CrossTenantDatabase): void {
     gauges: [
       {
         name: 'payments_webhook_open_deliveries',
-        help: `Deliveries that have not ended, by environment and status, of the first ${OPEN_COUNT_LIMIT}.`,
+        help: 'Deliveries that have not ended, by environment and status; estimated from a sample if they are many.',
         labels: withEach('status', OPEN_STATUSES),
         read: (rows, { environment, status }) => countOf(rows, environment, status),
       },

@@ -1,62 +1,47 @@
-import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import { v7 as uuidv7 } from 'uuid';
-import {
-  type PublishEventRequest,
-  type PublishEventResponse,
-  PublishEventResponseSchema,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
-import { actorOf, requestIdOf } from '../../platform/rpc/call-context.ts';
-import { timestampOf } from '../../platform/timestamps.ts';
-import { idempotencyScope, lockNameOf } from '../../platform/writes/idempotency-records.ts';
-import type { Writes } from '../../platform/writes/writes.ts';
-import { publishAlone } from './publish-alone.ts';
-import { type Publication, publishTogether } from './publish-together.ts';
+import { originOf } from '../../platform/rpc/call-context.ts';
+import { lockNameOf } from '../../platform/writes/idempotency-records.ts';
+import type { Publication } from './publication.ts';
+import { publishTogether } from './publish-together.ts';
 
-interface Dependencies {
-  readonly db: CrossTenantDatabase;
-  readonly writes: Writes;
-  readonly outboxSignal: OutboxSignal;
-}
+/** Publishes a call in its own transaction. Throws the idempotency errors of every write. */
+type PublishAlone = () => Promise<readonly Event[]>;
 
 interface PendingCall {
   readonly publication: Publication;
   readonly lockName: string;
-  /** Publishes the event in its own transaction, and settles the call with the result. */
-  publishAlone(): void;
-  resolve(response: PublishEventResponse): void;
+  readonly publishAlone: PublishAlone;
+  resolve(events: readonly Event[] | Promise<readonly Event[]>): void;
 }
 
-const MAX_GROUP_SIZE = 100;
+/** A call with more events is a group of its own. */
+const MAX_GROUP_EVENTS = 100;
 
 /**
  * Groups published events: those that arrive while a transaction runs share the next one, so that many callers cost
- * little more than one. An event that needs special handling (its key is used or in use, its caller has disconnected,
- * another transaction has locked its object) gets its own transaction and does not delay the others.
+ * little more than one. A call that needs special handling (its key is used or in use, its caller has disconnected,
+ * another transaction has locked an object) gets its own transaction and does not delay the others.
  */
 export class EventIntake {
-  readonly #deps: Dependencies;
+  readonly #db: CrossTenantDatabase;
+  readonly #outboxSignal: OutboxSignal;
   #pending: PendingCall[] = [];
   #running = false;
 
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
+  constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal) {
+    this.#db = db;
+    this.#outboxSignal = outboxSignal;
   }
 
-  /** Publishes a valid event once per idempotency key. Throws the idempotency errors of every write. */
-  publish(request: PublishEventRequest, context: HandlerContext): Promise<PublishEventResponse> {
-    // An event that a person publishes commits together with an audit entry.
-    if (actorOf(context)) return publishAlone(this.#deps.writes, request, context);
-    const publication = publicationOf(request, context);
-    const { promise, resolve, reject } = Promise.withResolvers<PublishEventResponse>();
-    this.#pending.push({
-      publication,
-      lockName: lockNameOf(publication.scope),
-      publishAlone: () => publishAlone(this.#deps.writes, request, context).then(resolve, reject),
-      resolve,
-    });
+  /** Publishes the events of a call once per idempotency key; returns them without their data. */
+  publish(publication: Publication, publishAlone: PublishAlone): Promise<readonly Event[]> {
+    if (needsOwnTransaction(publication.context)) return publishAlone();
+    const lockName = lockNameOf(publication.scope);
+    const { promise, resolve } = Promise.withResolvers<readonly Event[]>();
+    this.#pending.push({ publication, lockName, publishAlone, resolve });
     if (!this.#running) void this.#run();
     return promise;
   }
@@ -73,47 +58,34 @@ export class EventIntake {
   #nextGroup(): PendingCall[] {
     const group = new Map<string, PendingCall>();
     const rest: PendingCall[] = [];
+    let events = 0;
     for (const call of this.#pending) {
-      if (group.size < MAX_GROUP_SIZE && !group.has(call.lockName)) group.set(call.lockName, call);
-      else rest.push(call);
+      const { length } = call.publication.events;
+      const hasRoom = group.size === 0 || events + length <= MAX_GROUP_EVENTS;
+      if (hasRoom && !group.has(call.lockName)) {
+        group.set(call.lockName, call);
+        events += length;
+      } else rest.push(call);
     }
     this.#pending = rest;
     return [...group.values()];
   }
 
   async #publish(group: readonly PendingCall[]): Promise<void> {
-    const responses = await publishTogether(
-      this.#deps.db,
-      group.map(({ publication }) => publication),
+    const waiting = group.filter(({ publication }) => !publication.context.signal.aborted);
+    const published = await publishTogether(
+      this.#db,
+      waiting.map(({ publication }) => publication),
     ).catch(() => undefined);
-    if (responses?.size) this.#deps.outboxSignal.committed('EVENTS');
-    for (const call of group) {
-      const response = responses?.get(call.publication);
-      if (response) call.resolve(response);
-      else call.publishAlone();
+    if (published?.size) this.#outboxSignal.committed('EVENTS');
+    for (const { publication, publishAlone, resolve } of group) {
+      resolve(published?.get(publication) ?? publishAlone());
     }
   }
 }
 
-function publicationOf(request: PublishEventRequest, context: HandlerContext): Publication {
-  const { merchantId, environment, type, objectId, data = {} } = request;
-  const scope = idempotencyScope(request, context);
-  const id = uuidv7();
-  const occurredAt = new Date();
-  const requestId = request.requestId ?? requestIdOf(context);
-  const event = { id, merchantId, environment, type, objectId, requestId, data };
-  return {
-    scope,
-    id,
-    type,
-    objectId,
-    requestId,
-    occurredAt,
-    data,
-    isAwaited: () => !context.signal.aborted,
-    responseWith: (sequence) =>
-      create(PublishEventResponseSchema, {
-        event: { ...event, sequence, timestamp: timestampOf(occurredAt) },
-      }),
-  };
+/** A person's session and role are locked in the write's transaction, and the starter of a workflow is looked up there. */
+function needsOwnTransaction(context: HandlerContext): boolean {
+  const { accountId, workflowId } = originOf(context);
+  return accountId !== undefined || workflowId !== undefined;
 }

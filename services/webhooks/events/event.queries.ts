@@ -1,6 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
-import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
@@ -19,14 +19,14 @@ export interface EventReadRow {
 }
 
 interface EventTables {
-  'webhooks.published_event': EventReadRow;
+  'webhooks.event': EventReadRow;
 }
 
 const db = queryBuilder<EventTables>();
 
 function events(parameters: ReadParameters<Tenant>) {
   return db
-    .selectFrom('webhooks.published_event')
+    .selectFrom('webhooks.event')
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .select([
@@ -39,7 +39,7 @@ function events(parameters: ReadParameters<Tenant>) {
       'request_id',
       'occurred_at',
     ])
-    .select(sql<string>`coalesce(data, body::json -> 'data')::text`.as('data'));
+    .select(sql<string>`(body::json -> 'data')::text`.as('data'));
 }
 
 interface EventKey extends Tenant {
@@ -51,7 +51,7 @@ export const selectEvent = prepareRead<EventKey, EventReadRow>((parameters) =>
   events(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-interface EventPage extends Tenant, PageSpec {
+interface EventPage extends Tenant, PageRange {
   readonly type: string | undefined;
   readonly objectId: string | undefined;
   readonly requestId: string | undefined;

@@ -4,19 +4,25 @@ import type { AreaDependencies } from '../../platform/area.ts';
 import { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { EventIntake } from './event-intake.ts';
 import { getEvent } from './get-event.ts';
+import { getEventFeed } from './get-event-feed.ts';
+import { listEventFeed } from './list-event-feed.ts';
 import { listEventTypes } from './list-event-types.ts';
 import { listEvents } from './list-events.ts';
 import { publishEvent } from './publish-event.ts';
+import { publishEvents } from './publish-events.ts';
 
 /** The RPCs about events. */
 export function eventService(dependencies: AreaDependencies): ServiceImpl<typeof EventService> {
-  const { database, outboxSignal, pagination, writes } = dependencies;
+  const { database, outboxSignal, pagination, stopping, writes } = dependencies;
   const db = new CrossTenantDatabase(database);
-  const intake = new EventIntake({ db, writes, outboxSignal });
+  const intake = new EventIntake(db, outboxSignal);
   return {
-    publishEvent: (request, context) => publishEvent(intake, request, context),
+    publishEvent: (request, context) => publishEvent(intake, writes, request, context),
+    publishEvents: (request, context) => publishEvents(intake, writes, request, context),
     getEvent: (request) => getEvent(database, request),
     listEvents: (request) => listEvents(database, pagination, request),
+    listEventFeed: (request) => listEventFeed(database, request),
+    getEventFeed: (request, context) => getEventFeed({ database, stopping }, request, context),
     listEventTypes,
   };
 }

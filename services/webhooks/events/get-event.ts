@@ -11,6 +11,6 @@ import { selectEvent } from './event.queries.ts';
 /** One event. */
 export async function getEvent(database: Database, request: GetEventRequest): Promise<GetEventResponse> {
   const [row] = await database.read(selectEvent({ ...tenantOf(request), id: request.eventId }));
-  if (!row) throw notFound('EVENT_NOT_FOUND', 'there is no such event');
+  if (!row) throw notFound('EVENT_NOT_FOUND', 'the event does not exist');
   return { $typeName: 'payments.webhooks.v1.GetEventResponse', event: eventMessage(row) };
 }

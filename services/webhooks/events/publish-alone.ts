@@ -1,33 +1,24 @@
-import { create } from '@bufbuild/protobuf';
-import type { HandlerContext } from '@connectrpc/connect';
-import {
-  type PublishEventRequest,
-  type PublishEventResponse,
-  PublishEventResponseSchema,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { timestampOf } from '../../platform/timestamps.ts';
+import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { actorOf } from '../../platform/rpc/call-context.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { withoutData } from './published-answer.ts';
+import { numbered, type Publication } from './publication.ts';
 
-/** Publishes a valid event in its own transaction. */
-export async function publishAlone(
+/**
+ * Publishes the events of a call in a transaction of their own.
+ * @param responseOf the response that is recorded, of events without data: a replay has it in its request.
+ */
+export function publishAlone<Output extends DescMessage>(
   writes: Writes,
-  request: PublishEventRequest,
-  context: HandlerContext,
-): Promise<PublishEventResponse> {
-  const { environment, type, objectId, data = {} } = request;
-  const answer = await writes.run<typeof PublishEventResponseSchema>(
+  publication: Publication,
+  responseOf: (events: Event[]) => MessageInitShape<Output>,
+): Promise<MessageShape<Output>> {
+  const { scope, context, request, requestWithoutData, events } = publication;
+  return writes.run<Output>(
     request,
     context,
-    async (tx) => {
-      const { merchantId } = tx.tenant;
-      const requestId = request.requestId ?? tx.requestId;
-      const occurredAt = new Date();
-      const { id, sequence } = await tx.publish({ type, objectId, data, requestId, occurredAt });
-      const timestamp = timestampOf(occurredAt);
-      return { event: { id, merchantId, environment, type, objectId, sequence, requestId, timestamp, data } };
-    },
-    withoutData,
+    async (tx) => responseOf(numbered(publication, await tx.publishAll(events))),
+    // Events keep their data; the entries of the services that publish them, far more of them, do not repeat it.
+    { scope, audited: actorOf(context) ? request : requestWithoutData },
   );
-  return create(PublishEventResponseSchema, { event: { ...answer.event!, data } });
 }

@@ -1,71 +1,63 @@
 import { toBinary } from '@bufbuild/protobuf';
-import {
-  type PublishEventResponse,
-  PublishEventResponseSchema,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
-import { INSERT_EVENTS, type OutboxEvent, outboxEventRow } from '../../platform/outbox/outbox.ts';
-import {
-  claimUnusedKeys,
-  type IdempotencyScope,
-  recordResponses,
-} from '../../platform/writes/idempotency-records.ts';
-import { withoutData } from './published-answer.ts';
+import { type Event, EventSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { eventRow, type PublishedEvent } from '../../platform/outbox/outbox.ts';
+import { requestIdOf } from '../../platform/rpc/call-context.ts';
+import { auditedRequest } from '../../platform/writes/audit.ts';
+import { lockNameOf } from '../../platform/writes/idempotency-records.ts';
+import { numbered, type Publication } from './publication.ts';
 
-/** A valid event to publish under an idempotency key. */
-export interface Publication extends OutboxEvent {
-  readonly scope: IdempotencyScope;
-  readonly id: string;
-  /** False once the caller has stopped waiting for the answer. */
-  isAwaited(): boolean;
-  responseWith(sequence: bigint): PublishEventResponse;
+/** One statement, so that a group costs one round trip and one commit. */
+export const PUBLISH_CALLS: Statement = {
+  name: 'publish_calls',
+  text: `
+select call, id, sequence
+  from webhooks.publish_calls(:calls::json, :events::json, :answers::json)`,
+};
+
+interface PublishedRow extends PublishedEvent {
+  /** The position of its publication. */
+  readonly call: number;
 }
 
-/** How long the group waits for a transaction that is numbering events of the same object. */
-const LOCK_TIMEOUT_MS = 100;
-
 /**
- * Publishes events with different idempotency keys in one transaction. Returns the responses of those it published; it
- * skips events whose key is used or in use. If it throws, it has published none.
+ * Publishes calls with different idempotency keys in one transaction. Returns the events of those it published; it skips
+ * calls whose key is used or in use. If it throws, it has published none.
  */
 export async function publishTogether(
   db: CrossTenantDatabase,
   publications: readonly Publication[],
-): Promise<Map<Publication, PublishEventResponse>> {
-  const work = async (run: Run) => {
-    const unused = await claimUnusedKeys(
-      run,
-      publications.map(({ scope }) => scope),
-    );
-    const awaited = unused.map((index) => publications[index]!).filter(({ isAwaited }) => isAwaited());
-    const answers = await insertEvents(run, awaited);
-    await recordAnswers(run, answers);
-    if (!awaited.every(({ isAwaited }) => isAwaited())) throw new Error('a caller has stopped waiting');
-    return answers;
-  };
-  return db.transaction(work, { lockTimeoutMs: LOCK_TIMEOUT_MS });
-}
-
-async function insertEvents(run: Run, publications: readonly Publication[]) {
-  if (publications.length === 0) return new Map<Publication, PublishEventResponse>();
-  const rows = publications.map((publication) =>
-    outboxEventRow(publication.scope, publication.id, publication),
-  );
-  const inserted = await run<{ id: string; sequence: bigint }>(INSERT_EVENTS, { rows: JSON.stringify(rows) });
-  const sequences = new Map(inserted.map(({ id, sequence }) => [id, sequence]));
+): Promise<Map<Publication, Event[]>> {
+  const rows = await db.run<PublishedRow>(PUBLISH_CALLS, {
+    calls: JSON.stringify(publications.map(callRow)),
+    events: JSON.stringify(
+      publications.flatMap(({ scope, events }) => events.map((event) => eventRow(scope, event))),
+    ),
+    answers: JSON.stringify(publications.flatMap(answerRows)),
+  });
+  const published = Map.groupBy(rows, ({ call }) => call);
   return new Map(
-    publications.map((publication) => [
-      publication,
-      publication.responseWith(sequences.get(publication.id)!),
-    ]),
+    [...published].map(([call, events]) => {
+      const publication = publications[call]!;
+      return [publication, numbered(publication, events)];
+    }),
   );
 }
 
-const recordAnswers = (run: Run, answers: ReadonlyMap<Publication, PublishEventResponse>) =>
-  recordResponses(
-    run,
-    [...answers].map(([{ scope }, response]) => ({
-      scope,
-      response: toBinary(PublishEventResponseSchema, withoutData(response)),
-    })),
-  );
+function callRow({ scope, context, requestWithoutData }: Publication, call: number) {
+  const { merchantId, environment, caller, method, key, requestHash } = scope;
+  return {
+    ...{ call, environment, caller, method, key },
+    merchant_id: merchantId,
+    lock_name: lockNameOf(scope),
+    request_hash: requestHash.toString('base64'),
+    request_id: requestIdOf(context),
+    request: auditedRequest(context, requestWithoutData),
+  };
+}
+
+const answerRows = ({ unnumbered }: Publication, call: number) =>
+  unnumbered.map((event) => {
+    const bytes = toBinary(EventSchema, { ...event, id: '', sequence: 0n });
+    return { call, event: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') };
+  });

@@ -6,10 +6,15 @@ import type {
 import { cancelCommand } from '../../contracts/webhooks/resend-deliveries.contract.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
+import { refreshOwners } from '../subscriptions/subscription-store.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import { storedResendMessage } from './resend.message.ts';
 import { countEnded } from './resend-progress.ts';
 import { lockResend } from './resend-store.ts';
+
+const WITH_OPEN_DELIVERIES = `s.id in (
+  select d.subscription_id from webhooks.open_delivery d
+   where d.merchant_id = :merchantId and d.environment = :environment and d.resend_id = :resendId)`;
 
 /** Cancels a running resend with its open deliveries and their workflows; one that has ended stays as it is. */
 export function cancelResend(
@@ -22,6 +27,7 @@ export function cancelResend(
     const resend = await lockResend(tx, request.resendId);
     if (resend.state === 'RUNNING') {
       await tx.command(cancelCommand(resend.id));
+      await refreshOwners(tx, WITH_OPEN_DELIVERIES, { resendId: resend.id });
       await cancelOpenDeliveries(tx, 'resend_id', resend.id);
       await countEnded(tx, resend);
       resend.state = 'CANCELED';

@@ -3,17 +3,18 @@ import type {
   ContinueResendRequest,
   ContinueResendResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { MAX_OPEN } from '../../contracts/webhooks/resend-deliveries.contract.ts';
+import { MAX_WAITING } from '../../contracts/webhooks/resend-deliveries.contract.ts';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
+import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import type { ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
 import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
-import { countEnded, uuidArray } from './resend-progress.ts';
+import { countEnded, countWaiting, uuidArray } from './resend-progress.ts';
 import { lockResend, resendNotFound } from './resend-store.ts';
 
 interface Dependencies {
@@ -23,6 +24,11 @@ interface Dependencies {
   readonly link: WorkflowLink;
 }
 
+/**
+ * Open deliveries of one resend. Those that fail follow their schedule, up to three days, while the resend goes on: its
+ * row lists them all.
+ */
+const MAX_OPEN = 5_000;
 /** Events examined in one step, however few of them match. */
 const MAX_EXAMINED_EVENTS = 2_000;
 
@@ -39,10 +45,9 @@ export async function continueResend(
   const [row] = await db.run<TenantRow>(FIND_TENANT, { resendId });
   if (!row) throw resendNotFound();
   const tenant: Tenant = { merchantId: row.merchant_id, environment: row.environment };
-  const { made, ...answer } = await writes.transaction(tenant, requestId, async (tx) => {
+  const { made, ...answer } = await writes.transaction(tenant, backgroundContext(requestId), async (tx) => {
     const resend = await lockResend(tx, resendId);
-    const step =
-      resend.state === 'RUNNING' ? await makeNext(tx, resend, maxDeliveries) : { made: 0, more: false };
+    const step = resend.state === 'RUNNING' ? await makeNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
     return { ...step, resend: storedResendMessage(resend, link) };
   });
   if (made > 0) outboxSignal.committed('EVENTS');
@@ -55,33 +60,30 @@ const FIND_TENANT: Statement = {
   text: 'select merchant_id, environment from webhooks.resend where id = :resendId',
 };
 
+const NOTHING_LEFT = { made: 0, more: false, waiting: false };
+
 async function makeNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
   await countEnded(tx, resend);
-  const capacity = Math.max(Math.min(maxDeliveries, MAX_OPEN - resend.openIds.length), 0);
+  const free = Math.min(MAX_WAITING - (await countWaiting(tx, resend)), MAX_OPEN - resend.openIds.length);
+  const capacity = Math.max(Math.min(maxDeliveries, free), 0);
   const { made, more } = await makeDeliveries(tx, resend, capacity);
-  const now = new Date();
-  resend.askedAt = now;
   if (!more && resend.openIds.length === 0) {
     resend.state = 'COMPLETED';
-    resend.endedAt = now;
+    resend.endedAt = new Date();
   }
-  return { made, more };
+  return { made, more, waiting: capacity === 0 };
 }
 
 /** A concurrent disable or pause waits for the lock, or is visible to it. */
 const LOCK_TARGETS = `select s.id from webhooks.subscription s where ${TARGET} order by s.id for key share`;
 
-/** Read before the log, so that an event that moves from the outbox to the log is not missed. */
-const firstInOutbox = (resend: ResendRow) =>
-  `select id from platform.outbox_event where ${isSelected(resend)} order by id limit 1`;
-
 const makeSql = (resend: ResendRow) => `
 with examined as materialized (
   select id, type, object_id, sequence, request_id from webhooks.event
-   where ${isSelected(resend)} and id < :beforeEventId
+   where ${isSelected(resend)}
    order by id limit ${MAX_EXAMINED_EVENTS}
 ), wanted as (
-  select e.*, s.id as subscription_id, s.paused_at
+  select e.*, s.id as subscription_id, s.lane, s.paused_at
     from examined e
     join webhooks.subscription s on ${TARGET} and s.id = any (:targets::uuid[])
    where (e.id, s.id) > (:afterEventId, :afterSubscriptionId) and ${isWanted(resend)}
@@ -90,9 +92,9 @@ with examined as materialized (
   select *, row_number() over (order by id, subscription_id) as place from wanted
 ), made as (
   insert into webhooks.open_delivery
-    (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, resend_id,
+    (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id, resend_id,
      ordered, status, attempt_count, next_attempt_at)
-  select :merchantId, :environment, uuidv7(), subscription_id, id, type, object_id, sequence, request_id, :resendId,
+  select :merchantId, :environment, uuidv7(), subscription_id, lane, id, type, object_id, sequence, request_id, :resendId,
          false, case when paused_at is null then 'PENDING' else 'HELD' end, 0, date_trunc('milliseconds', now())
     from numbered where place <= :capacity::integer order by place
   returning id
@@ -115,21 +117,16 @@ interface MadeRow {
   readonly last_subscription_id: string | null;
 }
 
-/**
- * Creates as many deliveries as the capacity allows, and moves the resend's position. It does not pass an event that is
- * still in the outbox.
- */
+/** Creates as many deliveries as the capacity allows, and moves the resend's position. */
 async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, capacity: number) {
   const parameters = candidateParameters(resend);
   const targets = await tx.execute<{ id: string }>(LOCK_TARGETS, parameters);
   if (targets.length === 0) return { made: 0, more: false };
-  const [waiting] = await tx.execute<{ id: string }>(firstInOutbox(resend), parameters);
   const [row] = await tx.execute<MadeRow>(makeSql(resend), {
     ...parameters,
     resendId: resend.id,
     capacity,
     targets: uuidArray(targets.map(({ id }) => id)),
-    beforeEventId: waiting?.id ?? MAX,
     afterSubscriptionId: resend.afterSubscriptionId,
   });
   const { made, cut, examined, ...place } = row!;
@@ -142,5 +139,5 @@ async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, capacity
     resend.afterEventId = place.last_examined;
     resend.afterSubscriptionId = MAX;
   }
-  return { made: made.length, more: cut || examined === MAX_EXAMINED_EVENTS || waiting !== undefined };
+  return { made: made.length, more: cut || examined === MAX_EXAMINED_EVENTS };
 }

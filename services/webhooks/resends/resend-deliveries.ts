@@ -13,7 +13,7 @@ import type { WorkflowLink } from '../workflow-link.ts';
 import { ResendEntity, type ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
 import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
-import { selectionOf } from './resend-selection.ts';
+import { selectionOf, withMissedEvents } from './resend-selection.ts';
 import { requireBelowResendLimit, startResendWorkflow } from './resend-store.ts';
 
 /** Starts a resend; its workflow creates the deliveries. */
@@ -26,7 +26,10 @@ export function resendDeliveries(
   return writes.run<typeof ResendDeliveriesResponseSchema>(request, context, async (tx) => {
     const now = new Date();
     const subscriptionId = request.subscriptionId?.toLowerCase() ?? null;
-    const selection = selectionOf(request, now);
+    const selection = await withMissedEvents(
+      (sql, parameters) => tx.execute(sql, parameters),
+      selectionOf(request, now),
+    );
     if (subscriptionId !== null) requireEnabled((await readSubscription(tx, subscriptionId)).state);
     if (selection.eventId !== null) await requireEvent(tx, selection.eventId);
     await requireBelowResendLimit(tx);
@@ -34,12 +37,13 @@ export function resendDeliveries(
       ...selection,
       id: uuidv7(),
       subscriptionId,
-      onlyFailed: request.onlyFailed,
+      // What was missed is sent once, however often it is requested.
+      onlyFailed: request.onlyFailed || selection.missedFrom !== null,
+      skipNeverSent: request.skipNeverSent,
       state: 'RUNNING',
       requestId: tx.requestId,
       createdAt: now,
       endedAt: null,
-      askedAt: now,
       afterSubscriptionId: NIL,
       expectedCount: 0n,
       madeCount: 0n,
@@ -57,27 +61,20 @@ export function resendDeliveries(
 
 const FIND_EVENT = `
 select id from webhooks.event
- where merchant_id = :merchantId and environment = :environment and id = :eventId
-union all
-select id from platform.outbox_event
  where merchant_id = :merchantId and environment = :environment and id = :eventId`;
 
 async function requireEvent(tx: TenantTransaction, eventId: string): Promise<void> {
   const [found] = await tx.execute<{ id: string }>(FIND_EVENT, { eventId });
-  if (!found) throw notFound('EVENT_NOT_FOUND', 'there is no such event');
+  if (!found) throw notFound('EVENT_NOT_FOUND', 'the event does not exist');
 }
 
 /** Bounds the time that counting takes, while the caller waits. */
 const COUNT_LIMIT = 50_000;
 
-/** An event that is still in the outbox will be delivered, so none of its deliveries has failed. */
 async function countCandidates(tx: TenantTransaction, resend: ResendRow): Promise<bigint> {
-  const inOutbox = `union all select id, type from platform.outbox_event where ${isSelected(resend)}`;
   const [row] = await tx.execute<{ count: string }>(
     `select count(*) as count
-       from (select * from (select id, type from webhooks.event where ${isSelected(resend)}
-                            ${resend.onlyFailed ? '' : inOutbox}) selected
-              limit ${COUNT_LIMIT}) e
+       from (select id, type from webhooks.event where ${isSelected(resend)} limit ${COUNT_LIMIT}) e
        join webhooks.subscription s on ${TARGET} and ${isWanted(resend)}`,
     candidateParameters(resend),
   );

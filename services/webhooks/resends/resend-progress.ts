@@ -33,5 +33,17 @@ export async function countEnded(tx: TenantTransaction, resend: ResendRow): Prom
   resend.openIds = resend.openIds.filter((id) => !gone.has(id));
 }
 
+const WAITING = `
+select count(*) as waiting from webhooks.open_delivery d
+ where d.merchant_id = :merchantId and d.environment = :environment and d.id = any (:openIds::uuid[])
+   and d.attempt_count = 0`;
+
+/** The deliveries of a resend that have not had their first attempt; those that fail are not waited for. */
+export async function countWaiting(tx: TenantTransaction, { openIds }: ResendRow): Promise<number> {
+  if (openIds.length === 0) return 0;
+  const [row] = await tx.execute<{ waiting: string }>(WAITING, { openIds: uuidArray(openIds) });
+  return Number(row!.waiting);
+}
+
 /** Formats ids as a PostgreSQL array. */
 export const uuidArray = (ids: readonly string[]) => `{${ids.join(',')}}`;

@@ -6,7 +6,7 @@ import { ResendEntity, type ResendRow } from './resend.entity.ts';
 const MAX_RUNNING = 10;
 
 /** NOT_FOUND (RESEND_NOT_FOUND): the merchant has no such resend in this environment. */
-export const resendNotFound = () => notFound('RESEND_NOT_FOUND', 'there is no such resend');
+export const resendNotFound = () => notFound('RESEND_NOT_FOUND', 'the resend does not exist');
 
 /** The resend, locked until the transaction ends. NOT_FOUND (RESEND_NOT_FOUND). */
 export async function lockResend(tx: TenantTransaction, id: string): Promise<ResendRow> {

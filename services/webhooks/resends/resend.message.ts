@@ -8,7 +8,7 @@ import type { ResendReadRow } from './resend.queries.ts';
 
 /** The message of a resend that a hot read returned. */
 export function resendMessage(row: ResendReadRow, link: WorkflowLink): Resend {
-  const { period_from: from, period_to: to } = row;
+  const { period_from: from, period_to: to, missed_from, missed_before } = row;
   return {
     $typeName: 'payments.webhooks.v1.Resend',
     id: row.id,
@@ -18,8 +18,13 @@ export function resendMessage(row: ResendReadRow, link: WorkflowLink): Resend {
     eventId: row.event_id ?? undefined,
     requestId: row.event_request_id ?? undefined,
     period: from && to ? { $typeName: 'payments.webhooks.v1.PublishedPeriod', from, to } : undefined,
+    missed:
+      missed_from === null || missed_before === null
+        ? undefined
+        : { $typeName: 'payments.webhooks.v1.MissedEvents', from: missed_from, before: missed_before },
     subscriptionId: row.subscription_id ?? undefined,
     onlyFailed: row.only_failed,
+    skipNeverSent: row.skip_never_sent,
     createdAt: row.created_at,
     endedAt: row.ended_at ?? undefined,
     expectedCount: row.expected_count > row.made_count ? row.expected_count : row.made_count,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
@@ -17,8 +17,11 @@ const COLUMNS = [
   'event_request_id',
   'period_from',
   'period_to',
+  'missed_from',
+  'missed_before',
   'subscription_id',
   'only_failed',
+  'skip_never_sent',
   'created_at',
   'ended_at',
   'expected_count',
@@ -51,7 +54,7 @@ export const selectResend = prepareRead<ResendKey, ResendReadRow>((parameters) =
   resends(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-interface ResendPage extends Tenant, PageSpec {
+interface ResendPage extends Tenant, PageRange {
   readonly state: ResendStateName | undefined;
 }
 

@@ -1,13 +1,15 @@
+import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
-import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import {
-  lockSubscriptions,
+  lockSubscriptionRows,
   type OrderedObjectRow,
   unblockDeliveries,
-} from '../dispatch/unblock-deliveries.ts';
+} from '../attempts/unblock-deliveries.ts';
+import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionError } from '../subscriptions/subscription.ts';
 
@@ -35,12 +37,15 @@ select id, merchant_id, environment, subscription_id, object_id, ordered from we
 });
 
 /**
- * The first statement finds nearly all by the delivery's own id, in index order; the second finds deliveries that were
- * created long after their event, for example by a resend.
+ * The first statement finds nearly all by the delivery's own id, in index order; the second finds those that a resend
+ * created long after their event.
  */
-const FIND_OLD = [
+export const FIND_OLD = [
   findOld('find_old_deliveries', 'id < :firstKept::uuid order by id'),
-  findOld('find_deliveries_of_old_events', 'event_id < :firstKept::uuid'),
+  findOld(
+    'find_resent_deliveries',
+    'resend_id is not null and event_id < :firstKept::uuid order by event_id',
+  ),
 ];
 
 const EXPIRE: Statement = {
@@ -62,11 +67,25 @@ with ${endDeliveries('where d.id = any (:ids::uuid[])', { status: `'EXHAUSTED'`,
 select count(*)::int as expired from ended`,
 };
 
+/** For a delivery that cannot be logged, because the clock that made its id was wrong and it has no partition. */
+const DISCARD: Statement = {
+  name: 'discard_delivery',
+  text: 'delete from webhooks.open_delivery where id = any (:ids::uuid[])',
+};
+
+const LOCK_TENANTS: Statement = {
+  name: 'lock_tenants_of_deliveries',
+  text: `
+select webhooks.lock_subscriptions(t.merchant_id, t.environment)
+  from (select distinct merchant_id, environment from webhooks.open_delivery where id = any (:ids::uuid[])
+         order by merchant_id, environment) t`,
+};
+
 /**
  * Ends the open deliveries of events with ids less than `firstKept` as EXHAUSTED, which puts their subscriptions in ERROR.
  * @param error recorded in the subscriptions.
  * @param endBy in the time of `performance.now()`, in milliseconds.
- * @returns how many deliveries it ended, and whether time ran out before it ended all of them.
+ * @returns how many deliveries it ended or discarded, and whether time ran out before it ended all of them.
  */
 export async function expireDeliveries(
   db: CrossTenantDatabase,
@@ -74,6 +93,7 @@ export async function expireDeliveries(
   firstKept: string,
   error: SubscriptionError,
   endBy: number,
+  logger: Logger,
 ): Promise<{ readonly expired: number; readonly more: boolean }> {
   let expired = 0;
   for (const find of FIND_OLD) {
@@ -81,7 +101,7 @@ export async function expireDeliveries(
       const old = await db.run<OldRow>(find, { environment, firstKept });
       if (old.length === 0) break;
       if (performance.now() > endBy) return { expired, more: true };
-      const count = await expire(db, old, error);
+      const count = await expireEach(db, old, error, logger);
       expired += count;
       expiredDeliveries.inc({ environment }, count);
     }
@@ -89,17 +109,41 @@ export async function expireDeliveries(
   return { expired, more: false };
 }
 
+/** If one of them cannot be logged, the others are, and it is discarded: its log would be dropped at once. */
+async function expireEach(
+  db: CrossTenantDatabase,
+  old: readonly OldRow[],
+  error: SubscriptionError,
+  logger: Logger,
+): Promise<number> {
+  try {
+    return await expire(db, old, error);
+  } catch (failure) {
+    if (isDatabaseUnavailable(failure)) throw failure;
+    if (old.length > 1) {
+      const half = Math.ceil(old.length / 2);
+      const first = await expireEach(db, old.slice(0, half), error, logger);
+      return first + (await expireEach(db, old.slice(half), error, logger));
+    }
+    const [row] = old as [OldRow];
+    logger.error({ err: failure, deliveryId: row.id }, 'an expired delivery was discarded');
+    await db.run(DISCARD, { ids: [row.id] });
+    if (row.ordered) await unblockDeliveries(db.run, [row]);
+    return 1;
+  }
+}
+
 function expire(db: CrossTenantDatabase, old: readonly OldRow[], error: SubscriptionError): Promise<number> {
   return db.transaction(async (run) => {
-    await lockSubscriptions(run, old);
+    const ordered = old.filter((delivery) => delivery.ordered);
+    // No event of their objects is being published meanwhile.
+    if (ordered.length > 0) await run(LOCK_TENANTS, { ids: ordered.map(({ id }) => id) });
+    await lockSubscriptionRows(run, old);
     const [row] = await run<{ expired: number }>(EXPIRE, {
       ids: old.map(({ id }) => id),
       error: JSON.stringify(error),
     });
-    await unblockDeliveries(
-      run,
-      old.filter(({ ordered }) => ordered),
-    );
+    await unblockDeliveries(run, ordered);
     return row!.expired;
   });
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { HandlerContext } from '@connectrpc/connect';
 import { NIL } from 'uuid';
+import { executeNamed } from '../../platform/database/named-sql.ts';
 import { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
-import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { type EnvironmentName, tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
@@ -22,7 +22,7 @@ export async function cancelBacklog(
 ): Promise<void> {
   const endsAt = performance.now() + forMs;
   const cancelAfter = (after: string) =>
-    writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+    writes.transaction(tenantOf(request), context, async (tx) => {
       const { last } = await cancelOpenDeliveries(tx, 'subscription_id', request.subscriptionId, after);
       return last;
     });
@@ -30,30 +30,43 @@ export async function cancelBacklog(
   while (last && performance.now() < endsAt) last = await cancelAfter(last);
 }
 
+/** Disabled subscriptions that one run examines. */
+const EXAMINED = 10_000;
+
+/** Of the next disabled subscriptions: the first one with open deliveries, else the last of all. */
 const FIND_BACKLOG = `
-select s.merchant_id, s.environment, s.id
-  from webhooks.subscription s
- where s.state = 'DISABLED' and exists (
-   select from webhooks.open_delivery d
-    where d.merchant_id = s.merchant_id and d.environment = s.environment and d.subscription_id = s.id)
- limit 1`;
+select * from (
+  select s.merchant_id, s.environment, s.id, s.place, exists (
+           select from webhooks.open_delivery d
+            where d.merchant_id = s.merchant_id and d.environment = s.environment and d.subscription_id = s.id) as found
+    from (select merchant_id, environment, id, row_number() over (order by id) as place
+            from webhooks.subscription where state = 'DISABLED' and id >= :from and (id > :from or :again)
+             order by id limit ${EXAMINED}) s) examined
+ where found or place = ${EXAMINED}
+ order by place limit 1`;
 
 interface BacklogRow {
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
   readonly id: string;
+  readonly found: boolean;
 }
+
+/** Where the next run begins: behind the last subscription, so that one that fails does not stop the others. */
+let next: { readonly from: string; readonly again: boolean } = { from: NIL, again: true };
 
 /** Cancels deliveries of DISABLED subscriptions that were left open because time ran out or the process died. */
 export const disabledBacklogs: PeriodicTask = {
   name: 'disabled-webhook-backlogs',
   intervalMs: 60_000,
   async runBatch(em) {
-    const [found] = await em.execute<BacklogRow[]>(FIND_BACKLOG);
-    if (!found) return { rows: 0, more: false };
-    const tenant = { merchantId: found.merchant_id, environment: found.environment };
+    const [row] = await executeNamed<BacklogRow>(em, FIND_BACKLOG, next);
+    next = row ? { from: row.id, again: false } : { from: NIL, again: true };
+    if (!row?.found) return { rows: 0, more: false };
+    const tenant = { merchantId: row.merchant_id, environment: row.environment };
     const tx = new TenantTransaction(em, tenant, randomUUID());
-    const { count } = await cancelOpenDeliveries(tx, 'subscription_id', found.id);
-    return { rows: count, more: count > 0 };
+    const { count, last } = await cancelOpenDeliveries(tx, 'subscription_id', row.id);
+    if (last) next = { from: row.id, again: true };
+    return { rows: count, more: true };
   },
 };

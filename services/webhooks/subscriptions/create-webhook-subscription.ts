@@ -7,7 +7,6 @@ import type {
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { WebhookUrl } from '../../platform/egress/webhook-url.ts';
-import { alreadyExists } from '../../platform/errors.ts';
 import type { Config } from '../../platform/process/config.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
@@ -18,6 +17,7 @@ import { newSigningSecret, sealSecret } from './signing-secret.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscriptionCount, requireBelowLimit, withSubscriptionLock } from './subscription-limit.ts';
+import { lockSubscriptions, requireUnusedUrl } from './subscription-store.ts';
 
 interface Dependencies {
   readonly config: Pick<Config, 'WEBHOOK_SUBSCRIPTION_LIMIT' | 'WEBHOOK_SECRET_KEYS'>;
@@ -42,7 +42,8 @@ export async function createWebhookSubscription(
     writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
       await lockSubscriptionCount(tx);
       await requireBelowLimit(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);
-      await requireUnused(tx, url);
+      await requireUnusedUrl(tx, url);
+      await lockSubscriptions(tx);
       const subscription = await addSubscription(tx, url, request);
       const owner = { ...tx.tenant, subscriptionId: subscription.id };
       tx.create(SigningSecretEntity, {
@@ -60,30 +61,25 @@ export async function createWebhookSubscription(
 async function addSubscription(
   tx: TenantTransaction,
   url: WebhookUrl,
-  { eventTypes, ordered }: Pick<CreateWebhookSubscriptionRequest, 'eventTypes' | 'ordered'>,
+  {
+    eventTypes,
+    ordered,
+    description,
+  }: Pick<CreateWebhookSubscriptionRequest, 'eventTypes' | 'ordered' | 'description'>,
 ) {
   const now = new Date();
   const subscription = tx.create(SubscriptionEntity, {
     id: uuidv7(),
     url: url.href,
     uniqueUrl: url.uniqueForm,
+    description,
     eventTypes: [...eventTypes],
     state: 'PENDING',
     generation: 1n,
     createdAt: now,
-    enabledAt: now,
     holding: false,
     ordered,
   });
   await tx.flush();
   return subscription;
-}
-
-/** One subscription per URL, disabled ones included. */
-async function requireUnused(tx: TenantTransaction, url: WebhookUrl): Promise<void> {
-  const existing = await tx.findOne(SubscriptionEntity, { uniqueUrl: url.uniqueForm });
-  if (!existing) return;
-  throw alreadyExists('WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS', 'a webhook subscription for this url exists', {
-    subscription_id: existing.id,
-  });
 }

@@ -4,21 +4,37 @@ import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 import type { SubscriptionError } from './subscription.ts';
 
+/** When a change was made: its time, and its position among the merchant's events. */
+interface ChangeTime {
+  readonly at: Date;
+  readonly position: bigint;
+}
+
+/** Of the oldest deliveries: their ids are in the order of their events, but for events published at the same time. */
+const FIRST_UNDELIVERED = `
+select min(e.position) as position
+  from (select event_type, event_id from webhooks.open_delivery
+         where merchant_id = :merchantId and environment = :environment and subscription_id = :id and resend_id is null
+         order by id limit 1000) d
+  join webhooks.event e
+    on e.merchant_id = :merchantId and e.environment = :environment and e.type = d.event_type and e.id = d.event_id`;
+
 /**
  * Disables a subscription. Its generation rises, so that outcomes of attempts in flight change nothing, and up to a
  * thousand open deliveries are canceled with their workflows; `cancelBacklog` and maintenance cancel the rest, which is no
- * longer sent. The caller has locked the subscription. No effect on a disabled one.
+ * longer sent. The caller has locked the merchant's subscriptions. No effect on a disabled one.
  * @param error set if the endpoint caused it: the merchant's contact is notified.
  */
 export async function disableSubscription(
   tx: TenantTransaction,
   subscription: SubscriptionRow,
-  at: Date,
+  { at, position }: ChangeTime,
   error?: SubscriptionError,
 ): Promise<void> {
   if (subscription.state === 'DISABLED') return;
   subscription.state = 'DISABLED';
   subscription.disabledAt = at;
+  subscription.disabledPosition = await firstMissed(tx, subscription.id, position);
   subscription.generation += 1n;
   subscription.holding = false;
   subscription.probeAt = null;
@@ -32,4 +48,10 @@ export async function disableSubscription(
   }
   await tx.flush();
   await cancelOpenDeliveries(tx, 'subscription_id', subscription.id);
+}
+
+/** The position of the first event that it misses: of the first delivery that is canceled now, or of the change. */
+async function firstMissed(tx: TenantTransaction, id: string, position: bigint): Promise<bigint> {
+  const [row] = await tx.execute<{ position: string | number | bigint | null }>(FIRST_UNDELIVERED, { id });
+  return row?.position == null ? position : BigInt(row.position);
 }

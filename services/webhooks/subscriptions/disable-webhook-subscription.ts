@@ -7,7 +7,7 @@ import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelBacklog } from './cancel-backlog.ts';
 import { disableSubscription } from './disable-subscription.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
-import { lockSubscription } from './subscription-store.ts';
+import { lockSubscription, lockSubscriptions } from './subscription-store.ts';
 
 /** The time limit for canceling open deliveries before the response. */
 const TIMEOUT_MS = 5_000;
@@ -22,8 +22,9 @@ export async function disableWebhookSubscription(
     request,
     context,
     async (tx) => {
+      const position = await lockSubscriptions(tx);
       const subscription = await lockSubscription(tx, request.subscriptionId);
-      await disableSubscription(tx, subscription, new Date());
+      await disableSubscription(tx, subscription, { at: new Date(), position });
       return { subscription: storedSubscriptionMessage(subscription) };
     },
   );

@@ -2,7 +2,6 @@ import type { HandlerContext } from '@connectrpc/connect';
 import { NIL } from 'uuid';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
@@ -19,8 +18,6 @@ export interface Move {
   readonly while: string;
   readonly from: string;
   readonly to: DeliveryStatusName;
-  /** Until when attempts in flight count as such, if that changes. */
-  readonly inFlightUntil?: string;
   /** Called in the transaction that moves them. */
   readonly onMoved?: (tx: TenantTransaction, moved: readonly MovedDelivery[]) => Promise<void>;
 }
@@ -50,7 +47,7 @@ with subscription as materialized (
      for update
 ), moved as (
   update webhooks.open_delivery d
-     set status = '${move.to}', batch_id = null, in_flight_until = ${move.inFlightUntil ?? 'd.in_flight_until'}
+     set status = '${move.to}', requested = false, changed_xid = pg_current_xact_id()
     from picked
    where d.merchant_id = :merchantId and d.environment = :environment and d.id = picked.id
 )
@@ -69,7 +66,7 @@ export async function moveOpenDeliveries(
   const { subscriptionId } = request;
   const sql = moveSome(move);
   const moveAfter = (after: string) =>
-    writes.transaction(tenantOf(request), requestIdOf(context), async (tx) => {
+    writes.transaction(tenantOf(request), context, async (tx) => {
       const moved = await tx.execute<MovedDelivery>(sql, { subscriptionId, after });
       await move.onMoved?.(tx, moved);
       return moved.at(-1)?.id;

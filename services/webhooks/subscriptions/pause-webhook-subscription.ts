@@ -6,19 +6,15 @@ import type {
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { RETRY_IN_FLIGHT_MS } from '../dispatch/dispatch-limits.ts';
 import { type Move, type MovedDelivery, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { requireEnabled } from './subscription.ts';
-import { lockSubscription, readSubscription } from './subscription-store.ts';
+import { lockSubscription, lockSubscriptions, readSubscription } from './subscription-store.ts';
 
 const HOLD: Move = {
   while: 's.paused_at is not null',
   from: `d.status in ('PENDING', 'RETRYING')`,
   to: 'HELD',
-  // The lease of a batch outlasts every attempt that it has started, and no other attempt starts.
-  inFlightUntil: `case when d.in_flight_until is not null
-                   then least(d.in_flight_until, now() + interval '${RETRY_IN_FLIGHT_MS} ms') end`,
   onMoved: endRetryWorkflows,
 };
 
@@ -35,6 +31,7 @@ export async function pauseWebhookSubscription(
   if (replayed) return replayed;
   const { subscriptionId } = request;
   await writes.begin(request, context, async (tx) => {
+    await lockSubscriptions(tx);
     const subscription = await lockSubscription(tx, subscriptionId);
     requireEnabled(subscription.state);
     subscription.pausedAt ??= new Date();

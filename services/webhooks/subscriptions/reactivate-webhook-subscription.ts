@@ -11,7 +11,7 @@ import { cancelBacklog } from './cancel-backlog.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { requireDisabled } from './subscription.ts';
 import { lockSubscriptionCount, requireBelowLimit, withSubscriptionLock } from './subscription-limit.ts';
-import { lockSubscription } from './subscription-store.ts';
+import { lockSubscription, lockSubscriptions } from './subscription-store.ts';
 
 /**
  * DISABLED to PENDING, within the limit, with a new ping. Sends neither events published while it was DISABLED nor
@@ -27,21 +27,24 @@ export async function reactivateWebhookSubscription(
   return withSubscriptionLock(() =>
     writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
       await lockSubscriptionCount(tx);
+      const position = await lockSubscriptions(tx);
       const subscription = await lockSubscription(tx, request.subscriptionId);
       requireDisabled(subscription.state);
       while ((await cancelOpenDeliveries(tx, 'subscription_id', subscription.id)).last);
       await requireBelowLimit(tx, limit);
       const now = new Date();
       const missedFrom = subscription.disabledAt ?? now;
+      const missed = { from: subscription.disabledPosition ?? position, before: position };
       subscription.state = 'PENDING';
-      subscription.enabledAt = now;
       subscription.disabledAt = null;
+      subscription.disabledPosition = null;
       await tx.flush();
       await publishPing(tx, subscription, now);
       return {
         subscription: storedSubscriptionMessage(subscription),
         missedFrom: timestampOf(missedFrom),
         missedTo: timestampOf(now),
+        missed,
       };
     }),
   );

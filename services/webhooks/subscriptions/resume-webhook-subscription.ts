@@ -6,7 +6,7 @@ import type {
 import type { Writes } from '../../platform/writes/writes.ts';
 import { type Move, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
-import { lockSubscription, readSubscription } from './subscription-store.ts';
+import { lockSubscription, lockSubscriptions, readSubscription } from './subscription-store.ts';
 
 /** Deliveries that are not due or still in flight are released later, as other HELD ones. */
 const RELEASE: Move = {
@@ -28,6 +28,7 @@ export async function resumeWebhookSubscription(
   if (replayed) return replayed;
   const { subscriptionId } = request;
   await writes.begin(request, context, async (tx) => {
+    await lockSubscriptions(tx);
     const subscription = await lockSubscription(tx, subscriptionId);
     subscription.pausedAt = null;
   });

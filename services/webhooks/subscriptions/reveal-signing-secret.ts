@@ -7,7 +7,7 @@ import type {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { failedPrecondition } from '../../platform/errors.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
-import { callerOf, requestIdOf } from '../../platform/rpc/call-context.ts';
+import { callerOf } from '../../platform/rpc/call-context.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { openSecret } from './signing-secret.ts';
@@ -40,10 +40,10 @@ export async function revealSigningSecret(
       secret.revealedWith = revealedWith;
       return { signingSecret: open(keys, secret) };
     },
-    (given) => ({ ...given, signingSecret: '' }),
+    { remember: (given) => ({ ...given, signingSecret: '' }) },
   );
   if (answer.signingSecret !== '') return answer;
-  const revealed = await writes.transaction(tenantOf(request), requestIdOf(context), (tx) =>
+  const revealed = await writes.transaction(tenantOf(request), context, (tx) =>
     tx.findOne(SigningSecretEntity, {
       revealedWith,
       subscriptionId: request.subscriptionId,

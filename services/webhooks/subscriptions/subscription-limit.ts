@@ -32,14 +32,18 @@ export async function withSubscriptionLock<T>(write: () => Promise<T>): Promise<
 
 /** Locks the tenant's number of subscriptions until the transaction ends. Call it within `withSubscriptionLock`. */
 export async function lockSubscriptionCount(tx: TenantTransaction): Promise<void> {
-  if (!(await tx.tryNamedLock('webhook subscriptions'))) throw new SubscriptionCountLocked();
+  if (!(await tx.tryNamedLock('webhook subscription count'))) throw new SubscriptionCountLocked();
 }
 
-/** Throws if as many subscriptions as the limit allows are not DISABLED. WEBHOOK_SUBSCRIPTION_LIMIT_REACHED. */
+/**
+ * Throws if as many subscriptions as the limit allows are not DISABLED; listeners do not count.
+ * WEBHOOK_SUBSCRIPTION_LIMIT_REACHED.
+ */
 export async function requireBelowLimit(tx: TenantTransaction, limit: number): Promise<void> {
   const [row] = await tx.execute<{ enabled: string }>(
     `select count(*) as enabled from webhooks.subscription
-      where merchant_id = :merchantId and environment = :environment and state <> 'DISABLED'`,
+      where merchant_id = :merchantId and environment = :environment and state <> 'DISABLED'
+        and listening_until is null`,
   );
   if (Number(row!.enabled) < limit) return;
   throw failedPrecondition(

@@ -11,12 +11,14 @@ export const SubscriptionEntity = defineEntity({
     id: p.uuid().primary(),
     url: p.text(),
     uniqueUrl: p.text(),
+    description: p.text(),
     eventTypes: p.array(),
     state: p.string().$type<SubscriptionState>(),
     generation: p.bigint('bigint'),
     createdAt: timestampColumn(),
-    enabledAt: timestampColumn(),
     disabledAt: timestampColumn().nullable(),
+    disabledPosition: p.bigint('bigint').nullable(),
+    deletedAt: timestampColumn().nullable(),
     error: p.json<SubscriptionError>().nullable(),
     errorAt: timestampColumn().nullable(),
     holding: p.boolean(),
@@ -25,6 +27,8 @@ export const SubscriptionEntity = defineEntity({
     pausedAt: timestampColumn().nullable(),
     maxConcurrentAttempts: p.integer().nullable(),
     maxAttemptsPerSecond: p.integer().nullable(),
+    /** Set for listeners only. */
+    listeningUntil: timestampColumn().nullable(),
   },
 });
 

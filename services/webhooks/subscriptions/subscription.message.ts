@@ -29,6 +29,8 @@ export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscripti
     pausedAt: row.paused_at ?? undefined,
     maxConcurrentAttempts: row.max_concurrent_attempts ?? undefined,
     maxAttemptsPerSecond: row.max_attempts_per_second ?? undefined,
+    description: row.description,
+    deletedAt: row.deleted_at ?? undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import { inOrder, type ListOrder, type PageSpec } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
@@ -10,19 +10,21 @@ export type SubscriptionReadRow = ReadTable<typeof SubscriptionEntity>;
 
 const db = queryBuilder<{ 'webhooks.subscription': SubscriptionReadRow }>();
 
+/** Those that a merchant manages: without listeners. */
 function subscriptions(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('webhooks.subscription')
     .selectAll()
     .where('merchant_id', '=', parameters('merchantId'))
-    .where('environment', '=', parameters('environment'));
+    .where('environment', '=', parameters('environment'))
+    .where('listening_until', 'is', null);
 }
 
 interface SubscriptionKey extends Tenant {
   readonly id: string;
 }
 
-/** One subscription by its id. */
+/** One subscription by its id, also if it was deleted. */
 export const selectSubscription = prepareRead<SubscriptionKey, SubscriptionReadRow>((parameters) =>
   subscriptions(parameters).where('id', '=', parameters('id')).compile(),
 );
@@ -33,7 +35,14 @@ export const subscriptionOrder: ListOrder<SubscriptionReadRow> = {
   direction: 'desc',
 };
 
-/** One page of subscriptions. */
-export const selectSubscriptions = prepareRead<Tenant & PageSpec, SubscriptionReadRow>((parameters) =>
-  inOrder(subscriptions(parameters), subscriptionOrder, parameters).compile(),
-);
+/** A page of a merchant's subscriptions; undefined filters are ignored. */
+interface SubscriptionPage extends Tenant, PageRange {
+  readonly state: SubscriptionReadRow['state'] | undefined;
+}
+
+/** One page of subscriptions, without deleted ones. */
+export const selectSubscriptions = prepareRead<SubscriptionPage, SubscriptionReadRow>((parameters) => {
+  let query = subscriptions(parameters).where('deleted_at', 'is', null);
+  if (parameters.has('state')) query = query.where('state', '=', parameters('state'));
+  return inOrder(query, subscriptionOrder, parameters).compile();
+});

@@ -73,6 +73,7 @@ export function afterExhaustion(
 
 /** After a failed delivery was held because of the limit of retry workflows: held deliveries are probed. */
 export function afterHolding(health: SubscriptionHealth, at: Date): SubscriptionHealth {
+  if (health.state === 'DISABLED') return health;
   const probeAt = health.held?.probeAt ?? new Date(at.getTime() + PROBE_INTERVAL_MS);
   return { ...health, held: { probeAt } };
 }

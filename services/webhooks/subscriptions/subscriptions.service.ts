@@ -3,6 +3,7 @@ import type { WebhookSubscriptionService } from '../../../proto/gen/payments/web
 import type { AreaDependencies } from '../../platform/area.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { createWebhookSubscription } from './create-webhook-subscription.ts';
+import { deleteWebhookSubscription } from './delete-webhook-subscription.ts';
 import { disableWebhookSubscription } from './disable-webhook-subscription.ts';
 import { getSigningSecretStatus } from './get-signing-secret-status.ts';
 import { getWebhookSubscription } from './get-webhook-subscription.ts';
@@ -14,6 +15,7 @@ import { revealSigningSecret } from './reveal-signing-secret.ts';
 import { rotateSigningSecret } from './rotate-signing-secret.ts';
 import { sendTestEvent } from './send-test-event.ts';
 import { setDeliveryLimits } from './set-delivery-limits.ts';
+import { updateWebhookSubscription } from './update-webhook-subscription.ts';
 
 /** The RPCs about subscriptions. */
 export function subscriptionService(
@@ -26,6 +28,9 @@ export function subscriptionService(
       createWebhookSubscription({ config, guards, writes }, request, context),
     getWebhookSubscription: (request) => getWebhookSubscription(database, request),
     listWebhookSubscriptions: (request) => listWebhookSubscriptions(database, pagination, request),
+    updateWebhookSubscription: (request, context) =>
+      updateWebhookSubscription({ guards, writes }, request, context),
+    deleteWebhookSubscription: (request, context) => deleteWebhookSubscription(writes, request, context),
     disableWebhookSubscription: (request, context) => disableWebhookSubscription(writes, request, context),
     reactivateWebhookSubscription: (request, context) =>
       reactivateWebhookSubscription(writes, limit, request, context),

@@ -5,7 +5,7 @@
 # PEERS_DIR   work folder (default $TMPDIR/peers or /tmp/peers)
 # OUT         result file, JSON lines (default $PEERS_DIR/payments.jsonl)
 # SECS INFLIGHT SLOW_RATE   30s 64 20
-# WEBHOOK_BATCH_INTERVAL and all other settings of `npm start` are passed on.
+# The settings of `npm start` are passed on.
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "${PEERS:?the folder of the harness: lib.sh and harness/}/lib.sh"

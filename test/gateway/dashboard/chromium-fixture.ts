@@ -52,6 +52,7 @@ export async function openWindow(
 
 /** What axe-core finds serious or worse on a page, in a line each. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.waitForLoadState();
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>(
     'axe.run(document, { resultTypes: ["violations"] })',

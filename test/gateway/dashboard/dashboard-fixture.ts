@@ -12,10 +12,12 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
 
 /** Nobody is at the issuer's: people get their sessions from the services. All of a test's people are at one address. */
-const OWN_SETTINGS = {
+export const DASHBOARD_SETTINGS = {
   WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   OIDC_ISSUER: 'https://issuer.invalid',
   RATE_LIMIT_ADDRESS: '1000000',
+  PUBLIC_URL_LIVE: 'https://api.pay.example',
+  PUBLIC_URL_SANDBOX: 'https://sandbox.pay.example',
 };
 
 /** The dashboard on real services, and people who use it. */
@@ -45,7 +47,19 @@ export function sharedDashboard(): Promise<SharedDashboard> {
 export async function startDashboardFixture(
   overrides: Record<string, string> = {},
 ): Promise<DashboardFixture> {
-  const harness = await startHarness({ ...OWN_SETTINGS, ...overrides });
+  const harness = await startHarness({ ...DASHBOARD_SETTINGS, ...overrides });
+  const dashboard = await dashboardOn(harness);
+  return {
+    ...dashboard,
+    async close() {
+      await dashboard.close();
+      await harness.close();
+    },
+  };
+}
+
+/** Starts the dashboard on services that have {@link DASHBOARD_SETTINGS}; closing it leaves them running. */
+export async function dashboardOn(harness: TestHarness): Promise<DashboardFixture> {
   const transport = harness.services.transportFor(DASHBOARD_CALLER);
   const logger = createLogger(harness.config.LOG_LEVEL);
   const app = await createDashboard({ config: harness.config, transport, logger });
@@ -87,10 +101,7 @@ export async function startDashboardFixture(
       }
       return new Visitor(baseUrl, token, account!.id);
     },
-    async close() {
-      await app.close();
-      await harness.close();
-    },
+    close: () => app.close(),
   };
 }
 
@@ -155,12 +166,25 @@ export class Visitor {
     action: string,
     changed: Readonly<Record<string, string | readonly string[]>> = {},
   ): Promise<SeenPage> {
+    const form = await this.#formOn(page, action);
+    return this.post(form.getAttribute('action')!, { ...fieldsOf(form), ...changed });
+  }
+
+  /** Opens a page and submits its form with this action (its path's end) and a file. */
+  async attach(page: string | SeenPage, action: string, name: string, content: Buffer): Promise<SeenPage> {
+    const form = await this.#formOn(page, action);
+    const path = form.getAttribute('action')!;
+    const body = multipartOf({ ...fieldsOf(form) }, new File([new Uint8Array(content)], name));
+    return this.#settle(await this.fetch(path, { method: 'POST', body }), path);
+  }
+
+  async #formOn(page: string | SeenPage, action: string): Promise<HTMLElement> {
     const { document, status } = typeof page === 'string' ? await this.get(page) : page;
     const form = document
       .querySelectorAll('form')
       .find((one) => one.getAttribute('action')?.endsWith(action));
     if (!form) throw new Error(`no form for ${action} on a page of status ${status}: ${document.text}`);
-    return this.post(form.getAttribute('action')!, { ...fieldsOf(form), ...changed });
+    return form;
   }
 
   async #settle(response: Response, path: string): Promise<SeenPage> {
@@ -175,8 +199,20 @@ export class Visitor {
   }
 }
 
+/** A form with a file, its fields first, as a browser sends it. */
+export function multipartOf(
+  { file: _, ...fields }: Readonly<Record<string, string | readonly string[]>>,
+  file: File,
+): FormData {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields))
+    for (const one of [value].flat()) body.append(name, one);
+  body.append('file', file);
+  return body;
+}
+
 /** What a browser sends of a form that nobody touched. */
-function fieldsOf(form: HTMLElement): Record<string, string | string[]> {
+export function fieldsOf(form: HTMLElement): Record<string, string | string[]> {
   const fields: Record<string, string[]> = {};
   const add = (element: HTMLElement, value: string) => {
     const name = element.getAttribute('name');

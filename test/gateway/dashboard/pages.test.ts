@@ -29,7 +29,7 @@ test('live and sandbox differ in path, name and color, and link to each other', 
     colour: document.querySelector('html')!.getAttribute('data-environment'),
     word: document.querySelector('.environment strong')!.text,
     title: document.querySelector('title')!.text.split(' · ')[1],
-    other: document.querySelector('.environment a')!.getAttribute('href'),
+    other: document.querySelector('.switch a')!.getAttribute('href'),
   }));
   expect(marks).toEqual([
     { colour: 'live', word: 'Live', title: 'Live', other: sandbox },
@@ -38,15 +38,16 @@ test('live and sandbox differ in path, name and color, and link to each other', 
 });
 
 test('the navigation shows the sections that the role may open, and each of its links works', async () => {
-  for (const role of [Role.VIEWER, Role.DEVELOPER, Role.ADMIN]) {
+  for (const role of [Role.VIEWER, Role.FINANCE, Role.DEVELOPER, Role.ADMIN]) {
     const { merchant, visitor } = await member(role);
     for (const side of ['live', 'sandbox']) {
-      const { document } = await visitor.get(`/${side}/${merchant}/webhooks`);
+      const { document } = await visitor.get(`/${side}/${merchant}/refunds`);
       const links = document.querySelectorAll('nav.sections a').map((link) => link.getAttribute('href')!);
       expect(links.some((link) => link.endsWith('/audit'))).toBe(role === Role.ADMIN);
       expect(links.some((link) => link.endsWith('/simulate'))).toBe(
-        role >= Role.DEVELOPER && side === 'sandbox',
+        role !== Role.VIEWER && role !== Role.FINANCE && side === 'sandbox',
       );
+      expect(links.some((link) => link.endsWith('/webhooks'))).toBe(role !== Role.FINANCE);
       for (const link of links) {
         const page = await visitor.get(link);
         expect(page.status, link).toBe(200);

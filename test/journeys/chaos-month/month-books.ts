@@ -68,13 +68,17 @@ export async function readBooks(transport: Transport, { tenant }: MonthMerchant)
   ]);
   const inOrder = published.toSorted((one, other) => Number(one.sequence - other.sequence));
   return {
-    ...{ cases, rows, advances: requests.advanceRequests, holders: new Set([...ofCases, ...ofDisputes]) },
+    cases,
+    rows,
+    advances: requests.advanceRequests,
+    holders: new Set([...ofCases, ...ofDisputes]),
     openDebtsMinor: balance.openDebtsAmountMinor,
     events: Map.groupBy(inOrder, ({ objectId }) => objectId),
   };
 }
 
-async function allPages<Request, Answer extends { nextPageToken: string }, T>(
+/** All items of a list. */
+export async function allPages<Request, Answer extends { nextPageToken: string }, T>(
   page: (pageToken: string) => Request,
   call: (request: Request) => Promise<Answer>,
   itemsOf: (answer: Answer) => readonly T[],

@@ -31,8 +31,15 @@ export interface Step {
 
 /** Of calls that something else in the month was faster than. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set([
-  ...['REFUND_EXECUTION_STARTED', 'REFUND_CASE_STATE', 'REFUND_CASE_BLOCKED', 'REFUND_EXCEEDS_PAYMENT'],
-  ...['NOTHING_TO_ADVANCE', 'QUOTE_STALE', 'QUOTE_EXPIRED', 'COVERED_PART_DUE', 'ADVANCE_REQUEST_STATE'],
+  'REFUND_EXECUTION_STARTED',
+  'REFUND_CASE_STATE',
+  'REFUND_CASE_BLOCKED',
+  'REFUND_EXCEEDS_PAYMENT',
+  'NOTHING_TO_ADVANCE',
+  'QUOTE_STALE',
+  'QUOTE_EXPIRED',
+  'COVERED_PART_DUE',
+  'ADVANCE_REQUEST_STATE',
 ]);
 
 /** The last day of the month is yesterday. */
@@ -100,8 +107,10 @@ export class MonthMerchant {
   #payment({ day, kind, installments, grossMinor, recordedAfter, refunds, dispute }: PaymentPlan): Step[] {
     const paidOn = kind === 'EARLIER' ? addDays(dateOf(day), -30) : dateOf(day);
     const payment: Payment = {
-      ...{ paymentIntentId: randomUUID(), saleId: randomUUID() },
-      ...{ paidAmountMinor: grossMinor, paidAt: momentOn(paidOn) },
+      paymentIntentId: randomUUID(),
+      saleId: randomUUID(),
+      paidAmountMinor: grossMinor,
+      paidAt: momentOn(paidOn),
     };
     return [
       this.#sell(day + recordedAfter, payment, kind === 'INSTANT' ? 'INSTANT' : installments),
@@ -115,8 +124,11 @@ export class MonthMerchant {
     const feesMinor = paidAmountMinor / 20n;
     return this.#step(day, async () => {
       await this.#clients.funds.recordSale({
-        ...{ ...this.#write(day), occurredAt: paidAt, saleId: saleId! },
-        ...{ grossAmountMinor: paidAmountMinor, feesAmountMinor: feesMinor },
+        ...this.#write(day),
+        occurredAt: paidAt,
+        saleId: saleId!,
+        grossAmountMinor: paidAmountMinor,
+        feesAmountMinor: feesMinor,
         ...(installments === 'INSTANT'
           ? { method: SaleMethod.INSTANT_TRANSFER, installments: 1 }
           : { method: SaleMethod.CARD, installments }),
@@ -128,8 +140,10 @@ export class MonthMerchant {
   #overdraft(plan: RefundPlan): Step[] {
     const day = 2 + plan.after;
     const payment: Payment = {
-      ...{ paymentIntentId: randomUUID(), saleId: undefined },
-      ...{ paidAmountMinor: 400_000n, paidAt: momentOn(dateOf(1)) },
+      paymentIntentId: randomUUID(),
+      saleId: undefined,
+      paidAmountMinor: 400_000n,
+      paidAt: momentOn(dateOf(1)),
     };
     return this.#refund(day, payment, { ...plan, initiator: 'MERCHANT' });
   }
@@ -145,7 +159,10 @@ export class MonthMerchant {
     let refundCaseId: string | undefined;
     const open = this.#step(day, async () => {
       const { refundCase } = await refunds.openRefundCase({
-        ...{ ...this.#write(day), ...payment, amountMinor, reason: 'does not fit' },
+        ...this.#write(day),
+        ...payment,
+        amountMinor,
+        reason: 'does not fit',
         window: { case: 'refundWindowDays', value: 90 },
         initiator: RefundInitiator[plan.initiator],
       });
@@ -195,8 +212,10 @@ export class MonthMerchant {
   #advance({ day, grossMinor, outcome }: AdvancePlan): Step[] {
     const { advances } = this.#clients;
     const payment: Payment = {
-      ...{ paymentIntentId: randomUUID(), saleId: randomUUID() },
-      ...{ paidAmountMinor: grossMinor, paidAt: momentOn(dateOf(day)) },
+      paymentIntentId: randomUUID(),
+      saleId: randomUUID(),
+      paidAmountMinor: grossMinor,
+      paidAt: momentOn(dateOf(day)),
     };
     const run = async () => {
       const { quote } = await advances.quoteAdvance(this.#write(day));

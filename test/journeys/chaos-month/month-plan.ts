@@ -111,8 +111,15 @@ export const planMonth = (seed: number, merchants: number): MerchantPlan[] =>
   fc.sample(fc.noBias(merchant), { seed, numRuns: merchants });
 
 const PLAIN: RefundPlan = {
-  ...{ after: 0, share: 2, ending: 0n, initiator: 'CUSTOMER', decision: 'NONE', review: 'NONE' },
-  ...{ blocker: 'NONE', canceled: false, delay: 0 },
+  after: 0,
+  share: 2,
+  ending: 0n,
+  initiator: 'CUSTOMER',
+  decision: 'NONE',
+  review: 'NONE',
+  blocker: 'NONE',
+  canceled: false,
+  delay: 0,
 };
 /** A case for each status that a case can end the month in. */
 const ONE_OF_EACH: readonly RefundPlan[] = [
@@ -129,8 +136,13 @@ const ONE_OF_EACH: readonly RefundPlan[] = [
 /** A month with a case in every status, and a payout that the provider never accepts. */
 export const EVERY_STATUS: MerchantPlan = {
   payments: ONE_OF_EACH.map((refund) => ({
-    ...{ day: 28, kind: 'INSTANT', installments: 1, grossMinor: 10_000n },
-    ...{ recordedAfter: 0, refunds: [refund], dispute: null },
+    day: 28,
+    kind: 'INSTANT',
+    installments: 1,
+    grossMinor: 10_000n,
+    recordedAfter: 0,
+    refunds: [refund],
+    dispute: null,
   })),
   // Less its fees of 5 % it ends in 02.
   advances: [{ day: 21, grossMinor: 10_002n, outcome: 'RELEASED' }],

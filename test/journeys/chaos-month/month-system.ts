@@ -20,7 +20,7 @@ export const WHOLES = ['whole-1', 'whole-2'] as const;
 export const PROCESSES = [...WHOLES, 'provider', 'postgres', 'temporal'] as const;
 export type ProcessName = (typeof PROCESSES)[number];
 
-/** A refund counts as silent soon, so that the alert fires within the test. */
+/** Refunds count as silent, and other cases as overdue, soon, so that the alerts fire within the test. */
 export const SILENT_AFTER_MS = 10_000;
 
 /** The whole system, as processes that can be killed. */
@@ -66,19 +66,26 @@ export async function startMonthSystem(): Promise<MonthSystem> {
     );
 
   const provider = program('provider', `${import.meta.dirname}/provider-process.ts`, 'is listening', {
-    ...{
-      PROVIDER_PORT: `${providerPort}`,
-      PROVIDER_FILE: providerFile,
-      PROVIDER_TOKEN_SHA256: worker.sha256,
-    },
-    ...{ REPORT_TO: grpcUrls.join(' '), REPORT_TOKEN: connector.token },
+    PROVIDER_PORT: `${providerPort}`,
+    PROVIDER_FILE: providerFile,
+    PROVIDER_TOKEN_SHA256: worker.sha256,
+    REPORT_TO: grpcUrls.join(' '),
+    REPORT_TOKEN: connector.token,
   });
   const shared = {
-    ...{ DATABASE_URL: postgres.url, TEMPORAL_ADDRESS: temporal.address, DATABASE_POOL_SIZE: '10' },
-    ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
-    ...{ REFUND_PROVIDER_URL: urlOf(providerPort), REFUND_PROVIDER_TOKEN: worker.token },
-    ...{ PAYOUT_PROVIDER_URL: urlOf(providerPort), PAYOUT_PROVIDER_TOKEN: worker.token },
-    ...{ PROVIDER_SILENT_AFTER: `${SILENT_AFTER_MS}ms`, WORKFLOW_BUNDLE: inject('workflowBundlePath') },
+    DATABASE_URL: postgres.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    DATABASE_POOL_SIZE: '10',
+    API_KEY_PEPPERS: newKeyRing(),
+    WEBHOOK_SECRET_KEYS: newKeyRing(),
+    CURSOR_KEYS: newKeyRing(),
+    REFUND_PROVIDER_URL: urlOf(providerPort),
+    REFUND_PROVIDER_TOKEN: worker.token,
+    PAYOUT_PROVIDER_URL: urlOf(providerPort),
+    PAYOUT_PROVIDER_TOKEN: worker.token,
+    PROVIDER_SILENT_AFTER: `${SILENT_AFTER_MS}ms`,
+    REFUND_WORK_DUE_AFTER: `${SILENT_AFTER_MS}ms`,
+    WORKFLOW_BUNDLE: inject('workflowBundlePath'),
     SERVICE_TOKENS: [
       `test|${test.sha256}|${ALL_GRANTS.join(' ')}`,
       `${CONNECTOR_CALLER.name}|${connector.sha256}|${[...CONNECTOR_CALLER.grants].join(' ')}`,
@@ -86,7 +93,9 @@ export async function startMonthSystem(): Promise<MonthSystem> {
   };
   const wholes = WHOLES.map((name, n) =>
     program(name, 'test/journeys/whole-process.ts', 'the whole process is listening', {
-      ...{ ...shared, GRPC_PORT: `${grpcPorts[n]}`, OPS_PORT: `${opsPorts[n]}` },
+      ...shared,
+      GRPC_PORT: `${grpcPorts[n]}`,
+      OPS_PORT: `${opsPorts[n]}`,
     }),
   );
   const programs = [provider, ...wholes];
@@ -95,10 +104,16 @@ export async function startMonthSystem(): Promise<MonthSystem> {
   const owned = stack.move();
   return {
     victims: {
-      ...{ provider, 'whole-1': wholes[0]!, 'whole-2': wholes[1]! },
-      ...{ postgres: postgresVictim(postgres), temporal: temporalVictim(temporal) },
+      provider,
+      'whole-1': wholes[0]!,
+      'whole-2': wholes[1]!,
+      postgres: postgresVictim(postgres),
+      temporal: temporalVictim(temporal),
     },
-    ...{ temporal, databaseUrl: postgres.url, providerFile, opsUrls: opsPorts.map(urlOf) },
+    temporal,
+    databaseUrl: postgres.url,
+    providerFile,
+    opsUrls: opsPorts.map(urlOf),
     transport: failover(connections.map(({ transport }) => transport)),
     crashes: () => programs.flatMap(({ crashes }) => crashes),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -26,7 +26,11 @@ async function advancer({ harness, provider }: SagaWorld, on?: string) {
   await funds.sell({ on, gross: 4_800n });
   const list = async () => (await client.listAdvanceRequests(funds.tenant)).advanceRequests;
   return {
-    ...{ client, merchantId, isFree, isPaidOut, becomes },
+    client,
+    merchantId,
+    isFree,
+    isPaidOut,
+    becomes,
     write: () => funds.write(on),
     quote: async () => (await client.quoteAdvance(funds.write(on))).quote!.id,
     /** A request that the merchant may be paid; the provider accepts its payout. */
@@ -135,7 +139,8 @@ const release: Saga = {
     const { client, merchantId, ...advance } = await advancer(world, PAST);
     const submitted: string[] = [];
     return {
-      ...{ merchantId, submitted },
+      merchantId,
+      submitted,
       async setOff() {
         const advanceRequestId = await advance.approve();
         submitted.push(advanceRequestId);
@@ -157,7 +162,8 @@ const payout: Saga = {
     const { client, merchantId, ...advance } = await advancer(world, PAST);
     const submitted: string[] = [];
     return {
-      ...{ merchantId, submitted },
+      merchantId,
+      submitted,
       async setOff() {
         const advanceRequestId = await advance.approve();
         submitted.push(advanceRequestId);

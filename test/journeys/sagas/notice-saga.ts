@@ -11,7 +11,8 @@ export const NOTICE_SAGA: Saga = {
     const tenant = newTenant();
     const email = `invited-${randomUUID()}@shop.example`;
     return {
-      ...{ merchantId: tenant.merchantId, email },
+      merchantId: tenant.merchantId,
+      email,
       setOff: () => accountsFixture(harness.transports.inProcess).invite(tenant, email),
       isDone: () => recovers(async () => expect(inbox.mailTo(email)).not.toEqual([])),
     };

@@ -82,6 +82,7 @@ const execution: Saga = {
     'before EndStarts',
     'after EndStarts',
     'after ClaimCommands',
+    'before ConfirmCommands',
   ],
   async prepare(world) {
     const { merchant, id, run } = await held(world, 400n);

@@ -83,6 +83,7 @@ export class SagaSystem implements AsyncDisposable {
     await this.#isReported('let go');
   }
 
+  kill = () => this.#process.kill();
   pause = () => this.#process.signal('SIGSTOP');
   resume = () => this.#process.signal('SIGCONT');
 

@@ -70,10 +70,10 @@ select array(select jsonb_build_object('kind', kind, 'times', count(*), 'minor',
        array(select jsonb_build_object('reason', reason, 'outcome', outcome, 'minor', amount_minor)
                from funds.block where merchant_id = $1 order by id) as holds,
        (select jsonb_object_agg(type, times order by type)
-          from (select type, count(*) as times from webhooks.published_event
+          from (select type, count(*) as times from webhooks.event
                  where merchant_id = $1 and type <> '${NOTICE}' group by type) e
        ) as events,
-       (select count(*) <= 1 from webhooks.published_event where merchant_id = $1 and type = '${NOTICE}') as one_notice,
+       (select count(*) <= 1 from webhooks.event where merchant_id = $1 and type = '${NOTICE}') as one_notice,
        (select count(*)::int from funds.pending_debit where merchant_id = $1) as waiting,
        (select count(*)::int from platform.outbox_command where merchant_id = $1) as commands`;
 

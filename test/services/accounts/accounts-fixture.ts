@@ -1,12 +1,16 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
 import { newKey, type newTenant } from '../../support/harness.ts';
 
 type Tenant = ReturnType<typeof newTenant>;
 
+const sha256 = (token: string) => createHash('sha256').update(token).digest();
+const newToken = () => randomBytes(32).toString('base64url');
+
 /** A session's token as a hash, of a token that nobody else has. */
-export const newTokenSha256 = () => createHash('sha256').update(randomBytes(32)).digest();
+export const newTokenSha256 = () => sha256(newToken());
 
 /** Somebody whom a provider vouches for, with a verified address. */
 export const newPerson = () => {
@@ -28,14 +32,19 @@ export const signInRequest = (person = newPerson()) => ({
   userAgent: 'Browser/1.0',
 });
 
+/** Where people call from. */
+export const PERSON_ADDRESS = '2001:db8::7';
+
 /** What a dashboard and an internal team do with accounts. */
 export function accountsFixture(transport: Transport) {
   const client = createClient(AccountService, transport);
   const write = (tenant: Tenant) => ({ ...tenant, idempotencyKey: newKey() });
   const signIn = async (person = newPerson()) => {
-    const request = signInRequest(person);
+    const token = newToken();
+    const request = { ...signInRequest(person), tokenSha256: sha256(token) };
     const { account, session } = await client.startSession(request);
-    return { ...request, accountId: account!.id, sessionId: session!.id };
+    const headers = { [ACTOR_HEADERS.sessionToken]: token, [ACTOR_HEADERS.ipAddress]: PERSON_ADDRESS };
+    return { ...request, token, headers, accountId: account!.id, sessionId: session!.id };
   };
   const invite = async (tenant: Tenant, email: string, role = Role.VIEWER) =>
     (await client.inviteMember({ ...write(tenant), email, role })).invitation!;

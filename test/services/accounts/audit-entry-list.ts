@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
@@ -14,27 +13,36 @@ const ACCOUNTS = [randomUUID(), randomUUID()];
 export function auditEntryList(harness: TestHarness): ListSubject {
   const { client, write } = accountsFixture(harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: { accountId: { values: [...ACCOUNTS, randomUUID()], isId: true } },
     truth: `select id as key, id as "order", account_id as "accountId"
       from platform.audit_entry where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
+      await sqlOf(harness, `select platform.ensure_audit_partitions('2020-01-01', '2020-01-30')`);
       let inserted = 0;
       return {
         tenant,
         list: ({ filters = {}, limit = 0, after = '' }) => {
-          const asked = client.listAuditEntries({
-            ...{ ...tenant, ...filters, pageSize: limit, pageToken: after },
+          const response = client.listAuditEntries({
+            ...tenant,
+            ...filters,
+            pageSize: limit,
+            pageToken: after,
           });
-          return rpcPage(asked, (answer) => answer.entries.map(({ id }) => id));
+          return rpcPage(response, (answer) => answer.entries.map(({ id }) => id));
         },
         async insert(place) {
           const accountId = ACCOUNTS[inserted++ % 3 === 0 ? 1 : 0]!;
-          const headers = { [ACTOR_HEADERS.accountId]: accountId, 'request-id': randomUUID() };
+          const headers = { 'request-id': randomUUID() };
           await client.setMerchantContact({ ...write(tenant), language: Language.EN }, { headers });
-          await sqlOf(harness, 'update platform.audit_entry set id = $1 where request_id = $2', [
-            ...[uuidv7({ msecs: START_MS + place }), headers['request-id']],
-          ]);
+          await sqlOf(
+            harness,
+            'update platform.audit_entry set id = $1, account_id = $2 where request_id = $3',
+            [uuidv7({ msecs: START_MS + place }), accountId, headers['request-id']],
+          );
         },
         async change() {},
       };

@@ -34,7 +34,7 @@ test('without a contact, mail goes to administrators with a verified address', a
   const tenant = newTenant();
   const ana = await fixture().join(tenant, Role.ADMIN);
   const { issuer, subject, name } = await fixture().join(tenant, Role.ADMIN);
-  await fixture().signIn({ ...{ issuer, subject, name }, email: 'x@shop.example', emailVerified: false });
+  await fixture().signIn({ issuer, subject, name, email: 'x@shop.example', emailVerified: false });
   await fixture().join(tenant, Role.DEVELOPER);
   const admins = { emails: [ana.email], isSet: false };
   expect(await fixture().client.getMerchantContact(tenant)).toMatchObject(admins);

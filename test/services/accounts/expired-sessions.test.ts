@@ -23,7 +23,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-const step = () => database.transaction((em) => expiredSessions.runBatch(em));
+const step = () => database.transaction((em) => expiredSessions.runBatch(em, database));
 const left = async () => {
   const rows = await sqlOf<{ user_agent: string }>(harness, 'select user_agent from accounts.session');
   return rows.map(({ user_agent }) => user_agent).sort();

@@ -8,7 +8,11 @@ import { accountsFixture, takesAway } from './accounts-fixture.ts';
 export function invitationList(harness: TestHarness): ListSubject {
   const { client, invite, write } = accountsFixture(harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
+    filters: {},
     acrossEnvironments: true,
     truth: `select id as key, ${newestFirst('created_at')} from accounts.invitation
       where merchant_id = $1 and $2::text is not null
@@ -17,8 +21,8 @@ export function invitationList(harness: TestHarness): ListSubject {
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
-          const asked = client.listInvitations({ ...tenant, pageSize: limit, pageToken: after });
-          return rpcPage(asked, (answer) => answer.invitations.map(({ id }) => id));
+          const response = client.listInvitations({ ...tenant, pageSize: limit, pageToken: after });
+          return rpcPage(response, (answer) => answer.invitations.map(({ id }) => id));
         },
         async insert(place) {
           const { id } = await invite(tenant, `${randomUUID()}@shop.example`);

@@ -16,8 +16,8 @@ describePlans(
   () => auditEntryList(harness),
   statements,
   [
-    ['', 'audit_entry_pkey'],
-    ['accountId', 'audit_entry_account'],
+    ['', String.raw`audit_entry_\d+_pkey`],
+    ['accountId', String.raw`audit_entry_\d+_merchant_id_environment_account_id_id_idx`],
   ],
   'platform.audit_entry',
 );

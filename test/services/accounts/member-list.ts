@@ -10,7 +10,11 @@ const START_MS = Date.UTC(2020, 0, 1);
 export function memberList(harness: TestHarness): ListSubject {
   const { client, join, change, remove } = accountsFixture(harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    harness,
+    direction: 'asc',
+    maxLimit: 100,
+    maxTokenLength: 200,
+    filters: {},
     acrossEnvironments: true,
     truth: `select account_id as key,
         to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || account_id as "order"
@@ -19,8 +23,8 @@ export function memberList(harness: TestHarness): ListSubject {
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
-          const asked = client.listMembers({ ...tenant, pageSize: limit, pageToken: after });
-          return rpcPage(asked, (answer) => answer.members.map(({ account }) => account!.id));
+          const response = client.listMembers({ ...tenant, pageSize: limit, pageToken: after });
+          return rpcPage(response, (answer) => answer.members.map(({ account }) => account!.id));
         },
         async insert(place) {
           const { accountId } = await join(tenant, Role.VIEWER);

@@ -36,7 +36,9 @@ describe('members', () => {
     const ana = await fixture().signIn({ ...newPerson(), email: 'Ana.Souza@Shop.Example' });
     const invitation = await fixture().invite(tenant, 'ANA.souza@shop.example', Role.ADMIN);
     expect(invitation).toMatchObject({
-      ...{ merchantId: tenant.merchantId, email: 'ana.souza@shop.example', role: Role.ADMIN },
+      merchantId: tenant.merchantId,
+      email: 'ana.souza@shop.example',
+      role: Role.ADMIN,
     });
     const lifetime = timestampMs(invitation.expiresAt!) - timestampMs(invitation.createdAt!);
     expect(lifetime).toBe(WEEK_MS);

@@ -7,7 +7,11 @@ import { accountsFixture, newPerson, takesAway } from './accounts-fixture.ts';
 export function sessionList(harness: TestHarness): ListSubject {
   const { client, signIn } = accountsFixture(harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
+    filters: {},
     truth: `select id as key, ${newestFirst('created_at')} from accounts.session
       where ended_at is null
         and account_id = (select id from accounts.account where subject = $1 || ' ' || $2)`,
@@ -19,8 +23,8 @@ export function sessionList(harness: TestHarness): ListSubject {
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
-          const asked = client.listSessions({ accountId, pageSize: limit, pageToken: after });
-          return rpcPage(asked, (answer) => answer.sessions.map(({ id }) => id));
+          const response = client.listSessions({ accountId, pageSize: limit, pageToken: after });
+          return rpcPage(response, (answer) => answer.sessions.map(({ id }) => id));
         },
         async insert(place) {
           const session = await signIn(person);

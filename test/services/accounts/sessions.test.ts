@@ -39,7 +39,11 @@ describe('sessions', () => {
     const second = await fixture().client.startSession(signInRequest(renamed));
     const { id, createdAt } = first.account!;
     expect(second.account).toMatchObject({
-      ...{ id, createdAt, email: renamed.email, emailVerified: false, name: '' },
+      id,
+      createdAt,
+      email: renamed.email,
+      emailVerified: false,
+      name: '',
     });
     expect(second.session!.id).not.toBe(first.session!.id);
     const elsewhere = { ...person, issuer: 'https://other.example' };

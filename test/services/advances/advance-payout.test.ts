@@ -19,7 +19,9 @@ import { advancesCaller, SOLD } from './advances-caller.ts';
 const releasedAt = new Date('2020-06-20T15:00:00.000Z');
 const released: AdvanceRequest = {
   ...openRequest(['2020-07-20'], releasedAt),
-  ...{ status: 'RELEASED', reviewedAt: releasedAt, releasedAt },
+  status: 'RELEASED',
+  reviewedAt: releasedAt,
+  releasedAt,
 };
 
 const answer = fc.oneof(
@@ -89,7 +91,10 @@ describe('RecordPayoutAnswer', () => {
     const { payout } = await record({ case: 'failed', value: 'no answer' }, '2020-06-21');
     const submittedAt = funds.write(SOLD).occurredAt;
     expect(payout).toMatchObject({
-      ...{ submittedAt, attempts: 2, lastAnswer: Answer.FAILED, lastReason: 'no answer' },
+      submittedAt,
+      attempts: 2,
+      lastAnswer: Answer.FAILED,
+      lastReason: 'no answer',
       lastAnswerAt: funds.write('2020-06-21').occurredAt,
     });
     expect(payout?.acceptedAt).toBeUndefined();
@@ -110,7 +115,7 @@ describe('RecordPayoutAnswer', () => {
     expect(advanceRequests).toMatchObject([{ id, payout: last }]);
   });
 
-  it('refuses a request that is not released, and callers without the grant saga', async () => {
+  it('refuses a request that is not released, and callers without the grant advances:write', async () => {
     const { id, record, funds, client } = await approved();
     const accepted = { case: 'accepted', value: { providerPayoutId: 'po_1' } } as const;
     await expectRefusal(record(accepted), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', {
@@ -120,9 +125,9 @@ describe('RecordPayoutAnswer', () => {
     await expectRefusal(client.recordPayoutAnswer(request), Code.InvalidArgument, 'INVALID_ARGUMENT', {
       field: 'answer',
     });
-    const grants = new Set(['advances:read', 'advances:write', 'backdate']);
+    const grants = new Set(['advances:read', 'saga', 'backdate']);
     const other = createClient(AdvanceService, harness.services.transportFor({ name: 'other', grants }));
     const call = other.recordPayoutAnswer({ ...request, answer: accepted });
-    await expectRefusal(call, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'saga' });
+    await expectRefusal(call, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'advances:write' });
   });
 });

@@ -74,7 +74,7 @@ test('fees are the exact fractions rounded to the nearest cent, up to the larges
         expect(doubledError > -300_000n && doubledError <= 300_000n).toBe(true);
       },
     ),
-    { numRuns: propertyRuns(2000) },
+    { numRuns: propertyRuns(1000) },
   );
 });
 
@@ -99,7 +99,7 @@ test('a quote sums its installments, keeps net = amount - fee above 0 and stays 
       expect(quote.netMinor > 0n && quote.amountMinor <= 9_007_199_254_740_991n).toBe(true);
       for (const { date, days } of quote.installments) expect(daysBetween(TODAY, date)).toBe(days);
     }),
-    { numRuns: propertyRuns(2000) },
+    { numRuns: propertyRuns(1000) },
   );
 });
 

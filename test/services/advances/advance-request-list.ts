@@ -1,8 +1,9 @@
 import { createClient } from '@connectrpc/connect';
-import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
+import { type ListSubject, newestFirst, placeRow, rpcPage, timeOf } from '../../support/list-walk.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
+import { copyRequest, PENDING } from './advance-queue.ts';
 
 const SOLD = '2020-06-20';
 
@@ -14,7 +15,7 @@ export function advanceRequestList(harness: TestHarness): ListSubject {
     direction: 'desc',
     maxLimit: 50,
     maxTokenLength: 256,
-    filters: {},
+    filters: { status: { values: ['PENDING_REVIEW', 'APPROVED', 'REFUSED'] } },
     truth: `select id as key, ${newestFirst('requested_at')}, status
       from advances.request where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
@@ -24,22 +25,35 @@ export function advanceRequestList(harness: TestHarness): ListSubject {
         const { quote } = await client.quoteAdvance({ ...write(SOLD), maxAmountMinor: 100n });
         const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
         await placeRow(harness, 'advances.request', 'requested_at', advanceRequest!.id, place);
+        return advanceRequest!.id;
       };
-      // One after another: two quotes at a time would be of the same sale.
-      let inserted = Promise.resolve();
+      let first: Promise<string> | undefined;
       return {
         tenant,
-        list: ({ limit = 0, after = '' }) => {
-          const asked = client.listAdvanceRequests({ ...tenant, pageSize: limit, pageToken: after });
-          return rpcPage(asked, (answer) => answer.advanceRequests.map(({ id }) => id));
+        list: ({ filters = {}, limit = 0, after = '' }) => {
+          const status = AdvanceRequestStatus[filters.status as keyof typeof AdvanceRequestStatus];
+          const page = { pageSize: limit, pageToken: after };
+          const response = client.listAdvanceRequests({
+            ...tenant,
+            ...page,
+            ...(filters.status && { status }),
+          });
+          return rpcPage(response, (answer) => answer.advanceRequests.map(({ id }) => id));
         },
-        insert(place) {
-          inserted = inserted.then(() => request(place));
-          return inserted;
+        /** A request takes three calls, so further ones are copies of the first. */
+        async insert(place) {
+          if (first) {
+            const copied = { ...PENDING, requested_at: timeOf(place) };
+            await copyRequest(harness, await first, 1, copied);
+          } else {
+            first = request(place);
+            await first;
+          }
         },
         async change({ key, status }, pick) {
           const request = { ...write(SOLD), advanceRequestId: key };
-          if (status === 'APPROVED') await client.releaseAdvance(request);
+          // Only the first has a reservation to pay out.
+          if (status === 'APPROVED' && key === (await first)) await client.releaseAdvance(request);
           if (status !== 'PENDING_REVIEW') return;
           if (pick % 2) await client.approveAdvance(request);
           else await client.refuseAdvance({ ...request, reason: 'not this time' });

@@ -67,7 +67,6 @@ describe('the states of an advance request', () => {
 });
 
 async function eventsOf(objectId: string) {
-  const ordered =
-    'select type, sequence::int from platform.outbox_event where object_id = $1 order by sequence';
+  const ordered = 'select type, sequence::int from webhooks.event where object_id = $1 order by sequence';
   return sqlOf<{ type: string; sequence: number }>(harness, ordered, [objectId]);
 }

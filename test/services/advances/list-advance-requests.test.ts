@@ -1,6 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { type ListFixture, pageOf } from '../../support/list-walk.ts';
+import { copyRequest } from './advance-queue.ts';
 import { advanceRequestList } from './advance-request-list.ts';
 
 let harness: TestHarness;
@@ -12,4 +15,20 @@ afterAll(() => harness.close());
 
 describeList('ListAdvanceRequests', () => advanceRequestList(harness));
 
-describePlans(() => advanceRequestList(harness), statements, [['', 'request_newest']]);
+describePlans(
+  () => advanceRequestList(harness),
+  statements,
+  [
+    ['', 'request_newest'],
+    ['status', 'request_status'],
+  ],
+  multiplyRefused,
+);
+
+/** Refuses a request, and copies it. */
+async function multiplyRefused(fixture: ListFixture): Promise<void> {
+  const [key] = (await pageOf(fixture, { limit: 1 })).keys;
+  await fixture.change({ key: key!, order: '', status: 'PENDING_REVIEW' }, 0);
+  await copyRequest(harness, key!, 1_000);
+  await sqlOf(harness, 'analyze advances.request');
+}

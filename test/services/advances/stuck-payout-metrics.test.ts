@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { fittingRows } from '../../support/list-walk.ts';
 import { readMetrics } from '../../support/scrape.ts';
-import { stuckPayoutList } from './stuck-payout-list.ts';
+import { payoutsOf } from './provider-queue.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -20,15 +20,14 @@ async function stuck(environment: 'live' | 'test') {
 }
 
 it('counts stuck payouts by environment, until they are accepted', async () => {
-  const subject = stuckPayoutList(harness);
-  const merchant = await subject.fixtureOf({ ...newTenant(), environment: Environment.TEST });
+  const { payOut, refuse, accept } = payoutsOf(harness, newTenant(Environment.TEST));
   expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 });
-  await merchant.insert(0);
+  const id = await payOut(0);
+  for (let n = 1; n < STUCK_AFTER_ATTEMPTS; n += 1) await refuse(id);
   await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), 40_000);
-  // The list's rows were first submitted in 2020.
+  // The payout was first submitted in 2020.
   expect((await stuck('test')).seconds).toBeGreaterThan(86_400 * 365);
   expect(await stuck('live')).toEqual({ payouts: 0, seconds: 0 });
-  const [row] = await fittingRows(subject, merchant);
-  await merchant.change(row!, 0);
+  await accept(id);
   await vi.waitFor(async () => expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 }), 40_000);
 });

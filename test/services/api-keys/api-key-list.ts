@@ -1,5 +1,9 @@
 import { createClient } from '@connectrpc/connect';
-import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import {
+  ApiKeyScope,
+  ApiKeyService,
+  ApiKeyState,
+} from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { newKey, type TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
@@ -7,16 +11,23 @@ import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/
 export function apiKeyList(harness: TestHarness): ListSubject {
   const apiKeys = createClient(ApiKeyService, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
-    truth: `select id as key, ${newestFirst('created_at')}
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
+    filters: { state: { values: ['ACTIVE', 'REVOKED'] } },
+    truth: `select id as key, ${newestFirst('created_at')},
+        case when revoked_at is null then 'ACTIVE' else 'REVOKED' end as state
       from api_keys.api_key where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
       const write = () => ({ ...tenant, idempotencyKey: newKey() });
       return {
         tenant,
-        list: ({ limit = 0, after = '' }) => {
-          const asked = apiKeys.listApiKeys({ ...tenant, pageSize: limit, pageToken: after });
-          return rpcPage(asked, (answer) => answer.apiKeys.map(({ id }) => id));
+        list: ({ filters = {}, limit = 0, after = '' }) => {
+          const state = ApiKeyState[filters.state as keyof typeof ApiKeyState];
+          const page = { ...(filters.state && { state }), pageSize: limit, pageToken: after };
+          const response = apiKeys.listApiKeys({ ...tenant, ...page });
+          return rpcPage(response, (answer) => answer.apiKeys.map(({ id }) => id));
         },
         async insert(place) {
           const scopes = [ApiKeyScope.REFUNDS_READ];

@@ -20,7 +20,9 @@ export function catalogMerchant(transport: Transport) {
   const write = () => ({ ...tenant, idempotencyKey: newKey() });
   const of = (productId: string) => ({ ...write(), productId });
   const merchant = {
-    ...{ client, tenant, write },
+    client,
+    tenant,
+    write,
     draft: async () => {
       const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
       return (await client.createProduct({ ...write(), name: 'Course', ...kind })).product!;

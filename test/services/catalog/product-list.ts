@@ -12,7 +12,10 @@ import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/
 export function productList(harness: TestHarness): ListSubject {
   const products = createClient(ProductService, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: { status: { values: ['DRAFT', 'ACTIVE', 'ARCHIVED'] } },
     truth: `select id as key, ${newestFirst('created_at')}, status
       from catalog.product where merchant_id = $1 and environment = $2`,

@@ -84,7 +84,8 @@ describe('UpdateProduct', () => {
     await merchant.update(product.id, ['description'], { description: 'Ten lessons' });
     const [event] = await sqlOf(
       harness,
-      "select data from platform.outbox_event where object_id = $1 and type = 'product.updated.v1'",
+      `select body::json -> 'data' as data from webhooks.event
+        where object_id = $1 and type = 'product.updated.v1'`,
       [product.id],
     );
     expect(event).toMatchObject({ data: { name: 'Course', description: 'Ten lessons' } });
@@ -233,7 +234,6 @@ it('returns a product with its current prices and offers in one statement', asyn
 });
 
 async function eventsOf(objectId: string) {
-  const ordered =
-    'select type, sequence::int from platform.outbox_event where object_id = $1 order by sequence';
+  const ordered = 'select type, sequence::int from webhooks.event where object_id = $1 order by sequence';
   return sqlOf<{ type: string; sequence: number }>(harness, ordered, [objectId]);
 }

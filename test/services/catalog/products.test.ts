@@ -110,8 +110,8 @@ describe('ProductService', () => {
       { ...tenant, merchantId: randomUUID() },
     ];
     for (const other of elsewhere) {
-      const asked = client().getProduct({ ...other, productId: product!.id });
-      await expectRefusal(asked, Code.NotFound, 'PRODUCT_NOT_FOUND');
+      const response = client().getProduct({ ...other, productId: product!.id });
+      await expectRefusal(response, Code.NotFound, 'PRODUCT_NOT_FOUND');
     }
   });
 });

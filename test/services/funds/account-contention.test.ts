@@ -3,7 +3,7 @@ import { Code } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { lockWaits } from '../../support/harness-sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
 const POOL_SIZE = 5;
@@ -37,16 +37,6 @@ async function lockAccount() {
   return { [Symbol.asyncDispose]: () => session.end() };
 }
 
-/** The calls that wait for a lock in the database, each with the seconds that it has held its connection. */
-async function waitingTransactions(): Promise<number[]> {
-  const rows = await sqlOf<{ seconds: number }>(
-    harness,
-    `select extract(epoch from clock_timestamp() - xact_start)::float8 as seconds from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows.map(({ seconds }) => seconds);
-}
-
 it('calls on a locked account leave other accounts and reads answered soon, and then succeed', async () => {
   const { transports } = harness;
   const calls: Promise<unknown>[] = [];
@@ -54,7 +44,7 @@ it('calls on a locked account leave other accounts and reads answered soon, and 
   {
     await using _ = await lockAccount();
     for (let n = 0; n < CALLS; n += 1) calls.push(funds.deduct(10n));
-    await expect.poll(waitingTransactions, { interval: 20 }).not.toEqual([]);
+    await expect.poll(() => lockWaits(harness), { interval: 20 }).not.toEqual([]);
     for (let round = 0; round < 3; round += 1) {
       const others = Array.from({ length: POOL_SIZE }, () => fundsCaller(transports.grpc));
       const startedAt = performance.now();
@@ -77,7 +67,7 @@ it('each process waits with one connection, which it soon releases', async () =>
     await using _ = await lockAccount();
     for (let n = 0; n < CALLS; n += 1) calls.push((n % 2 ? funds : elsewhere).deduct(10n));
     for (let sample = 0; sample < 50; sample += 1) {
-      seen.push(await waitingTransactions());
+      seen.push(await lockWaits(harness));
       await delay(50);
     }
   }

@@ -119,6 +119,11 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     set('installment', 'released = true', "status = 'SCHEDULED'"),
     ['STATUS status'],
   ],
+  [
+    '(C) a sale in the wrong status',
+    set('sale', "status = 'PARTIALLY_RELEASED'", "status <> 'PARTIALLY_RELEASED'"),
+    ['STATUS sale_status'],
+  ],
   ['(C) a negative amount', set('installment', 'fees_minor = -1', 'fees_minor = 0'), ['STATUS fees_minor']],
   [
     '(D) an installment that is missing',
@@ -257,6 +262,21 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     'a reserved installment that was released',
     set('installment', "status = 'RELEASED', released = true", 'reserved_for is not null'),
     ['RESERVATION reserved_status'],
+  ],
+  [
+    'a movement that is gone',
+    drop('movement', "kind = 'SALE' and available_minor > 0"),
+    ['MOVEMENT available_minor'],
+  ],
+  [
+    'a day with another sum than its movements',
+    set('balance_day', 'scheduled_minor = scheduled_minor + 1'),
+    ['MOVEMENT scheduled_minor'],
+  ],
+  [
+    'a movement of a cent too much',
+    set('movement', 'blocked_minor = blocked_minor + 1', "kind = 'BLOCK'"),
+    ['MOVEMENT blocked_minor'],
   ],
   [
     'a day beyond the exact range',

@@ -23,8 +23,8 @@ export function debtList(harness: TestHarness): ListSubject {
       return {
         tenant,
         list: ({ limit = 0, after = '' }) => {
-          const asked = client.listDebts({ ...tenant, pageSize: limit, pageToken: after });
-          return rpcPage(asked, ({ debts }) => debts.map(({ sourceId }) => sourceId));
+          const response = client.listDebts({ ...tenant, pageSize: limit, pageToken: after });
+          return rpcPage(response, ({ debts }) => debts.map(({ sourceId }) => sourceId));
         },
         async insert(place) {
           inserted += 1;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
 import {
@@ -6,6 +7,7 @@ import {
   BlockReason,
   FundsReleaseStatus,
   FundsService,
+  type RecordSaleRequestSchema,
   SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -18,6 +20,11 @@ export interface TestSale {
   readonly fees?: bigint;
   readonly installments?: number;
   readonly instant?: boolean;
+  readonly saleId?: string;
+  readonly sold?: Pick<
+    MessageInitShape<typeof RecordSaleRequestSchema>,
+    'orderId' | 'orderNumber' | 'productId' | 'customerReference'
+  >;
 }
 
 /** Short calls to the funds of one new merchant, over a transport. Dates are of the past: the calls are backdated. */
@@ -38,7 +45,8 @@ export function fundsCaller(
     async sell(sale: TestSale) {
       const { installments, saleId } = await client.recordSale({
         ...write(sale.on),
-        saleId: randomUUID(),
+        ...sale.sold,
+        saleId: sale.saleId ?? randomUUID(),
         method: sale.instant ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD,
         grossAmountMinor: sale.gross,
         feesAmountMinor: sale.fees ?? 0n,

@@ -272,19 +272,17 @@ const releaseDue = command('releaseDue', fc.constant([]), ({ caller, on }) => ({
 }));
 
 export const COMMAND_NAMES = [
-  ...[
-    'sell',
-    'sellAgain',
-    'deduct',
-    'block',
-    'unblock',
-    'reserve',
-    'free',
-    'settle',
-    'debit',
-    'reverse',
-    'releaseDue',
-  ],
+  'sell',
+  'sellAgain',
+  'deduct',
+  'block',
+  'unblock',
+  'reserve',
+  'free',
+  'settle',
+  'debit',
+  'reverse',
+  'releaseDue',
 ];
 
 const weighted = (weight: number, ...arbitraries: fc.Arbitrary<FundsCommand>[]) =>

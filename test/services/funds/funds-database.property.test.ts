@@ -13,9 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const SEQUENCES = 5;
-const SLOW_SEQUENCES = 20;
+const SEQUENCES = 3;
+/** Tried again while a command has not succeeded. */
+const SLOW_SEQUENCES = 8;
 const MAX_COMMANDS = 60;
+/** Names the counterexample when there is no time to shrink it further. */
+const LIMIT = { interruptAfterTimeLimit: 300_000, markInterruptAsFailure: true };
 
 const batch = fc.array(fc.record({ account: fc.nat(2), command: fundsCommand }), {
   minLength: 1,
@@ -44,12 +47,14 @@ test('after any sequential or concurrent commands, the database matches the mode
     await play.run(all);
     for (const outcome of play.outcomes) outcomes.add(outcome);
   });
-  await fc.assert(property, { numRuns: propertyRuns(SEQUENCES, SLOW_SEQUENCES) });
-  await verifyFunds(harness);
+  await fc.assert(property, { numRuns: propertyRuns(SEQUENCES, SLOW_SEQUENCES), ...LIMIT });
+  const missing = () => COMMAND_NAMES.filter((name) => !outcomes.has(`${name} OK`));
   // Fewer sequences do not always reach every command.
-  if (!env.SLOW_PROPERTIES || env.FC_SEED || env.FC_RUNS) return;
-  const done = [...outcomes]
-    .filter((outcome) => outcome.endsWith(' OK'))
-    .map((outcome) => outcome.slice(0, -3));
-  expect(done.sort()).toEqual([...COMMAND_NAMES].sort());
+  if (env.SLOW_PROPERTIES && !env.FC_SEED && !env.FC_RUNS) {
+    for (let tries = 0; tries < 5 && missing().length > 0; tries += 1) {
+      await fc.assert(property, { numRuns: SLOW_SEQUENCES });
+    }
+    expect(missing()).toEqual([]);
+  }
+  await verifyFunds(harness);
 }, 600_000);

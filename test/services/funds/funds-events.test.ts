@@ -20,7 +20,9 @@ function eventReader({ tenant }: FundsCaller) {
       `select replace(type, '.v1', '') || ' ' || object_id || ' ' || (data->>'status') || ' ' ||
               ((data->>'blockedAmountMinor')::int + (data->>'releasedAmountMinor')::int
                + (data->>'scheduledAmountMinor')::int) as published
-         from platform.outbox_event where merchant_id = $1 and type like 'funds.%' order by id`,
+         from (select id, type, object_id, body::json -> 'data' as data from webhooks.event
+                where merchant_id = $1 and type like 'funds.%') published
+        order by id`,
       [tenant.merchantId],
     );
     const published = events.slice(heard).map((event) => event.published);

@@ -7,6 +7,8 @@ import { AccountModel, type Outcome } from './account-model.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import type { Bound, FundsCommand, Situation } from './funds-commands.ts';
 import { expectCalendar, expected, type ObservedFunds, observe } from './observed-funds.ts';
+import { expectSales, expectSalesBehindRows } from './observed-sales.ts';
+import { expectStatement } from './observed-statement.ts';
 import { verifyFunds } from './verify-funds.ts';
 
 type Batch = readonly { readonly account: number; readonly command: FundsCommand }[];
@@ -25,7 +27,8 @@ interface Account {
 
 /**
  * Plays steps on two merchants, one of them in both environments. After each, the touched accounts are what their
- * models are, in every installment, row, day, debt and outcome: for commands at once, after one of their orders.
+ * models are, in every installment, row, day, debt and outcome: for commands at once, after one of their orders. At the
+ * end the sales are those of the models, and those behind each row and day add up to it.
  */
 export class FundsPlay {
   readonly #harness: TestHarness;
@@ -53,6 +56,9 @@ export class FundsPlay {
     }
     for (const { caller, model } of this.#accounts) {
       await expectCalendar(caller, model.funds, monthsOf(model));
+      await expectSales(caller, model.funds);
+      await expectSalesBehindRows(caller);
+      await expectStatement(caller);
     }
   }
 

@@ -55,7 +55,10 @@ describe('fifty concurrent', () => {
     await funds.block(held, dispute, HOLD_OR_DISPUTE, ON);
     const sale = (saleId: string, grossAmountMinor = 300n) => ({
       ...funds.write(ON),
-      ...{ saleId, method: 2, grossAmountMinor, installments: 3 },
+      saleId,
+      method: 2,
+      grossAmountMinor,
+      installments: 3,
     });
     const plain = Array.from({ length: 10 }, () => sale(randomUUID()));
     const twice = randomUUID();
@@ -63,7 +66,8 @@ describe('fifty concurrent', () => {
       ...plain,
       ...plain,
       sale(held),
-      ...[sale(twice), sale(twice)],
+      sale(twice),
+      sale(twice),
       { ...sale(randomUUID()), idempotencyKey: plain[0]!.idempotencyKey },
       ...[1, 2].map(() => ({ ...sale(randomUUID(), HUGE), installments: 1 })),
     ];

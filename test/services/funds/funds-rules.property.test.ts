@@ -72,7 +72,7 @@ test('no order of commands breaks the sums, creates or loses money, or uses what
         checkPromises(model, promised);
       }
     }),
-    { numRuns: propertyRuns(500, 1500) },
+    { numRuns: propertyRuns(200, 800) },
   );
 }, 600_000);
 

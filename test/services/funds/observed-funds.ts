@@ -41,9 +41,16 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
       const reasons = row.blockedReasons.map((reason) => BlockReason[reason]);
       rows.push(
         [
-          ...[row.date, FundsReleaseStatus[row.status], row.originalAmountMinor],
-          ...[row.grossAllocatedAmountMinor, row.feesAllocatedAmountMinor, row.deductionsAmountMinor],
-          ...[row.advancedAmountMinor, ...byStatus, row.salesCount, ...reasons],
+          row.date,
+          FundsReleaseStatus[row.status],
+          row.originalAmountMinor,
+          row.grossAllocatedAmountMinor,
+          row.feesAllocatedAmountMinor,
+          row.deductionsAmountMinor,
+          row.advancedAmountMinor,
+          ...byStatus,
+          row.salesCount,
+          ...reasons,
         ].join(' '),
       );
     }
@@ -56,8 +63,11 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
       .getBalance(tenant)
       .then((sums) =>
         [
-          ...[sums.availableAmountMinor, sums.releasedAmountMinor, sums.scheduledAmountMinor],
-          ...[sums.blockedAmountMinor, sums.openDebtsAmountMinor],
+          sums.availableAmountMinor,
+          sums.releasedAmountMinor,
+          sums.scheduledAmountMinor,
+          sums.blockedAmountMinor,
+          sums.openDebtsAmountMinor,
         ].join(' '),
       ),
   ]);
@@ -73,17 +83,16 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
 export function expected(model: FundsModel): ObservedFunds {
   const installments = [...model.installments.values()].map((installment) =>
     [
-      ...[
-        installment.id,
-        installment.part,
-        installment.split ? 't' : 'f',
-        installment.date,
-        statusOf(installment),
-        installment.grossMinor,
-        installment.feesMinor,
-        installment.deductedMinor,
-      ],
-      ...[installment.advancedMinor, installment.released ? 't' : 'f'],
+      installment.id,
+      installment.part,
+      installment.split ? 't' : 'f',
+      installment.date,
+      statusOf(installment),
+      installment.grossMinor,
+      installment.feesMinor,
+      installment.deductedMinor,
+      installment.advancedMinor,
+      installment.released ? 't' : 'f',
       ...(installment.reservation
         ? [installment.reservation.advanceRequestId, installment.reservation.amountMinor]
         : []),
@@ -109,8 +118,16 @@ function rowText(row: ReleaseRow): string {
     row.status === status ? rowRemainingMinor(row) : 0n,
   );
   return [
-    ...[row.date, row.status, rowOriginalMinor(row), row.grossMinor, row.feesMinor, row.deductedMinor],
-    ...[row.advancedMinor, ...byStatus, row.salesCount, ...blockedReasons(row)],
+    row.date,
+    row.status,
+    rowOriginalMinor(row),
+    row.grossMinor,
+    row.feesMinor,
+    row.deductedMinor,
+    row.advancedMinor,
+    ...byStatus,
+    row.salesCount,
+    ...blockedReasons(row),
   ].join(' ');
 }
 

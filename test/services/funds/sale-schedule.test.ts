@@ -35,7 +35,7 @@ test('the installments add up to gross and fees to the cent, and none is negativ
       const grosses = installments.map((installment) => installment.grossMinor);
       expect(grosses[0]! - grosses.at(-1)! <= 1n).toBe(true);
     }),
-    { numRuns: propertyRuns(2000) },
+    { numRuns: propertyRuns(500) },
   );
 });
 
@@ -53,7 +53,7 @@ test('card installments fall on business days, 30 days apart or on the next ones
         }
       }
     }),
-    { numRuns: propertyRuns(2000) },
+    { numRuns: propertyRuns(500) },
   );
 });
 
@@ -73,21 +73,6 @@ test('three installments of 100.00: the remaining cents go to the first installm
   ]);
   expect(installments.map((installment) => installment.grossMinor)).toEqual([3334n, 3333n, 3333n]);
   expect(installments.map((installment) => installment.feesMinor)).toEqual([133n, 133n, 133n]);
-});
-
-test.each([
-  ['fees above the gross', 'FEES_EXCEED_GROSS', 'fees_amount_minor', { feesMinor: 10_001n }],
-  [
-    'installments of an instant transfer',
-    'INSTALLMENTS_NOT_ALLOWED',
-    'installments',
-    { method: 'INSTANT_TRANSFER', installments: 2 },
-  ],
-] as const)('%s are rejected', (_, reason, field, sale) => {
-  const kind = 'INVALID_ARGUMENT';
-  expect(() => scheduleSale(captured(sale))).toThrow(
-    expect.objectContaining({ kind, reason, metadata: { field } }),
-  );
 });
 
 test('fees equal to the gross and an instant transfer in one installment are accepted', () => {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ApprovalMode,
   DisputeOutcome,
+  DisputeReason,
   MerchantDecisionKind,
   RefundBlocker,
   RefundDebitOutcome,
@@ -14,6 +16,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { lockWaits } from '../../support/harness-sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 let harness: TestHarness;
@@ -140,9 +143,9 @@ describe('disputes', () => {
     await open({ ...known, saleId });
     const named = { paymentIntentId: randomUUID(), saleId: randomUUID() };
     const disputes = [
-      { ...{ disputeId: randomUUID(), ...known, saleId: undefined }, ends: DisputeOutcome.LOST },
-      { ...{ disputeId: randomUUID(), ...known, saleId }, ends: DisputeOutcome.WON },
-      { ...{ disputeId: randomUUID(), ...named }, ends: DisputeOutcome.UNSPECIFIED },
+      { disputeId: randomUUID(), ...known, saleId: undefined, ends: DisputeOutcome.LOST },
+      { disputeId: randomUUID(), ...known, saleId, ends: DisputeOutcome.WON },
+      { disputeId: randomUUID(), ...named, ends: DisputeOutcome.UNSPECIFIED },
     ];
     for (const { ends, ...opening } of disputes) {
       await refunds.openDispute({ ...write(), ...opening });
@@ -163,6 +166,77 @@ describe('disputes', () => {
     const elsewhere = { ...tenant, merchantId: randomUUID(), disputeId: disputes[0]!.disputeId };
     await expectRefusal(refunds.getDispute(elsewhere), Code.NotFound, 'DISPUTE_NOT_FOUND');
   });
+
+  it('take one response of the merchant until their due date, and show it with amount, reason and outcome', async () => {
+    const { refunds, tenant, write } = refundsOf(harness, 'grpc');
+    const minutes = (n: number) => timestampFromDate(new Date(Date.now() + n * 60_000));
+    const dispute = async (dueAt = minutes(60)) => {
+      const disputeId = randomUUID();
+      const terms = { saleId: randomUUID(), amountMinor: 4_200n, reason: DisputeReason.FRAUDULENT, dueAt };
+      const paymentIntentId = randomUUID();
+      const opening = { disputeId, paymentIntentId, ...terms, occurredAt: minutes(-60) };
+      const { dispute: opened } = await refunds.openDispute({ ...write(), ...opening });
+      expect(opened).toMatchObject({ id: disputeId, currency: 'BRL', ...terms });
+      expect(opened!.response).toBeUndefined();
+      return disputeId;
+    };
+    const read = async (disputeId: string) => (await refunds.getDispute({ ...tenant, disputeId })).dispute!;
+    const respond = (disputeId: string, more: object = {}) =>
+      refunds.respondToDispute({ ...write(), disputeId, text: 'entregue 🙂'.padEnd(4_999, 'é'), ...more });
+    const disputeId = await dispute();
+    const first = { ...write(), disputeId, text: 'delivered' };
+    const { dispute: responded } = await refunds.respondToDispute(first);
+    expect(responded!.response).toMatchObject({ text: 'delivered' });
+    expect(await read(disputeId)).toEqual(responded);
+    expect((await refunds.respondToDispute(first)).dispute).toEqual(responded);
+    await expectRefusal(respond(disputeId), Code.FailedPrecondition, 'DISPUTE_RESPONDED');
+    const close = { ...write(), disputeId, outcome: DisputeOutcome.LOST };
+    const { dispute: closed } = await refunds.closeDispute(close);
+    expect(closed).toMatchObject({ response: responded!.response, outcome: DisputeOutcome.LOST });
+    expect(await read(disputeId)).toEqual(closed);
+    await expectRefusal(respond(disputeId), Code.FailedPrecondition, 'DISPUTE_CLOSED', { state: 'CLOSED' });
+    const overdue = await dispute(minutes(-1));
+    await expectRefusal(respond(overdue), Code.FailedPrecondition, 'DISPUTE_RESPONSE_OVERDUE');
+    await expectRefusal(respond(overdue, { text: '' }), Code.InvalidArgument, 'INVALID_ARGUMENT');
+    await expectRefusal(
+      respond(overdue, { text: 'é'.repeat(5_001) }),
+      Code.InvalidArgument,
+      'INVALID_ARGUMENT',
+    );
+    await expectRefusal(respond(overdue, { merchantId: randomUUID() }), Code.NotFound, 'DISPUTE_NOT_FOUND');
+    expect((await respond(overdue, { occurredAt: minutes(-2) })).dispute!.response!.text).toHaveLength(4_999);
+  });
+
+  it.each(['respondToDispute', 'closeDispute'] as const)(
+    'that the merchant responds to while they close end as the first of the two calls says: %s',
+    async (first) => {
+      const { refunds, tenant, write } = refundsOf(harness);
+      const disputeId = randomUUID();
+      await refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID() });
+      const calls = {
+        respondToDispute: () => refunds.respondToDispute({ ...write(), disputeId, text: 'delivered' }),
+        closeDispute: () => refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.WON }),
+      };
+      const second = first === 'closeDispute' ? 'respondToDispute' : 'closeDispute';
+      // Both wait for the row of the dispute, which this session holds, in the order of their calls.
+      const session = new Client({ connectionString: harness.databaseUrl });
+      await session.connect();
+      await session.query('begin');
+      await session.query('select from refunds.dispute where id = $1 for update', [disputeId]);
+      const racing: Promise<unknown>[] = [];
+      for (const name of [first, second] as const) {
+        racing.push(calls[name]());
+        await expect.poll(() => lockWaits(harness), { interval: 20 }).toHaveLength(racing.length);
+      }
+      await session.end();
+      const [, late] = await Promise.allSettled(racing);
+      const { dispute } = await refunds.getDispute({ ...tenant, disputeId });
+      expect(dispute!.outcome).toBe(DisputeOutcome.WON);
+      expect(dispute!.response?.text).toBe(first === 'closeDispute' ? undefined : 'delivered');
+      if (first === 'respondToDispute') expect(late).toMatchObject({ value: { dispute } });
+      else await expectRefusal(racing[1]!, Code.FailedPrecondition, 'DISPUTE_CLOSED');
+    },
+  );
 
   it('and the start of an execution exclude each other', async () => {
     const { refunds, write, open, start } = refundsOf(harness);

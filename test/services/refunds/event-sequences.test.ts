@@ -31,7 +31,7 @@ const numbered = () =>
   sqlOf<Numbered>(
     harness,
     `select object_id, array_agg(sequence::int order by sequence) as numbers, max(last_sequence)::int as last
-       from platform.outbox_event full join platform.object_sequence using (merchant_id, environment, object_id)
+       from webhooks.event full join webhooks.object_sequence using (merchant_id, environment, object_id)
       group by merchant_id, environment, object_id`,
   );
 
@@ -68,7 +68,7 @@ it('has no gaps and no duplicates, whatever is refused, rolled back or concurren
     disputeId: randomUUID(),
     paymentIntentId: n < 2 ? paymentIntentId : elsewhere,
   }));
-  const rounds = Array.from({ length: 6 }, () => [
+  const rounds = Array.from({ length: 4 }, () => [
     ...disputes.flatMap(({ disputeId, paymentIntentId }) => [
       () => refunds.openDispute({ ...write(), disputeId, paymentIntentId }),
       () => refunds.closeDispute({ ...write(), disputeId }),
@@ -95,16 +95,16 @@ it('has no gaps and no duplicates, whatever is refused, rolled back or concurren
   const failures = outcomes
     .filter((outcome) => outcome.status === 'rejected')
     .map(({ reason }) => `${reason}`);
-  expect(failures.filter((failure) => failure.includes('[internal]')).length).toBeGreaterThan(10);
-  expect(failures.filter((failure) => failure.includes('[failed_precondition]')).length).toBeGreaterThan(10);
-  expect(failures.length).toBeLessThan(outcomes.length - 50);
+  expect(failures.filter((failure) => failure.includes('[internal]')).length).toBeGreaterThan(5);
+  expect(failures.filter((failure) => failure.includes('[failed_precondition]')).length).toBeGreaterThan(5);
+  expect(failures.length).toBeLessThan(outcomes.length - 25);
   const objects = await numbered();
   expect(objects.length).toBeGreaterThan(CASES);
   for (const { object_id, numbers, last } of objects) {
     const gapless = Array.from({ length: numbers.length }, (_, index) => index + 1);
     expect([object_id, numbers, last]).toEqual([object_id, gapless, numbers.length]);
   }
-}, 120_000);
+});
 
 function shuffled<T>(values: readonly T[]): T[] {
   return values

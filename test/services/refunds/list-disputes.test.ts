@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
 import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { awaitingDisputeList } from './awaiting-dispute-list.ts';
 import { disputeList } from './dispute-list.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
@@ -17,12 +18,17 @@ describe('ListDisputes', () => {
   describeList('pages', () => disputeList(harness));
 });
 
+describeList('ListDisputes by the due date', () => awaitingDisputeList(harness));
+
+describePlans(() => awaitingDisputeList(harness), statements, [['', 'dispute_awaiting']], 'refunds.dispute');
+
 describePlans(
   () => disputeList(harness),
   statements,
   [
     ['', 'dispute_newest'],
     ['paymentIntentId', 'dispute_payment'],
+    ['status', 'dispute_open'],
   ],
   'refunds.dispute',
 );

@@ -49,12 +49,17 @@ it('returns each case like GetRefundCase', async () => {
   }
 });
 
-describePlans(() => refundCaseList(harness), statements, [
-  ['', 'refund_case_newest'],
-  ['status', 'refund_case_status'],
-  ['initiator', 'refund_case_initiator'],
-  ['orderId', 'refund_case_order'],
-  ['paymentIntentId', 'refund_case_payment'],
-]);
+describePlans(
+  () => refundCaseList(harness),
+  statements,
+  [
+    ['', 'refund_case_newest'],
+    ['status', 'refund_case_status'],
+    ['initiator', 'refund_case_initiator'],
+    ['orderId', 'refund_case_order'],
+    ['paymentIntentId', 'refund_case_payment'],
+  ],
+  'refunds.refund_case',
+);
 
 describePlans(() => undecidedCaseList(harness), statements, [['', 'refund_case_deadline']]);

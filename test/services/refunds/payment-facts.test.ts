@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { disputedSale, disputeNotFound, endDispute } from '../../../services/refunds/dispute.ts';
+import {
+  disputedAmount,
+  disputedSale,
+  disputeNotFound,
+  endDispute,
+  recordResponse,
+} from '../../../services/refunds/dispute.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,
@@ -13,8 +19,14 @@ const PAID_AT = new Date('2026-11-01T12:00:00Z');
 const at = (time: string) => new Date(`2026-11-${time}Z`);
 
 const facts = (given: Partial<PaymentFacts> = {}): PaymentFacts => ({
-  ...{ paidAmountMinor: 1_000n, paidAt: PAID_AT, refundWindowDays: 7, productId: 'product' },
-  ...{ saleId: 'sale', orderId: null, invoiceId: null, ...given },
+  paidAmountMinor: 1_000n,
+  paidAt: PAID_AT,
+  refundWindowDays: 7,
+  productId: 'product',
+  saleId: 'sale',
+  orderId: null,
+  invoiceId: null,
+  ...given,
 });
 
 describe('the facts of a payment', () => {
@@ -84,7 +96,15 @@ describe('the refund window', () => {
 
 describe('a dispute', () => {
   const unknown = { ...facts({ saleId: null }), paidAmountMinor: null };
-  const dispute = { saleId: null, openedAt: at('05T00:00:00'), closedAt: null, outcome: null };
+  const dispute = {
+    saleId: null,
+    openedAt: at('05T00:00:00'),
+    dueAt: at('08T00:00:00'),
+    closedAt: null,
+    responseText: null,
+    respondedAt: null,
+    outcome: null,
+  };
 
   it('holds the sale of its payment, or the one in the request while the facts are unknown', () => {
     expect(disputedSale(facts(), undefined)).toBe('sale');
@@ -99,20 +119,66 @@ describe('a dispute', () => {
 
   it('ends once, not before it was opened, with the sale that is known by then', () => {
     const ended = endDispute(dispute, 'LOST', facts(), at('06T00:00:00'));
-    expect(ended).toEqual({
-      ...{ saleId: 'sale', openedAt: dispute.openedAt, closedAt: at('06T00:00:00'), outcome: 'LOST' },
-    });
+    expect(ended).toEqual({ saleId: 'sale', closedAt: at('06T00:00:00'), outcome: 'LOST' });
     const own = endDispute({ ...dispute, saleId: 'own' }, 'WON', facts(), at('01T00:00:00'));
     expect(own).toMatchObject({ saleId: 'own', closedAt: dispute.openedAt, outcome: 'WON' });
-    expect(() => endDispute(ended, 'WON', facts(), at('07T00:00:00'))).toThrow(
+    expect(() => endDispute({ ...dispute, ...ended }, 'WON', facts(), at('07T00:00:00'))).toThrow(
       expect.objectContaining({ reason: 'DISPUTE_CLOSED', metadata: { state: 'CLOSED' } }),
     );
+  });
+
+  it('is about the amount in the request, at most what was paid, or about the rest of the sale', () => {
+    expect(disputedAmount(facts(), 1_000n)).toBe(1_000n);
+    expect(disputedAmount(facts(), undefined)).toBeNull();
+    expect(disputedAmount(unknown, 1_001n)).toBe(1_001n);
+    expect(() => disputedAmount(facts(), 1_001n)).toThrow(
+      expect.objectContaining({
+        reason: 'DISPUTE_EXCEEDS_PAYMENT',
+        message: 'the disputed amount is more than was paid',
+        metadata: { paidAmountMinor: '1000' },
+      }),
+    );
+  });
+
+  it('takes one response, while it is open and before its due date', () => {
+    const respond = (given: object, time: string) =>
+      recordResponse({ ...dispute, ...given }, 'sent', at(time));
+    const responded = { responseText: 'sent', respondedAt: at('07T23:59:59') };
+    expect(respond({}, '07T23:59:59')).toEqual(responded);
+    expect(respond({ dueAt: null }, '30T00:00:00').respondedAt).toEqual(at('30T00:00:00'));
+    expect(respond({}, '01T00:00:00').respondedAt).toEqual(dispute.openedAt);
+    for (const [given, reason, message, metadata] of [
+      [
+        {},
+        'DISPUTE_RESPONSE_OVERDUE',
+        'the due date for a response has passed',
+        { dueAt: '2026-11-08T00:00:00.000Z' },
+      ],
+      [
+        responded,
+        'DISPUTE_RESPONDED',
+        'the dispute already has a response',
+        { respondedAt: '2026-11-07T23:59:59.000Z' },
+      ],
+      [
+        { ...responded, closedAt: at('08T00:00:00'), outcome: 'WON' },
+        'DISPUTE_CLOSED',
+        'the dispute is already closed',
+        { state: 'CLOSED' },
+      ],
+    ] as const) {
+      expect(() => respond(given, '08T00:00:00')).toThrow(
+        expect.objectContaining({ reason, message, metadata }),
+      );
+    }
+    const { closedAt } = endDispute({ ...dispute, ...responded }, 'WON', facts(), at('06T00:00:00'));
+    expect(closedAt).toEqual(responded.respondedAt);
   });
 
   it('that does not exist is DISPUTE_NOT_FOUND', () => {
     expect(disputeNotFound()).toMatchObject({
       reason: 'DISPUTE_NOT_FOUND',
-      message: 'there is no such dispute',
+      message: 'the dispute does not exist',
     });
   });
 });

@@ -38,7 +38,12 @@ export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: 
   const debit = async (refundCaseId: string, outcome = RefundDebitOutcome.DEBITED) =>
     (await refunds.recordRefundDebit({ ...write(), refundCaseId, outcome })).refundCase!;
   return {
-    ...{ refunds, tenant, write, open, start, debit },
+    refunds,
+    tenant,
+    write,
+    open,
+    start,
+    debit,
     /** A case whose debit is recorded. */
     processing: async (overrides: Opening = {}) => {
       const { id } = await open({ initiator: RefundInitiator.MERCHANT, ...overrides });

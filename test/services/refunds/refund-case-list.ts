@@ -23,7 +23,10 @@ const START_MS = Date.now() - 3_600_000;
 /** The list of refund cases, for the suite of lists. */
 export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): ListSubject {
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: {
       initiator: { values: ['CUSTOMER', 'MERCHANT'] },
       orderId: { values: [...ORDERS, randomUUID()], isId: true },
@@ -47,7 +50,9 @@ export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): Li
         async insert(place) {
           const n = opened++;
           await open({
-            ...{ amountMinor: 1n, paymentIntentId: PAYMENTS[n % 3]!, orderId: ORDERS[n % 3] },
+            amountMinor: 1n,
+            paymentIntentId: PAYMENTS[n % 3]!,
+            orderId: ORDERS[n % 3],
             paidAt: timestampFromMs(START_MS - 1_000),
             initiator: n % 2 ? RefundInitiator.CUSTOMER : RefundInitiator.MERCHANT,
             approvalMode: n % 5 ? undefined : ApprovalMode.INSTANT,

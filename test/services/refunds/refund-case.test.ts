@@ -340,8 +340,13 @@ describe('the report on a submission', () => {
 
 describe('the payment', () => {
   const facts: PaymentFacts = {
-    ...{ paidAmountMinor: 1000n, paidAt: noon, refundWindowDays: 7 },
-    ...{ productId: null, saleId: null, orderId: null, invoiceId: null },
+    paidAmountMinor: 1000n,
+    paidAt: noon,
+    refundWindowDays: 7,
+    productId: null,
+    saleId: null,
+    orderId: null,
+    invoiceId: null,
   };
   const end = new Date('2026-03-09T12:00:00.000Z');
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  DisputeOutcome,
+  DisputeReason,
   MerchantDecisionKind,
   ProviderOutcome,
   RefundInitiator,
@@ -24,7 +26,8 @@ type Event = { type: string; sequence: string; data: Record<string, unknown>; oc
 const eventsOf = (objectId: string) =>
   sqlOf<Event>(
     harness,
-    'select type, sequence, data, occurred_at from platform.outbox_event where object_id = $1 order by sequence',
+    `select type, sequence, body::json -> 'data' as data, occurred_at from webhooks.event
+      where object_id = $1 order by sequence`,
     [objectId],
   );
 
@@ -113,7 +116,7 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('announces the approaching deadline once, at the time of the announcement, without a visible change', async () => {
+  it('announces the approaching deadline once, at the time of the announcement, and mails about it, without a visible change', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
     const at = (days: number) => timestampFromDate(new Date(Date.now() - days * 86_400_000));
     const opened = await open({ occurredAt: at(6), paidAt: at(7) });
@@ -121,7 +124,9 @@ describe('a refund case', () => {
     const announce = (refundCaseId: string) => refunds.announceReviewDeadline({ ...write(), refundCaseId });
     await expectRefusal(announce((await early).id), Code.FailedPrecondition, 'DEADLINE_NOTICE_NOT_DUE');
     for (let times = 0; times < 2; times += 1) {
-      expect((await announce(opened.id)).refundCase).toEqual(opened);
+      const { refundCase } = await announce(opened.id);
+      expect(refundCase).toEqual({ ...opened, deadlineNotifiedAt: refundCase!.deadlineNotifiedAt });
+      expect(refundCase!.deadlineNotifiedAt).toBeDefined();
     }
     const [requested, told, ...more] = await eventsOf(opened.id);
     expect(more).toEqual([]);
@@ -131,7 +136,12 @@ describe('a refund case', () => {
       data: requested!.data,
     });
     expect(Date.now() - told!.occurred_at.getTime()).toBeLessThan(10_000);
-    expect((await refunds.getRefundCase({ ...tenant, refundCaseId: opened.id })).refundCase).toEqual(opened);
+    const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId: opened.id });
+    expect(refundCase).toEqual({ ...opened, deadlineNotifiedAt: refundCase!.deadlineNotifiedAt });
+    const notices = (await commandsOf(tenant.merchantId)).filter(
+      ({ workflow_type: type }) => type === 'notifyContact',
+    );
+    expect(notices).toMatchObject([{ workflow_id: `notice-REFUND_DEADLINES-${tenant.merchantId}` }]);
   });
 
   it('has workflows that hold its sale’s funds from its opening and release them at its end', async () => {
@@ -195,16 +205,29 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('publishes the opening and the closing of a dispute', async () => {
+  it('publishes the opening, the response and the closing of a dispute, with what is known by then', async () => {
     const { refunds, write } = refundsOf(harness);
-    const disputeId = randomUUID();
-    const paymentIntentId = randomUUID();
-    await refunds.openDispute({ ...write(), disputeId, paymentIntentId });
-    await refunds.closeDispute({ ...write(), disputeId });
+    const [disputeId, paymentIntentId, saleId] = [randomUUID(), randomUUID(), randomUUID()];
+    const dueAt = timestampFromMs(Date.parse('2099-01-01T00:00:00Z'));
+    const terms = { saleId, amountMinor: 990n, reason: DisputeReason.DUPLICATE, dueAt };
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId, ...terms });
+    await refunds.respondToDispute({ ...write(), disputeId, text: 'two orders' });
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    const time = expect.stringMatching(/Z$/);
+    const dispute = { id: disputeId, paymentIntentId, saleId, amount: 990, currency: 'BRL' };
+    const opened = { ...dispute, reason: 'DUPLICATE', openedAt: time, dueAt: '2099-01-01T00:00:00.000Z' };
+    const responded = { ...opened, respondedAt: time };
     const events = await eventsOf(disputeId);
-    expect(events.map(({ type }) => type)).toEqual(['dispute.opened.v1', 'dispute.closed.v1']);
-    const openedAt = expect.stringMatching(/Z$/);
-    expect(events[0]?.data).toEqual({ id: disputeId, paymentIntentId, openedAt });
-    expect(events[1]?.data).toEqual({ id: disputeId, paymentIntentId, openedAt, closedAt: openedAt });
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      ['dispute.opened.v1', opened],
+      ['dispute.responded.v1', responded],
+      ['dispute.closed.v1', { ...responded, closedAt: time, outcome: 'LOST' }],
+    ]);
+    const silent = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId: silent, paymentIntentId });
+    const [{ data } = { data: {} }] = await eventsOf(silent);
+    expect(data).toEqual({
+      ...{ id: silent, paymentIntentId, currency: 'BRL', reason: 'GENERAL', openedAt: time },
+    });
   });
 });

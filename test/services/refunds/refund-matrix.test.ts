@@ -185,7 +185,7 @@ async function stateOf({ refunds, tenant }: Fixture, refundCaseId: string): Prom
 }
 
 const publishedBy = async ({ tenant }: Fixture) => {
-  const sql = `select (select count(*) from platform.outbox_event where merchant_id = $1)
+  const sql = `select (select count(*) from webhooks.event where merchant_id = $1)
                     + (select count(*) from platform.outbox_command where merchant_id = $1) as sent`;
   const [row] = await sqlOf<{ sent: string }>(harness, sql, [tenant.merchantId]);
   return Number(row!.sent);

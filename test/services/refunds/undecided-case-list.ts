@@ -16,7 +16,10 @@ const START_MS = Date.now() - 3_600_000;
 /** The list of refund cases that wait for the merchant, for the suite of lists. */
 export function undecidedCaseList(harness: TestHarness): ListSubject {
   return {
-    ...{ harness, direction: 'asc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'asc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: { paymentIntentId: { values: PAYMENTS, isId: true } },
     truth: `select id as key, ${newestFirst('merchant_review_deadline_at')}, payment_intent_id as "paymentIntentId"
       from refunds.refund_case where merchant_id = $1 and environment = $2 and status = 'MERCHANT_REVIEW'`,

@@ -3,41 +3,37 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { type Attempts, startAttempts } from './attempts-fixture.ts';
+import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+let attempts: Attempts;
 beforeAll(async () => {
   // One attempt: the first failure exhausts a delivery.
   harness = await startHarness({ WEBHOOK_SCHEDULE_SANDBOX: '0s' });
   fixture = webhooksFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 beforeEach(() => fixture.sql('truncate platform.outbox_command'));
 
 /** A merchant with a subscription that has answered its ping. */
 async function activeSubscription() {
   const tenant = newTenant(Environment.TEST);
   const { id } = await fixture.subscribe(tenant);
-  await attempt(204);
+  await attempts.answerAll(204);
   return { tenant, id };
-}
-
-/** Answers whatever is to be sent now. */
-async function attempt(httpStatus: number): Promise<void> {
-  const keys = await fixture.claimKeys();
-  await fixture.report(
-    ...(await Promise.all(
-      keys.map(async (key) => answered(key.deliveryId, await fixture.send(key), httpStatus)),
-    )),
-  );
 }
 
 async function publishAndAnswer(tenant: TestTenant, httpStatus: number, events = 1): Promise<void> {
   for (let n = 0; n < events; n += 1) await fixture.publish(tenant);
-  await attempt(httpStatus);
+  await attempts.answerAll(httpStatus);
 }
 
 async function stateOf(tenant: TestTenant, subscriptionId: string) {
@@ -98,9 +94,9 @@ it.each([
   const { tenant, id } = await activeSubscription();
   await publishAndAnswer(tenant, before);
   for (let n = 0; n < 3; n += 1) await fixture.publish(tenant);
-  await fixture.claim();
   await fixture.sql(
-    `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000' where merchant_id = $1`,
+    `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000', resend_id = uuidv7()
+      where merchant_id = $1`,
     [tenant.merchantId],
   );
   expect(await fixture.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 3n });

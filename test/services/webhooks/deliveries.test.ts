@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,13 +5,19 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { answered, webhooksFixture } from './webhooks-fixture.ts';
+import { type Attempts, answered, startAttempts } from './attempts-fixture.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
+  attempts = await startAttempts(harness);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 
 describe('DeliveryService', () => {
   const fixture = () => webhooksFixture(harness, harness.transports.inProcess);
@@ -22,8 +27,8 @@ describe('DeliveryService', () => {
     const subscription = await fixture().subscribe(tenant);
     const other = await fixture().subscribe(tenant);
     const event = await fixture().publish(tenant);
-    const [key] = (await fixture().claimKeys()).slice(0, 1);
-    await fixture().report(answered(key!.deliveryId, await fixture().send(key!), 200));
+    const [attempt] = await attempts.due(tenant.merchantId);
+    await attempts.record(answered(attempt!, 200));
     const list = (filter: object) => fixture().deliveries.listDeliveries({ ...tenant, ...filter });
     const seen = (await list({})).deliveries.map(({ id }) => id);
     expect(seen).toHaveLength(4);
@@ -35,73 +40,54 @@ describe('DeliveryService', () => {
     const ofSubscription = await list({ subscriptionId: other.id, eventId: event.id });
     expect(ofSubscription.deliveries).toHaveLength(1);
     const done = await list({ status: DeliveryStatus.SUCCEEDED });
-    expect(done.deliveries.map(({ id }) => id)).toEqual([key!.deliveryId]);
+    expect(done.deliveries.map(({ id }) => id)).toEqual([attempt!.deliveryId]);
   });
 
   it('lists deliveries with their last attempts on request', async () => {
     const tenant = newTenant();
     await fixture().subscribe(tenant);
-    const [key] = await fixture().claimKeys();
     const list = async (withLastAttempt: boolean) =>
       (await fixture().deliveries.listDeliveries({ ...tenant, withLastAttempt })).deliveries[0]!;
     expect((await list(true)).lastAttempt).toBeUndefined();
-    await fixture().report(answered(key!.deliveryId, await fixture().send(key!), 500));
-    await fixture().sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
-      key!.deliveryId,
-    ]);
-    await fixture().report(
-      answered(key!.deliveryId, await fixture().send({ deliveryId: key!.deliveryId }), 503),
-    );
+    const [{ deliveryId } = { deliveryId: '' }] = await attempts.answerAll(500, tenant.merchantId);
+    await fixture().dispatch.requestAttempt({ deliveryId, now: true });
+    await attempts.answerAll(503, tenant.merchantId);
     const { lastAttempt } = await list(true);
     expect(lastAttempt).toMatchObject({ number: 2, httpStatus: 503, latencyMs: 12 });
     expect(lastAttempt!.responseExcerpt).toBeUndefined();
     expect((await list(false)).lastAttempt).toBeUndefined();
   });
 
-  it('returns the workflow of a delivery and its attempts', async () => {
+  it.each([
+    { httpStatus: 200, status: DeliveryStatus.SUCCEEDED },
+    { httpStatus: 500, status: DeliveryStatus.RETRYING },
+  ])('returns the workflow of a delivery and its attempts: $httpStatus', async ({ httpStatus, status }) => {
     const tenant = newTenant();
     await fixture().subscribe(tenant);
-    const [key] = await fixture().claimKeys();
-    const get = async () => fixture().deliveries.getDelivery({ ...tenant, deliveryId: key!.deliveryId });
-    const claimed = (await get()).delivery!;
-    expect(claimed).toMatchObject({
-      status: DeliveryStatus.PENDING,
-      eventType: 'webhook.ping.v1',
-      workflowId: `batch-${key!.batchId}`,
-      attemptCount: 0,
-    });
-    expect(Math.abs(timestampDate(claimed.createdAt!).getTime() - Date.now())).toBeLessThan(10_000);
-    await fixture().report(answered(key!.deliveryId, await fixture().send(key!), 500));
-    const { delivery, attempts } = await get();
-    expect(delivery).toMatchObject({
-      status: DeliveryStatus.RETRYING,
-      workflowId: `delivery-${key!.deliveryId}`,
-      attemptCount: 1,
-    });
-    expect(attempts).toMatchObject([{ number: 1, httpStatus: 500, responseExcerpt: 'ok' }]);
+    // The first success makes a subscription ACTIVE; those after it are recorded together.
+    await attempts.answerAll(200, tenant.merchantId);
+    await fixture().publish(tenant);
+    const [attempt] = await attempts.due(tenant.merchantId);
+    const { deliveryId } = attempt!;
+    const get = async () => fixture().deliveries.getDelivery({ ...tenant, deliveryId });
+    const queued = (await get()).delivery!;
+    expect(queued).toMatchObject({ status: DeliveryStatus.PENDING, workflowId: '', attemptCount: 0 });
+    expect(Math.abs(timestampDate(queued.createdAt!).getTime() - Date.now())).toBeLessThan(10_000);
+    await attempts.record(answered(attempt!, httpStatus));
+    const found = await get();
+    const workflowId = httpStatus === 200 ? 'deliveries-of-the-test' : `delivery-${deliveryId}`;
+    expect(found.delivery).toMatchObject({ status, workflowId, attemptCount: 1 });
+    expect(found.attempts).toMatchObject([{ number: 1, httpStatus, responseExcerpt: 'ok' }]);
   });
 
   it('does not find deliveries of another merchant or environment', async () => {
     const tenant = newTenant();
     await fixture().subscribe(tenant);
-    const [key] = await fixture().claimKeys();
+    const [attempt] = await attempts.due(tenant.merchantId);
     for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
-      const asked = fixture().deliveries.getDelivery({ ...other, deliveryId: key!.deliveryId });
-      await expectRefusal(asked, Code.NotFound, 'DELIVERY_NOT_FOUND');
+      const response = fixture().deliveries.getDelivery({ ...other, deliveryId: attempt!.deliveryId });
+      await expectRefusal(response, Code.NotFound, 'DELIVERY_NOT_FOUND');
       expect((await fixture().deliveries.listDeliveries(other)).deliveries).toEqual([]);
     }
-  });
-
-  it('rejects contradictory reports', async () => {
-    const attempt = { attemptNumber: 1, generation: 1n };
-    const report = answered(randomUUID(), attempt, 200);
-    const { httpStatus: _, ...without } = report;
-    const both = { ...report, failure: 1 };
-    const running = { ...without, stillRunning: true };
-    for (const wrong of [without, both, running]) {
-      await expectRefusal(fixture().report(wrong), Code.InvalidArgument, 'ATTEMPT_REPORT');
-    }
-    const [outcome] = await fixture().report(report);
-    expect(outcome).toMatchObject({ deliveryId: report.deliveryId, status: DeliveryStatus.CANCELED });
   });
 });

@@ -3,42 +3,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import pg from 'pg';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import {
-  createTestDatabase,
-  emptyDatabase,
-  newKey,
-  newTenant,
-  startHarness,
-  type TestHarness,
-} from '../../support/harness.ts';
-import {
-  answered,
-  newUrl,
-  type TestTenant,
-  type WebhooksFixture,
-  webhooksFixture,
-} from './webhooks-fixture.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, answered, inFlight, startAttempts } from './attempts-fixture.ts';
+import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const { PENDING, RETRYING, HELD, BLOCKED, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 const { START, SIGNAL, CANCEL } = WorkflowCommandKind;
 
-let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+let attempts: Attempts;
 beforeAll(async () => {
-  databaseUrl = await createTestDatabase();
-});
-beforeEach(async () => {
-  await emptyDatabase(databaseUrl);
-  harness = await startHarness({ SERVICES: 'webhooks' }, undefined, databaseUrl);
+  harness = await startHarness({ SERVICES: 'webhooks' });
   fixture = webhooksFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
 });
-afterEach(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 
 const request = (tenant: TestTenant, deliveryId: string) => ({
   ...{ ...tenant, deliveryId, idempotencyKey: newKey() },
@@ -50,22 +38,33 @@ const cancel = async (tenant: TestTenant, deliveryId: string) =>
 const get = async (tenant: TestTenant, deliveryId: string) =>
   (await fixture.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
 
-/** A subscription whose ping was answered. */
-async function subscribed(tenant: TestTenant) {
-  const subscription = await fixture.subscribe(tenant);
-  const [key] = await fixture.claimKeys();
-  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), 200));
-  return subscription;
+/** The attempts that may be made now. */
+const due = ({ merchantId }: TestTenant) => attempts.due(merchantId);
+
+/** The first attempt of an event to a subscription whose ping was answered. */
+async function queued(tenant: TestTenant) {
+  await fixture.subscribe(tenant);
+  await attempts.answerAll(200, tenant.merchantId);
+  await fixture.publish(tenant);
+  return (await due(tenant))[0]!;
 }
 
 /** A delivery whose first attempt was answered with this status. */
 async function attempted(tenant: TestTenant, status: number) {
-  await subscribed(tenant);
-  await fixture.publish(tenant);
-  const [key] = await fixture.claimKeys();
-  await fixture.report(answered(key!.deliveryId, await fixture.send(key!), status));
-  return key!.deliveryId;
+  const attempt = await queued(tenant);
+  await attempts.record(answered(attempt, status));
+  return attempt.deliveryId;
 }
+
+/** The next attempt of a delivery that is RETRYING. */
+async function retried(tenant: TestTenant, deliveryId: string) {
+  await retry(tenant, deliveryId);
+  return (await due(tenant)).find((attempt) => attempt.deliveryId === deliveryId)!;
+}
+
+/** The commands about a merchant. */
+const commandsOf = async (tenant: TestTenant) =>
+  (await fixture.claimCommands()).filter(({ merchantId }) => merchantId === tenant.merchantId);
 
 /** A delivery as the failing ones beyond the limit of retry workflows are. */
 async function held(tenant: TestTenant) {
@@ -100,12 +99,14 @@ describe('RetryDelivery', () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     expect(isDue(await get(tenant, deliveryId))).toBe(false);
+    // Its start by the report.
+    expect(await commandsOf(tenant)).toHaveLength(1);
     const delivery = await retry(tenant, deliveryId);
     expect(delivery).toMatchObject({ status: RETRYING, attemptCount: 1 });
     expect(isDue(delivery)).toBe(true);
     expect(delivery).toEqual(await get(tenant, deliveryId));
     const workflowId = `delivery-${deliveryId}`;
-    const commands = await fixture.claimCommands();
+    const commands = await commandsOf(tenant);
     expect(commands).toMatchObject([
       { kind: START, workflowId, workflowType: 'retryDelivery' },
       { kind: SIGNAL, workflowId, signalName: 'recheck', argumentsJson: '[]' },
@@ -118,44 +119,38 @@ describe('RetryDelivery', () => {
         eventType: 'payment.succeeded.v1',
       },
     ]);
-    expect(await fixture.send({ deliveryId })).toMatchObject({ attemptNumber: 2 });
+    expect(await due(tenant)).toMatchObject([{ deliveryId, number: 2 }]);
   });
 
   it('continues the schedule after the attempt', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
-    await retry(tenant, deliveryId);
-    const [outcome] = await fixture.report(answered(deliveryId, await fixture.send({ deliveryId }), 500));
+    const [outcome] = await attempts.record(answered(await retried(tenant, deliveryId), 500));
     // Five minutes, 20 % more or less.
-    const waitMs = timestampDate(outcome!.nextAttemptAt!).getTime() - Date.now();
+    const waitMs = outcome!.nextAttemptAt!.getTime() - Date.now();
     expect(waitMs).toBeGreaterThan(230_000);
     expect(waitMs).toBeLessThan(370_000);
   });
 
   it('does not change queued deliveries and attempts in flight', async () => {
     const tenant = newTenant();
-    await subscribed(tenant);
-    await fixture.publish(tenant);
-    const [key] = await fixture.claimKeys();
-    const { deliveryId } = key!;
+    const attempt = await queued(tenant);
+    const { deliveryId } = attempt;
     const waiting = await get(tenant, deliveryId);
     expect(await retry(tenant, deliveryId)).toEqual(waiting);
-    await fixture.report(answered(deliveryId, await fixture.send(key!), 500));
-    await retry(tenant, deliveryId);
-    await fixture.send({ deliveryId });
-    await fixture.claimCommands();
+    await attempts.record(answered(attempt, 500));
+    await attempts.record(inFlight(await retried(tenant, deliveryId)));
+    await commandsOf(tenant);
     const underWay = await get(tenant, deliveryId);
     expect(await retry(tenant, deliveryId)).toEqual(underWay);
-    expect(await fixture.claimCommands()).toEqual([]);
+    expect(await commandsOf(tenant)).toEqual([]);
   });
 
-  it('queues a held delivery for the next batch, even if its subscription is being probed', async () => {
+  it('queues a held delivery, even if its subscription is being probed', async () => {
     const tenant = newTenant();
     const deliveryId = await held(tenant);
     expect(await retry(tenant, deliveryId)).toMatchObject({ status: PENDING, workflowId: '' });
-    const [key] = await fixture.claimKeys();
-    expect(key!.deliveryId).toBe(deliveryId);
-    expect(await fixture.send(key!)).toMatchObject({ attemptNumber: 2 });
+    expect(await due(tenant)).toMatchObject([{ deliveryId, number: 2 }]);
   });
 
   it('keeps a delivery on hold while the subscription is paused, and sends it first on resume', async () => {
@@ -167,9 +162,9 @@ describe('RetryDelivery', () => {
     const delivery = await retry(tenant, deliveryId);
     expect(delivery.status).toBe(HELD);
     expect(isDue(delivery)).toBe(true);
-    expect(await fixture.claimKeys()).toEqual([]);
+    expect(await due(tenant)).toEqual([]);
     await fixture.subscriptions.resumeWebhookSubscription(ofSubscription());
-    expect(await fixture.claimKeys()).toMatchObject([{ deliveryId }]);
+    expect(await due(tenant)).toMatchObject([{ deliveryId }]);
   });
 
   it('refuses an ended delivery, with its status', async () => {
@@ -185,34 +180,26 @@ describe('RetryDelivery', () => {
     const deliveryId = await attempted(tenant, 500);
     const once = request(tenant, deliveryId);
     const first = await fixture.deliveries.retryDelivery(once);
-    await fixture.report(answered(deliveryId, await fixture.send({ deliveryId }), 200));
+    await attempts.answerAll(200, tenant.merchantId);
     expect(await fixture.deliveries.retryDelivery(once)).toEqual(first);
   });
 
   it('is consistent with a concurrent report, whichever is first', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
-    await retry(tenant, deliveryId);
-    const send = await fixture.send({ deliveryId });
-    await fixture.sql(`update webhooks.open_delivery set in_flight_until = now() where id = $1`, [
-      deliveryId,
-    ]);
-    const [retried, reported] = await inTurn(
+    const second = await retried(tenant, deliveryId);
+    const [again, reported] = await inTurn(
       deliveryId,
       () => retry(tenant, deliveryId),
-      () => fixture.report(answered(deliveryId, send, 500)),
+      () => attempts.record(answered(second, 500)),
     );
-    expect(retried).toMatchObject({ value: { status: RETRYING, attemptCount: 1 } });
-    expect(reported).toMatchObject({ value: [{ status: RETRYING }] });
+    expect(again).toMatchObject({ value: { status: RETRYING, attemptCount: 1 } });
+    expect(reported).toMatchObject({ value: [{ status: 'RETRYING' }] });
     expect(isDue(await get(tenant, deliveryId))).toBe(false);
-    await retry(tenant, deliveryId);
-    const third = await fixture.send({ deliveryId });
-    await fixture.sql(`update webhooks.open_delivery set in_flight_until = now() where id = $1`, [
-      deliveryId,
-    ]);
+    const third = await retried(tenant, deliveryId);
     const [, refused] = await inTurn(
       deliveryId,
-      () => fixture.report(answered(deliveryId, third, 200)),
+      () => attempts.record(answered(third, 200)),
       () => retry(tenant, deliveryId),
     );
     expect(refused).toMatchObject({ reason: { code: Code.FailedPrecondition } });
@@ -228,38 +215,28 @@ describe('CancelDelivery', () => {
     expect(canceled).toMatchObject({ status: CANCELED, attemptCount: 1, endedAt: expect.anything() });
     expect(canceled.nextAttemptAt).toBeUndefined();
     expect(canceled).toEqual(await get(tenant, deliveryId));
-    expect(await fixture.claimCommands()).toMatchObject([
-      { kind: CANCEL, workflowId: `delivery-${deliveryId}` },
-    ]);
-    expect(await fixture.ask([{ deliveryId }])).toMatchObject([
-      { case: 'skip', value: { status: CANCELED } },
-    ]);
+    expect(await commandsOf(tenant)).toMatchObject([{ kind: CANCEL, workflowId: `delivery-${deliveryId}` }]);
+    const { attemptNumber, state } = await fixture.dispatch.requestAttempt({ deliveryId, now: true });
+    expect([attemptNumber, state!.status]).toEqual([undefined, CANCELED]);
   });
 
-  it('ends a queued delivery, in a batch or before, without a workflow command', async () => {
+  it('ends a queued delivery without a workflow command', async () => {
     const tenant = newTenant();
-    await subscribed(tenant);
-    await fixture.publish(tenant);
-    const [key] = await fixture.claimKeys();
-    expect((await cancel(tenant, key!.deliveryId)).status).toBe(CANCELED);
-    expect(await fixture.ask([key!])).toMatchObject([{ case: 'skip', value: { status: CANCELED } }]);
-    expect(await fixture.claimCommands()).toEqual([]);
+    const { deliveryId } = await queued(tenant);
+    expect((await cancel(tenant, deliveryId)).status).toBe(CANCELED);
+    expect(await due(tenant)).toEqual([]);
+    expect(await commandsOf(tenant)).toEqual([]);
   });
 
   it('records the attempt that was in flight, and does not repeat it', async () => {
     const tenant = newTenant();
-    await subscribed(tenant);
-    await fixture.publish(tenant);
-    const [key] = await fixture.claimKeys();
-    const send = await fixture.send(key!);
-    await cancel(tenant, key!.deliveryId);
-    expect(await fixture.report(answered(key!.deliveryId, send, 500))).toMatchObject([{ status: CANCELED }]);
-    const { delivery, attempts } = await fixture.deliveries.getDelivery({
-      ...tenant,
-      deliveryId: key!.deliveryId,
-    });
-    expect(delivery).toMatchObject({ status: CANCELED });
-    expect(attempts).toMatchObject([{ number: 1, httpStatus: 500 }]);
+    const attempt = await queued(tenant);
+    const { deliveryId } = attempt;
+    await cancel(tenant, deliveryId);
+    expect(await attempts.record(answered(attempt, 500))).toMatchObject([{ status: 'CANCELED' }]);
+    const found = await fixture.deliveries.getDelivery({ ...tenant, deliveryId });
+    expect(found.delivery).toMatchObject({ status: CANCELED });
+    expect(found.attempts).toMatchObject([{ number: 1, httpStatus: 500 }]);
   });
 
   it('returns a canceled delivery, and refuses one that ended otherwise', async () => {
@@ -277,22 +254,20 @@ describe('CancelDelivery', () => {
   it('is consistent with a concurrent report, whichever is first', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
-    await retry(tenant, deliveryId);
-    const send = await fixture.send({ deliveryId });
+    const second = await retried(tenant, deliveryId);
     const [, late] = await inTurn(
       deliveryId,
       () => cancel(tenant, deliveryId),
-      () => fixture.report(answered(deliveryId, send, 200)),
+      () => attempts.record(answered(second, 200)),
     );
-    expect(late).toMatchObject({ value: [{ status: CANCELED }] });
+    expect(late).toMatchObject({ value: [{ status: 'CANCELED' }] });
     expect(await get(tenant, deliveryId)).toMatchObject({ status: CANCELED });
     const other = newTenant();
     const reported = await attempted(other, 500);
-    await retry(other, reported);
-    const second = await fixture.send({ deliveryId: reported });
+    const attempt = await retried(other, reported);
     const [, refused] = await inTurn(
       reported,
-      () => fixture.report(answered(reported, second, 200)),
+      () => attempts.record(answered(attempt, 200)),
       () => cancel(other, reported),
     );
     expect(refused).toMatchObject({ reason: { code: Code.FailedPrecondition } });
@@ -307,7 +282,6 @@ describe('CancelDelivery', () => {
     });
     const objectId = randomUUID();
     for (let n = 0; n < 4; n += 1) await fixture.publish(tenant, objectId);
-    await fixture.claim();
     const listed = (await fixture.deliveries.listDeliveries({ ...tenant, eventType: 'payment.succeeded.v1' }))
       .deliveries;
     const [first, second, third, fourth] = listed.toReversed().map(({ id }) => id) as [
@@ -325,7 +299,7 @@ describe('CancelDelivery', () => {
     await cancel(tenant, first);
     expect(await statuses()).toEqual([CANCELED, PENDING, CANCELED, BLOCKED]);
     await cancel(tenant, second);
-    expect(await fixture.claimKeys()).toMatchObject([{ deliveryId: fourth }]);
+    expect((await due(tenant)).at(-1)).toMatchObject({ deliveryId: fourth });
   });
 
   it('lets one of many concurrent cancellations and retries win', async () => {
@@ -358,8 +332,8 @@ describe('commands about deliveries', () => {
     const deliveryId = await attempted(tenant, 500);
     expect((await retry(tenant, deliveryId.toUpperCase())).id).toBe(deliveryId);
     expect((await cancel(tenant, deliveryId.toUpperCase())).id).toBe(deliveryId);
-    expect((await fixture.claimCommands()).map(({ workflowId }) => workflowId)).toEqual(
-      // Of three: the cancellation takes the start away.
+    expect((await commandsOf(tenant)).map(({ workflowId }) => workflowId)).toEqual(
+      // Of four: the cancellation takes the starts away.
       Array.from({ length: 2 }, () => `delivery-${deliveryId}`),
     );
   });
@@ -368,8 +342,7 @@ describe('commands about deliveries', () => {
     const tenant = newTenant(Environment.TEST);
     const deliveryId = await attempted(tenant, 500);
     while ((await get(tenant, deliveryId)).status === RETRYING) {
-      await retry(tenant, deliveryId);
-      await fixture.report(answered(deliveryId, await fixture.send({ deliveryId }), 500));
+      await attempts.record(answered(await retried(tenant, deliveryId), 500));
     }
     expect(await get(tenant, deliveryId)).toMatchObject({ status: EXHAUSTED, attemptCount: 4 });
     const state = { state: 'EXHAUSTED' };

@@ -76,9 +76,9 @@ export function deliveryList(harness: TestHarness, filters: keyof typeof FILTERS
           const n = inserted++;
           await sqlOf(
             harness,
-            `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, event_id, event_type,
+            `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
                object_id, sequence, request_id, resend_id, ordered, status, attempt_count, next_attempt_at)
-             values ($1, 'live', $2, $3, $4, $5, $8, 1, $6, $7, false, 'PENDING', 0, now())`,
+             values ($1, 'live', $2, $3, webhooks.lane_of($3), $4, $5, $8, 1, $6, $7, false, 'PENDING', 0, now())`,
             [
               ...[
                 tenant.merchantId,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   afterReport,
   type DeliveryState,
+  expectedAttempts,
   isKnown,
   nextAttempt,
   type ReportedAttempt,
@@ -25,8 +26,16 @@ const report = (number: number, httpStatus: number): ReportedAttempt => ({
   deliveryId: 'd',
   number,
   generation: 1n,
+  owner: undefined,
+  workflowId: undefined,
   startedAt: endedAt,
   outcome: { result: { endedAt, httpStatus } },
+});
+
+it('expects the remaining attempts by the schedule, from the next one on', () => {
+  const after = (ms: number) => new Date(endedAt.getTime() + ms);
+  expect(expectedAttempts(1, endedAt, SCHEDULE)).toEqual([endedAt, after(300_000), after(3_900_000)]);
+  expect(expectedAttempts(3, endedAt, SCHEDULE)).toEqual([endedAt]);
 });
 
 describe('the next attempt', () => {

@@ -5,12 +5,15 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { scrape } from '../../support/scrape.ts';
-import { answered, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { type Attempts, startAttempts } from './attempts-fixture.ts';
+import { eventually, startLanesFixture } from './lanes-fixture.ts';
+import { type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const DAY_S = 86_400;
 
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+let attempts: Attempts;
 
 beforeEach(async () => {
   harness = await startHarness({
@@ -19,8 +22,12 @@ beforeEach(async () => {
     WEBHOOK_SCHEDULE_SANDBOX: '0s',
   });
   fixture = webhooksFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
 });
-afterEach(() => harness.close());
+afterEach(async () => {
+  await attempts.close();
+  await harness.close();
+});
 
 /** Measurements are kept for up to a minute; those of services that have just begun are new. */
 async function scrapeAnew() {
@@ -31,11 +38,8 @@ async function scrapeAnew() {
   return scraped;
 }
 
-/** Has all that waits answered with a status. */
-async function answerAll(status: number) {
-  const keys = await fixture.claimKeys();
-  for (const key of keys) await fixture.report(answered(key.deliveryId, await fixture.send(key), status));
-}
+/** Has all that waits answered with a status, one after the other. */
+const answerAll = (status: number) => attempts.answerAll(status);
 
 async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
   await fixture.subscriptions.createWebhookSubscription({
@@ -45,36 +49,27 @@ async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
 }
 
 describe('a scrape reports', () => {
-  it('how many events wait for the dispatcher, and for how long', async () => {
-    const tenant = newTenant();
-    const events = [await fixture.publish(tenant), await fixture.publish(tenant)];
-    await fixture.sql(
-      "update platform.outbox_event set id = webhooks.first_id(now() - interval '90 seconds') where id = $1",
-      [events[0]!.id],
-    );
-    const waiting = await scrapeAnew();
-    expect(waiting('payments_webhook_outbox_events')).toBe(2);
-    expect(waiting('payments_webhook_lag_seconds')).toBeGreaterThanOrEqual(90);
-    expect(waiting('payments_webhook_lag_seconds')).toBeLessThan(120);
-    await fixture.claim();
-    const taken = await scrapeAnew();
-    expect(taken('payments_webhook_outbox_events')).toBe(0);
-    expect(taken('payments_webhook_lag_seconds')).toBe(0);
+  it('how many lanes have no owner', async () => {
+    const unowned = async () => (await scrapeAnew())('payments_webhook_unowned_lanes');
+    expect(await unowned()).toBe(64);
+    const { databaseUrl } = harness;
+    const owner = await startHarness({}, undefined, databaseUrl);
+    owner.services.startWebhookLanes();
+    await eventually(async () => expect(await unowned()).toBe(0));
+    await owner.close();
+    expect(await unowned()).toBe(64);
   });
 
-  it('open deliveries by status, and the delay of first attempts after the commit', async () => {
+  it('open deliveries by status, and how overdue the retry is that has waited longest', async () => {
     const tenant = newTenant();
     await subscribeOrdered(tenant);
     await answerAll(200);
-    const sent = 'payments_webhook_first_attempt_delay_seconds_count{environment="live"}';
-    const before = (await scrape())(sent)!;
     const objectId = randomUUID();
     for (let count = 0; count < 2; count += 1) await fixture.publish(tenant, objectId);
     for (let count = 0; count < 2; count += 1) await fixture.publish(tenant);
     // Of three whose turn it is one is retried, which the limit allows, and two are held; the fourth waits for the first.
     await answerAll(500);
     await fixture.subscribe(newTenant());
-    await fixture.claim();
     const scraped = await scrapeAnew();
     const open = (status: string) =>
       scraped(`payments_webhook_open_deliveries{environment="live",status="${status}"}`);
@@ -83,12 +78,35 @@ describe('a scrape reports', () => {
     expect(scraped('payments_webhook_troubled_subscriptions{environment="live",condition="HOLDING"}')).toBe(
       1,
     );
-    expect(scraped(sent)).toBe(before + 3);
     expect(scraped('payments_webhook_retry_overdue_seconds')).toBe(0);
     await fixture.sql(
       "update webhooks.open_delivery set next_attempt_at = now() - interval '700 seconds' where status = 'RETRYING'",
     );
     expect((await scrapeAnew())('payments_webhook_retry_overdue_seconds')).toBeGreaterThanOrEqual(700);
+  });
+
+  it('the delay of first attempts after the commit, and attempts by their outcome', async () => {
+    await using webhooks = await startLanesFixture();
+    const tenant = newTenant(Environment.TEST);
+    const { endpoint } = await webhooks.subscribed(tenant);
+    const count = async (series: string) => (await scrape())(`payments_webhook_${series}`) ?? 0;
+    const series = [
+      'first_attempt_delay_seconds_count{environment="test"}',
+      'attempts_total{environment="test",outcome="delivered"}',
+      'attempts_total{environment="test",outcome="5xx"}',
+    ];
+    const counts = () => Promise.all(series.map(count));
+    const before = await counts();
+    const { id: eventId } = await webhooks.publish(tenant);
+    await eventually(() => expect(endpoint.eventIds).toContain(eventId));
+    endpoint.answer(500);
+    await webhooks.publish(tenant);
+    await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED', 'RETRYING']));
+    const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, pageSize: 1 });
+    // A retry is no first attempt.
+    await webhooks.attemptAgain(tenant, deliveries[0]!.id);
+    const after = await counts();
+    expect(after.map((value, index) => value - before[index]!)).toEqual([2, 1, 2]);
   });
 
   it('how many subscriptions are in ERROR or paused, and for how long', async () => {
@@ -136,8 +154,8 @@ describe('a scrape reports', () => {
     const before = await scrapeAnew();
     expect(runway(before, 'live')).toBeGreaterThanOrEqual(14);
     expect(runway(before, 'live')).toBeLessThanOrEqual(21);
-    expect(runway(before, 'test')).toBeGreaterThanOrEqual(3);
-    expect(runway(before, 'test')).toBeLessThanOrEqual(4);
+    expect(runway(before, 'test')).toBeGreaterThanOrEqual(7);
+    expect(runway(before, 'test')).toBeLessThanOrEqual(8);
     const [last] = await fixture.sql<{ name: string }>(
       "select max(inhrelid::regclass::text) as name from pg_inherits where inhparent = 'webhooks.attempt_test'::regclass",
     );
@@ -163,7 +181,7 @@ describe('a scrape reports', () => {
     const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
     await services.close();
     const scraped = await scrape();
-    expect(scraped('payments_webhook_lag_seconds')).toBeNaN();
+    expect(scraped('payments_webhook_unowned_lanes')).toBeNaN();
     expect(scraped('payments_webhook_open_deliveries{environment="live",status="HELD"}')).toBeNaN();
     expect(scraped('payments_webhook_partition_runway_seconds{environment="live"}')).toBeNaN();
     expect(scraped('process_cpu_seconds_total')).toBeGreaterThan(0);

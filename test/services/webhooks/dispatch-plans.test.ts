@@ -1,135 +1,274 @@
-import { randomUUID } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Run } from '../../../services/platform/database/cross-tenant-database.ts';
 import { Database } from '../../../services/platform/database/database.ts';
-import { bindNamed, type NamedParameters } from '../../../services/platform/database/named-sql.ts';
-import { CLAIM } from '../../../services/webhooks/dispatch/claim-deliveries.ts';
-import { newBatchIds } from '../../../services/webhooks/dispatch/claimed-delivery.ts';
-import { FAN_OUT } from '../../../services/webhooks/dispatch/fan-out.ts';
-import { READ_OPEN } from '../../../services/webhooks/dispatch/get-attempt.sql.ts';
+import { bindNamed } from '../../../services/platform/database/named-sql.ts';
+import { eventRow } from '../../../services/platform/outbox/outbox.ts';
+import { RECORD } from '../../../services/webhooks/attempts/record-attempts.sql.ts';
+import { RECORD_SUCCESSES } from '../../../services/webhooks/attempts/record-successes.sql.ts';
 import {
+  FIND_LOST,
+  LOCK_REPORTED,
   READ_REPORTED,
-  RECORD,
-  RECORD_SUCCESSES,
-} from '../../../services/webhooks/dispatch/record-attempts.sql.ts';
+} from '../../../services/webhooks/attempts/reported-deliveries.sql.ts';
+import { FIND_BLOCKED } from '../../../services/webhooks/attempts/unblock-deliveries.ts';
+import {
+  LANES as MEASURE_LANES,
+  SUBSCRIPTIONS,
+} from '../../../services/webhooks/dispatch/dispatch-metrics.ts';
+import { readRetryState } from '../../../services/webhooks/dispatch/retry-state.ts';
+import { PUBLISH_CALLS } from '../../../services/webhooks/events/publish-together.ts';
+import { DeliveryReader } from '../../../services/webhooks/lanes/delivery-reader.ts';
+import { FIRST_KEPT } from '../../../services/webhooks/retention/apply-retention.ts';
+import { FIND_OLD } from '../../../services/webhooks/retention/expire-deliveries.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { webhooksFixture } from './webhooks-fixture.ts';
+import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 const SIZE = 24;
 const BACKLOG = 30_000;
 /** What looks up each of its deliveries in a few indexes needs less; what reads a table needs more. */
 const MOST_BLOCKS = 60 * SIZE;
+/** What nobody looks up by its delivery: a scan of what is held needs several times as many. */
+const FEW_BLOCKS = 1_000;
+const HELD = { subscriptions: 300, each: 200 };
+const DEAD = 5_000;
+const LANES = Array.from({ length: 64 }, (_, lane) => lane);
 
 let harness: TestHarness;
 let database: Database;
 let connection: PoolClient;
-let ids: string[];
-
-/** What each statement takes, with the types of its parameters. */
-const STATEMENTS = {
-  fan_out: {
-    text: FAN_OUT.text,
-    types: {
-      liveWaitMs: 'float8',
-      testWaitMs: 'float8',
-      caller: 'text',
-      max: 'int',
-      liveBatchId: 'uuid',
-      testBatchId: 'uuid',
-    },
-  },
-  claim_deliveries: {
-    text: CLAIM.text,
-    types: {
-      after: 'uuid',
-      max: 'int',
-      caller: 'text',
-      liveBatchId: 'uuid',
-      testBatchId: 'uuid',
-      budgets: 'uuid[]',
-    },
-  },
-  read_open: { text: READ_OPEN.text, types: { ids: 'uuid[]' } },
-  record_successes: { text: RECORD_SUCCESSES.text, types: { rows: 'json', ids: 'uuid[]' } },
-  read_reported: { text: READ_REPORTED.text, types: { ids: 'uuid[]', numbers: 'int[]' } },
-  record_attempts: { text: RECORD.text, types: { rows: 'json', ids: 'uuid[]' } },
-} as const;
-type StatementName = keyof typeof STATEMENTS;
-const NAMES = Object.keys(STATEMENTS) as StatementName[];
-
-/** Statements are planned while there is nothing; then a backlog comes that nobody has analyzed yet. */
+let tenant: TestTenant;
+let subscriptionId: string;
+let lane: number;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
   const fixture = webhooksFixture(harness, harness.transports.inProcess);
+  tenant = newTenant();
+  ({ id: subscriptionId } = await fixture.subscribe(tenant));
+  const [found] = await fixture.sql<{ lane: number }>('select lane from webhooks.subscription');
+  lane = found!.lane;
   database = await Database.open({
     ...{ url: harness.databaseUrl, poolSize: 1, preparedStatements: true, entities: [] },
   });
   connection = await database.connect();
-  for (const name of NAMES) {
-    const { text, values: types } = bindNamed(STATEMENTS[name].text, STATEMENTS[name].types);
-    await connection.query(`prepare ${name} (${types.join()}) as ${text}`);
-    await connection.query(executed(name, valuesOf([])[name]));
-  }
-  const tenant = newTenant();
-  const { id } = await fixture.subscribe(tenant);
   await connection.query(`update webhooks.subscription set state = 'ACTIVE'`);
-  const event = `'${tenant.merchantId}', 'live', uuidv7(), 'payment.succeeded.v1', n::text, 1, 'r', now(), '{}'`;
+});
+afterAll(async () => {
+  connection?.release();
+  await database?.close();
+  await harness?.close();
+});
+
+/** Adds events and their deliveries with ids of that time; returns the last deliveries. */
+async function addDeliveries(count: number, from: string): Promise<string[]> {
   await connection.query(
-    `insert into webhooks.event select ${event} from generate_series(1, ${BACKLOG}) as n`,
-  );
-  await connection.query(
-    `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, event_id, event_type,
+    `with event as (
+       insert into webhooks.event
+         (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
+       select '${tenant.merchantId}', 'live', uuidv7(interval '${from}'), 'payment.succeeded.v1', n::text, 1, 'r',
+              now(), '{}' from generate_series(1, ${count}) as n
+       returning *
+     )
+     insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
        object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
-     select merchant_id, environment, uuidv7(), '${id}', id, type, object_id, sequence, request_id, false, 'PENDING',
-            0, now() from webhooks.event`,
-  );
-  await connection.query(
-    `insert into platform.outbox_event select ${event} from generate_series(1, ${SIZE}) as n`,
+     select merchant_id, environment, uuidv7(interval '${from}'), '${subscriptionId}', ${lane}, id, type, object_id,
+            sequence, request_id, false, 'PENDING', 0, now() from event`,
   );
   const { rows } = await connection.query<{ id: string }>(
     `select id from webhooks.open_delivery order by id desc limit ${SIZE}`,
   );
-  ids = rows.map((row) => row.id);
-});
-afterAll(async () => {
-  connection.release();
-  await database.close();
-  await harness.close();
-});
+  return rows.map(({ id }) => id);
+}
 
-function valuesOf(deliveries: readonly string[]): Record<StatementName, NamedParameters> {
+const literal = (value: unknown) => {
+  if (Array.isArray(value)) return `'{${value.join()}}'`;
+  return typeof value === 'number' || typeof value === 'boolean' ? value : `'${value}'`;
+};
+
+/**
+ * Runs statements by plans that stay as they were made at their first run, and notes how many blocks each reads.
+ * @param suffix for the names of the prepared statements.
+ */
+function plannedRun(suffix: string) {
+  const prepared = new Set<string>();
+  const blocks = new Map<string, number>();
+  const run: Run = async <Row>(
+    { name, text }: Parameters<Run>[0],
+    parameters: NonNullable<Parameters<Run>[1]> = {},
+  ) => {
+    const bound = bindNamed(text, parameters);
+    const prepareName = `${name}${suffix}`;
+    if (!prepared.has(name)) await connection.query(`prepare ${prepareName} as ${bound.text}`);
+    prepared.add(name);
+    const values = bound.values.length > 0 ? `(${bound.values.map(literal).join()})` : '';
+    const execute = `execute ${prepareName} ${values}`;
+    await connection.query('begin');
+    const explained = await connection.query<{ 'QUERY PLAN': [{ Plan: Readonly<Record<string, number>> }] }>(
+      `explain (analyze, buffers, format json) ${execute}`,
+    );
+    await connection.query('rollback');
+    const plan = explained.rows[0]!['QUERY PLAN'][0].Plan;
+    blocks.set(name, plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!);
+    await connection.query('begin');
+    const { rows } = await connection.query(execute);
+    await connection.query('rollback');
+    return rows as Row[];
+  };
+  return { run, blocks };
+}
+
+/** The id of the next transaction. */
+async function nextXid(): Promise<string> {
+  const { rows } = await connection.query<{ xid: string }>(
+    'select pg_snapshot_xmax(pg_current_snapshot())::text as xid',
+  );
+  return rows[0]!.xid;
+}
+
+/** Runs what reads and records deliveries, for these, which have been added since a transaction. */
+async function runAll(run: Run, deliveries: readonly string[], next: string): Promise<void> {
   const now = new Date().toISOString();
-  const { live, test } = newBatchIds();
-  const report = (delivery_id: string) => ({ delivery_id, number: 1, generation: 1, started_at: now });
-  const successes = deliveries.map((id) => ({ ...report(id), ended_at: now, http_status: 200 }));
+  const report = (delivery_id: string) => ({ delivery_id, number: 1, generation: 1, lane, epoch: 0 });
+  const successes = deliveries.map((id) => ({
+    ...{ ...report(id), workflow_id: 'w', started_at: now, ended_at: now, latency_ms: 1, http_status: 200 },
+  }));
   const failures = deliveries.map((id) => ({
-    ...{ ...report(id), environment: 'live', known_status: 'PENDING', known_count: 0, status: 'RETRYING' },
+    ...{ ...report(id), environment: 'live', status: 'RETRYING' },
     ...{ attempt_started_at: now, attempt_ended_at: now, next_attempt_at: now, http_status: 500 },
   }));
-  const array = `{${deliveries.join()}}`;
-  const claim = { caller: 'worker', max: SIZE, liveBatchId: live, testBatchId: test };
-  return {
-    fan_out: { ...claim, liveWaitMs: 0, testWaitMs: 0 },
-    claim_deliveries: { ...claim, after: randomUUID(), budgets: '{}' },
-    read_open: { ids: array },
-    record_successes: { rows: JSON.stringify(successes), ids: array },
-    read_reported: { ids: array, numbers: `{${deliveries.map(() => 1).join()}}` },
-    record_attempts: { rows: JSON.stringify(failures), ids: array },
+  const ids = [...deliveries];
+  await run(RECORD_SUCCESSES, { rows: JSON.stringify(successes), ids });
+  await run(LOCK_REPORTED, { ids });
+  await run(READ_REPORTED, { ids, numbers: ids.map(() => 1) });
+  await run(RECORD, { rows: JSON.stringify(failures), ids });
+  await run(FIND_LOST, { lanes: LANES, exclude: [] });
+  if (deliveries[0]) await readRetryState(run, deliveries[0]);
+  const reader = new DeliveryReader(run, { next, inProgress: [] });
+  await reader.readWaiting({ lane, id: subscriptionId }, undefined, SIZE, []);
+  await reader.findSubscriptions(LANES);
+  await reader.readHeld(new Map([[subscriptionId, SIZE]]), []);
+  await reader.readChanged(LANES, []);
+}
+
+const expectFewBlocks = (blocks: ReadonlyMap<string, number>) => {
+  expect(blocks.size).toBe(10);
+  expect([...blocks].filter(([, read]) => read > MOST_BLOCKS)).toEqual([]);
+};
+
+describe('reading and recording a few deliveries reads few blocks', () => {
+  it('by plans that were made while there was nothing, of a backlog that came later', async () => {
+    const { run, blocks } = plannedRun('_empty');
+    await runAll(run, ['00000000-0000-7000-8000-000000000000'], await nextXid());
+    await addDeliveries(BACKLOG, '0');
+    const next = await nextXid();
+    await runAll(run, await addDeliveries(SIZE, '0'), next);
+    expectFewBlocks(blocks);
+  });
+
+  it('by plans that were made for a large table, in partitions that have just begun', async () => {
+    await connection.query('analyze webhooks.event, webhooks.open_delivery, webhooks.ended_delivery');
+    const { run, blocks } = plannedRun('_large');
+    const { rows } = await connection.query<{ id: string }>('select id from webhooks.open_delivery limit 1');
+    const next = await nextXid();
+    await runAll(run, [rows[0]!.id], next);
+    await runAll(run, await addDeliveries(SIZE, '8 days'), next);
+    expectFewBlocks(blocks);
+  });
+});
+
+it('publishing reads few blocks beside many idempotency records, by plans made while there were none', async () => {
+  const { run, blocks } = plannedRun('_publish');
+  const publish = async () => {
+    const event = {
+      type: 'payment.succeeded.v1',
+      objectId: 'o',
+      data: {},
+      requestId: 'r',
+      occurredAt: new Date(),
+    };
+    const scope = { merchantId: tenant.merchantId, environment: 'live' as const };
+    const call = {
+      call: 0,
+      ...{ merchant_id: scope.merchantId, environment: 'live', caller: 't', method: 'm' },
+    };
+    const record = { ...{ key: 'k', lock_name: 'k', request_hash: '', request_id: 'r', request: {} } };
+    await run(PUBLISH_CALLS, {
+      calls: JSON.stringify([{ ...call, ...record }]),
+      events: JSON.stringify([eventRow(scope, event)]),
+      answers: JSON.stringify([{ call: 0, event: '' }]),
+    });
   };
-}
-
-function executed(name: StatementName, parameters: NamedParameters): string {
-  const { values } = bindNamed(STATEMENTS[name].text, parameters);
-  const literals = values.map((value) => (typeof value === 'number' ? value : `'${value}'`));
-  return `execute ${name} (${literals.join()})`;
-}
-
-it.each(NAMES)('%s reads no more by a backlog that came after it was planned', async (name) => {
-  await connection.query('begin');
-  const { rows } = await connection.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-    `explain (analyze, buffers, format json) ${executed(name, valuesOf(ids)[name])}`,
+  await publish();
+  await connection.query(
+    `insert into platform.idempotency_record (merchant_id, environment, caller, method, key, request_hash, response)
+     select '${tenant.merchantId}', 'live', 't', 'm', n::text, '', '' from generate_series(1, ${BACKLOG}) as n`,
   );
-  await connection.query('rollback');
-  const { Plan: plan } = rows[0]!['QUERY PLAN'][0];
-  expect(plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!).toBeLessThan(MOST_BLOCKS);
+  await publish();
+  expect(blocks.get(PUBLISH_CALLS.name)).toBeLessThan(FEW_BLOCKS / 10);
+});
+
+/** Deliveries on hold, of subscriptions of their own. */
+async function addHeld(): Promise<void> {
+  await connection.query(
+    `insert into webhooks.subscription (merchant_id, environment, id, url, unique_url, event_types, state, generation,
+       created_at, error, error_at, holding, ordered)
+     select uuidv7(), 'live', uuidv7(), url, url, event_types, 'ERROR', 1, now(),
+            '{"cause": "DELIVERY_EXHAUSTED"}', now(), true, false
+       from webhooks.subscription cross join generate_series(1, ${HELD.subscriptions}) where id = '${subscriptionId}'`,
+  );
+  await connection.query(
+    `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
+       object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
+     select merchant_id, environment, uuidv7(), id, lane, uuidv7(), 'payment.succeeded.v1', n::text, 1, 'r', false, 'HELD',
+            1, now()
+       from generate_series(1, ${HELD.each}) as n cross join webhooks.subscription where holding`,
+  );
+}
+
+/** Has a transaction keep what is deleted from now on. */
+async function openSnapshot(): Promise<void> {
+  const holder = await Database.open({
+    ...{ url: harness.databaseUrl, poolSize: 1, preparedStatements: true, entities: [] },
+  });
+  const transaction = await holder.connect();
+  await transaction.query('set idle_in_transaction_session_timeout = 0');
+  await transaction.query(
+    'begin isolation level repeatable read; select from webhooks.open_delivery limit 1',
+  );
+  onTestFinished(async () => {
+    transaction.release(true);
+    await holder.close();
+  });
+}
+
+it('what looks for work reads few blocks beside many held deliveries, and dead ones that a snapshot keeps', async () => {
+  await connection.query('delete from webhooks.open_delivery');
+  await connection.query('vacuum webhooks.open_delivery');
+  await addHeld();
+  await openSnapshot();
+  await addDeliveries(DEAD, '0');
+  await connection.query(`delete from webhooks.open_delivery where status = 'PENDING'`);
+  await connection.query('analyze webhooks.open_delivery, webhooks.subscription');
+  const { run, blocks } = plannedRun('_held');
+  const reader = new DeliveryReader(run, { next: await nextXid(), inProgress: [] });
+  await addDeliveries(SIZE, '0');
+  const { rows } = await connection.query<{ id: string }>(
+    'select id from webhooks.subscription where holding limit 1',
+  );
+  await reader.readChanged(LANES, []);
+  await reader.readWaiting({ lane, id: subscriptionId }, undefined, SIZE, []);
+  await reader.readHeld(new Map([[rows[0]!.id, SIZE]]), []);
+  await run(FIND_BLOCKED, { lanes: LANES });
+  await run(MEASURE_LANES);
+  const [kept] = await run<{ id: string }>(FIRST_KEPT, { environment: 'live', cacheMs: 86_400_000 });
+  for (const find of FIND_OLD) {
+    expect(await run(find, { environment: 'live', firstKept: kept!.id })).toEqual([]);
+  }
+  expect([...blocks].filter(([, read]) => read > FEW_BLOCKS)).toEqual([]);
+  expect(blocks.size).toBe(8);
+  // As many as are in trouble.
+  await reader.findSubscriptions(LANES);
+  await run(SUBSCRIPTIONS);
+  const perSubscription = [...blocks].filter(([, read]) => read > FEW_BLOCKS + 4 * HELD.subscriptions);
+  expect(perSubscription).toEqual([]);
 });

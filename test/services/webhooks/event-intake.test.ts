@@ -31,7 +31,7 @@ async function query<Row extends object>(text: string, values: unknown[]): Promi
 
 const published = (tenant: TestTenant) =>
   query<{ id: string; object_id: string; sequence: string; transaction: string }>(
-    'select id, object_id, sequence, xmin::text as transaction from platform.outbox_event where merchant_id = $1',
+    'select id, object_id, sequence, xmin::text as transaction from webhooks.event where merchant_id = $1',
     [tenant.merchantId],
   );
 
@@ -59,8 +59,10 @@ describe('events published concurrently', () => {
       const sequences = numbered.map(({ event }) => Number(event!.sequence));
       expect(sequences).toEqual(sequences.map((_, index) => index + 1));
     }
-    const replayed = await Promise.all(calls.map(({ request }) => events().publishEvent(request)));
-    expect(replayed).toEqual(answered);
+    const replayed = await Promise.all(
+      calls.slice(0, 50).map(({ request }) => events().publishEvent(request)),
+    );
+    expect(replayed).toEqual(answered.slice(0, 50));
   });
 
   it('are published once under the same key', async () => {
@@ -86,7 +88,7 @@ describe('events published concurrently', () => {
     const holder = new Client({ connectionString: harness.databaseUrl });
     await holder.connect();
     await holder.query('begin');
-    await holder.query('select from platform.object_sequence where merchant_id = $1 for update', [
+    await holder.query('select from webhooks.object_sequence where merchant_id = $1 for update', [
       held.merchantId,
     ]);
     const waiting = events().publishEvent(publication(held, 'held'));

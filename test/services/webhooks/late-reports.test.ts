@@ -1,106 +1,96 @@
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AttemptFailure, DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import {
-  createTestDatabase,
-  emptyDatabase,
-  newTenant,
-  startHarness,
-  type TestHarness,
-} from '../../support/harness.ts';
-import { answered, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, answered, inFlight, reportOf, startAttempts } from './attempts-fixture.ts';
+import { type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const { RETRYING, SUCCEEDED } = DeliveryStatus;
 
-let databaseUrl: string;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+let attempts: Attempts;
 beforeAll(async () => {
-  databaseUrl = await createTestDatabase();
-});
-beforeEach(async () => {
-  await emptyDatabase(databaseUrl);
-  harness = await startHarness({ SERVICES: 'webhooks' }, undefined, databaseUrl);
+  harness = await startHarness({ SERVICES: 'webhooks' });
   fixture = webhooksFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
 });
-afterEach(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 
-const inMs = (ms: number) => timestampOf(new Date(Date.now() + ms));
+const inMs = (ms: number) => new Date(Date.now() + ms);
+/** The end of an attempt that is recorded as in flight may be reported by anyone. */
+const late = <Report extends object>(report: Report) => ({ ...report, owner: undefined });
 
-/** A delivery whose first attempt was handed over and has not been heard of, and whose second is to be sent. */
+/** A delivery whose first attempt is recorded as in flight and not heard of, and whose second is to be sent. */
 async function overtaken() {
   const tenant = newTenant();
+  const { merchantId } = tenant;
   await fixture.subscribe(tenant);
-  const [ping] = await fixture.claimKeys();
-  await fixture.report(answered(ping!.deliveryId, await fixture.send(ping!), 200));
+  await attempts.answerAll(200, merchantId);
   await fixture.publish(tenant);
-  const [key] = await fixture.claimKeys();
-  const { deliveryId } = key!;
-  const first = await fixture.send(key!);
-  const { attemptNumber, generation } = first;
-  const times = { startedAt: inMs(-15_000), deadlineAt: inMs(60_000) };
-  await fixture.report({ deliveryId, attemptNumber, generation, stillRunning: true, ...times });
-  await fixture.sql(
-    `update webhooks.open_delivery set status = 'PENDING', in_flight_since = null, in_flight_until = null, next_attempt_at = now()
-      where id = $1`,
-    [deliveryId],
-  );
-  const [again] = await fixture.claimKeys();
-  const second = await fixture.send(again!);
-  expect(second.attemptNumber).toBe(2);
+  const [first] = await attempts.due(merchantId);
+  const { deliveryId } = first!;
+  await attempts.record(inFlight(first!, inMs(-15_000), inMs(60_000)));
+  const next = async () => {
+    await fixture.sql(
+      `update webhooks.open_delivery set requested = true, in_flight_until = null, next_attempt_at = now() where id = $1`,
+      [deliveryId],
+    );
+    return (await attempts.due(merchantId))[0]!;
+  };
+  const second = await next();
+  expect(second.number).toBe(2);
   const read = () => fixture.deliveries.getDelivery({ ...tenant, deliveryId });
-  return { deliveryId, first, second, read };
+  return { first: first!, second, next, read };
 }
 
 it('the end of an attempt that another has followed is written down, and changes nothing else', async () => {
-  const { deliveryId, first, second, read } = await overtaken();
-  await fixture.report(answered(deliveryId, second, 503));
+  const { first, second, next, read } = await overtaken();
+  await attempts.record(answered(second, 503));
   const { delivery } = await read();
   expect(delivery).toMatchObject({ status: RETRYING, attemptCount: 2 });
-  const [outcome] = await fixture.report({
-    ...{ deliveryId, attemptNumber: first.attemptNumber, generation: first.generation },
-    ...{ startedAt: inMs(-15_000), latencyMs: 15_000, failure: AttemptFailure.TIMEOUT },
-  });
-  expect(outcome).toMatchObject({ status: RETRYING, nextAttemptAt: delivery!.nextAttemptAt });
+  await attempts.record(late(reportOf(first, { endedAt: inMs(0), latencyMs: 15_000, failure: 'TIMEOUT' })));
   const after = await read();
   expect(after.delivery).toEqual(delivery);
   expect(after.attempts).toMatchObject([
     { number: 1, failure: AttemptFailure.TIMEOUT },
     { number: 2, httpStatus: 503 },
   ]);
-  await fixture.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [deliveryId]);
-  const third = await fixture.send({ deliveryId });
-  await fixture.report(answered(deliveryId, third, 200));
-  const { delivery: ended, attempts } = await read();
+  await attempts.record(answered(await next(), 200));
+  const { delivery: ended, attempts: made } = await read();
   expect(ended).toMatchObject({ status: SUCCEEDED, attemptCount: 3 });
-  expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3]);
+  expect(made.map(({ number }) => number)).toEqual([1, 2, 3]);
 });
 
 it('a success that comes late ends the delivery, and counts all its attempts', async () => {
-  const { deliveryId, first, second, read } = await overtaken();
-  await fixture.report(answered(deliveryId, second, 503));
-  await fixture.report(answered(deliveryId, first, 200));
+  const { first, second, read } = await overtaken();
+  await attempts.record(answered(second, 503));
+  await attempts.record(late(answered(first, 200)));
   expect((await read()).delivery).toMatchObject({ status: SUCCEEDED, attemptCount: 2 });
 });
 
 it('the end of an attempt that comes after the success of the next leaves the count', async () => {
-  const { deliveryId, first, second, read } = await overtaken();
-  await fixture.report(answered(deliveryId, second, 200));
-  await fixture.report(answered(deliveryId, first, 500));
-  const { delivery, attempts } = await read();
+  const { first, second, read } = await overtaken();
+  await attempts.record(answered(second, 200));
+  await attempts.record(late(answered(first, 500)));
+  const { delivery, attempts: made } = await read();
   expect(delivery).toMatchObject({ status: SUCCEEDED, attemptCount: 2 });
-  expect(attempts).toMatchObject([
+  expect(made).toMatchObject([
     { number: 1, httpStatus: 500 },
     { number: 2, httpStatus: 200 },
   ]);
 });
 
-it('an attempt that two workers have sent starts when the one that reports its end sent it', async () => {
-  const { deliveryId, second, read } = await overtaken();
-  const { attemptNumber, generation } = second;
-  const attempt = { deliveryId, attemptNumber, generation };
-  await fixture.report({ ...attempt, stillRunning: true, startedAt: inMs(-1_000), deadlineAt: inMs(60_000) });
+it('an attempt that two processes have sent starts when the one that reports its end sent it', async () => {
+  const { second, read } = await overtaken();
+  await attempts.record(inFlight(second, inMs(-1_000), inMs(60_000)));
   const startedAt = inMs(-9_000);
-  await fixture.report({ ...attempt, startedAt, latencyMs: 200, httpStatus: 503 });
-  expect((await read()).attempts).toMatchObject([{ number: 1 }, { number: 2, startedAt, httpStatus: 503 }]);
+  await attempts.record(late({ ...answered(second, 503), startedAt }));
+  expect((await read()).attempts).toMatchObject([
+    { number: 1 },
+    { number: 2, startedAt: timestampOf(startedAt), httpStatus: 503 },
+  ]);
 });

@@ -18,7 +18,7 @@ const ended = (columns: string) =>
   String.raw`ended_delivery_live_\d+_merchant_id_environment_${columns}_idx\d*`;
 
 describePlans(() => deliveryList(harness, 'goal'), statements, [
-  ['', 'open_delivery_pkey'],
+  ['', 'open_delivery_newest'],
   ['', ended('id')],
   ['subscriptionId', 'open_delivery_subscription'],
   ['subscriptionId', ended('subscr')],

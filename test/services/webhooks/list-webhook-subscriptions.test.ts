@@ -12,4 +12,7 @@ afterAll(() => harness.close());
 
 describeList('ListWebhookSubscriptions', () => subscriptionList(harness));
 
-describePlans(() => subscriptionList(harness), statements, [['', 'subscription_newest']]);
+describePlans(() => subscriptionList(harness), statements, [
+  ['', 'subscription_newest'],
+  ['state', 'subscription_newest'],
+]);

@@ -45,7 +45,7 @@ describe('the guide for operations', () => {
     const alerts = [...readFileSync(ALERTS, 'utf8').matchAll(/- alert: (\w+)/g)];
     expect(alerts.length).toBeGreaterThan(10);
     for (const [, alert] of alerts) expect(guide).toContain(`\`${alert}\``);
-    const headings = [...named(/^## (.+)$/gm)].map((heading) =>
+    const headings = [...named(/^###? (.+)$/gm)].map((heading) =>
       heading
         .toLowerCase()
         .replaceAll(/[^a-z ]/g, '')

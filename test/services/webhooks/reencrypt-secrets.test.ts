@@ -46,7 +46,7 @@ async function open(keys: string) {
     fixture,
     async deliver() {
       await using guard = createLoopbackGuard();
-      await deliverWaiting(transport, { live: guard, test: guard });
+      await deliverWaiting({ config, databaseUrl }, { live: guard, test: guard });
     },
     [Symbol.asyncDispose]: () => services.close(),
   };

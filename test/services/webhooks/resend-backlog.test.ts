@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, startAttempts } from './attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
 
 const DAY_MS = 86_400_000;
@@ -8,11 +9,16 @@ const FAILED = 7;
 
 let harness: TestHarness;
 let fixture: ReturnType<typeof resendFixture>;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = resendFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
+  fixture = resendFixture(harness, harness.transports.inProcess, attempts);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 
 it('finds what failed among thousands of deliveries', async () => {
   const tenant = newTenant();
@@ -36,6 +42,12 @@ it('finds what failed among thousands of deliveries', async () => {
   );
   await fixture.sql('analyze webhooks.event, webhooks.ended_delivery');
   const period = fixture.period(Date.now() - 11 * DAY_MS, Date.now() - DAY_MS);
+  const selection = { case: 'period' as const, value: period };
+  expect(await fixture.deliveries.previewResend({ ...tenant, selection, subscriptionId })).toMatchObject({
+    deliveredCount: 10_000n,
+    failedCount: 0n,
+    hasMore: true,
+  });
   const terms = { subscriptionId, onlyFailed: true };
   const resend = await fixture.resend(tenant, { case: 'period', value: period }, terms);
   expect(resend.expectedCount).toBe(BigInt(FAILED));

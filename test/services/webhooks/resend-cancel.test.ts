@@ -1,19 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
-import { DeliveryStatus, ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, answered, startAttempts } from './attempts-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
-import { answered } from './webhooks-fixture.ts';
 
 const { COMPLETED, CANCELED } = ResendState;
 
 let harness: TestHarness;
 let fixture: ResendFixture;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = resendFixture(harness, harness.transports.grpc);
+  attempts = await startAttempts(harness);
+  fixture = resendFixture(harness, harness.transports.grpc, attempts);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 beforeEach(async () => {
   await fixture.deliverAll();
   await fixture.claimAllCommands();
@@ -24,12 +29,8 @@ describe('a resend that is canceled', () => {
     const tenant = newTenant();
     const { id } = await fixture.begun(tenant, 50);
     await fixture.goOn(id, 30);
-    const keys = await fixture.claimKeys(10);
-    const [done, failed] = [keys[0]!, keys[1]!];
-    await fixture.report(answered(done.deliveryId, await fixture.send(done), 200));
-    await fixture.report(answered(failed.deliveryId, await fixture.send(failed), 500));
-    const late = keys[2]!;
-    const lateReport = answered(late.deliveryId, await fixture.send(late), 500);
+    const [done, failed, late] = await attempts.due(tenant.merchantId);
+    await attempts.record(answered(done!, 200), answered(failed!, 500));
     await fixture.claimAllCommands();
     const canceled = await fixture.cancel(tenant, id);
     const counts = { madeCount: 30n, succeededCount: 1n, canceledCount: 29n, openCount: 0n };
@@ -37,15 +38,13 @@ describe('a resend that is canceled', () => {
     const commands = await fixture.claimCommands();
     expect(commands.map(({ kind, workflowId }) => [kind, workflowId])).toEqual([
       [WorkflowCommandKind.CANCEL, `resend-${id}`],
-      [WorkflowCommandKind.CANCEL, `delivery-${failed.deliveryId}`],
+      [WorkflowCommandKind.CANCEL, `delivery-${failed!.deliveryId}`],
     ]);
     expect(await fixture.goOn(id)).toMatchObject({
       more: false,
       resend: { state: CANCELED, madeCount: 30n },
     });
-    expect(await fixture.report(lateReport)).toMatchObject([{ status: DeliveryStatus.CANCELED }]);
-    const skipped = { case: 'skip', value: { status: DeliveryStatus.CANCELED } };
-    expect(await fixture.ask(keys.slice(3, 5))).toMatchObject([skipped, skipped]);
+    expect(await attempts.record(answered(late!, 500))).toMatchObject([{ status: 'CANCELED' }]);
     expect(await fixture.deliverAll()).toEqual([]);
     expect(await fixture.cancel(tenant, id)).toEqual(canceled);
     expect(await fixture.get(tenant, id)).toEqual(canceled);

@@ -5,21 +5,28 @@ import type { Transport } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
-  type AttemptSend,
   type ResendDeliveriesRequestSchema,
   ResendState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, type TestHarness } from '../../support/harness.ts';
-import { answered, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
+import type { Attempts, DueAttempt } from './attempts-fixture.ts';
+import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 type RequestInit = Exclude<MessageInitShape<typeof ResendDeliveriesRequestSchema>, { $typeName: string }>;
 export type Selection = NonNullable<RequestInit['selection']>;
-export type ResendTerms = Pick<RequestInit, 'subscriptionId' | 'onlyFailed'>;
+export type ResendTerms = Pick<RequestInit, 'subscriptionId' | 'onlyFailed' | 'skipNeverSent'>;
 
 const EVENT_TYPE = 'payment.succeeded.v1';
 
-/** The webhooks services as tests of resends call them. */
-export function resendFixture(harness: Pick<TestHarness, 'databaseUrl'>, transport: Transport) {
+/**
+ * The webhooks services as tests of resends call them.
+ * @param attempts records attempts, in services that make none; only `deliverAll` and what is built on it need it.
+ */
+export function resendFixture(
+  harness: Pick<TestHarness, 'databaseUrl'>,
+  transport: Transport,
+  attempts?: Attempts,
+) {
   const fixture = webhooksFixture(harness, transport);
   const resends = {
     ...fixture,
@@ -57,28 +64,10 @@ export function resendFixture(harness: Pick<TestHarness, 'databaseUrl'>, transpo
       }
     },
 
-    /** Has all that waits, of every merchant, answered with this status; answers what was sent, in the order of claims. */
-    async deliverAll(status = 200) {
-      const sent: { deliveryId: string; send: AttemptSend }[] = [];
-      for (;;) {
-        const { batches } = await fixture.claim();
-        if (batches.length === 0) return sent;
-        const keys = batches.flatMap(({ id: batchId, deliveryIds }) =>
-          deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
-        );
-        const answers = await fixture.ask(keys);
-        const turn = keys.flatMap(({ deliveryId }, index) => {
-          const answer = answers[index]!;
-          return answer.case === 'send' ? [{ deliveryId, send: answer.value }] : [];
-        });
-        if (turn.length > 0) {
-          await fixture.report(...turn.map(({ deliveryId, send }) => answered(deliveryId, send, status)));
-        }
-        sent.push(...turn);
-      }
-    },
+    /** Has all that waits, of every merchant, answered with this status; returns it in the order in which it is sent. */
+    deliverAll: (status = 200): Promise<DueAttempt[]> => attempts!.answerAll(status),
 
-    /** Events as published at these times and past dispatch; answers their ids. */
+    /** Events as published at these times, without deliveries; returns their ids. */
     async published(tenant: TestTenant, times: readonly number[], type = EVENT_TYPE): Promise<string[]> {
       const ids = times.map((msecs) => uuidv7({ msecs }));
       await fixture.sql(

@@ -27,9 +27,9 @@ export function resendList(harness: TestHarness): ListSubject {
         await sqlOf(
           harness,
           `insert into webhooks.resend (merchant_id, environment, id, event_id, only_failed, state, request_id,
-             created_at, asked_at, after_event_id, after_subscription_id, last_event_id, expected_count, made_count,
+             created_at, after_event_id, after_subscription_id, last_event_id, expected_count, made_count,
              succeeded_count, exhausted_count, canceled_count, open_ids)
-           values ($1, 'live', $2, $3, false, 'RUNNING', 'r', now(), now(), $3, $3, $3, 1, 0, 0, 0, 0, '{}')`,
+           values ($1, 'live', $2, $3, false, 'RUNNING', 'r', now(), $3, $3, $3, 1, 0, 0, 0, 0, '{}')`,
           [tenant.merchantId, uuidv7({ msecs: START_MS + place }), randomUUID()],
         );
       },

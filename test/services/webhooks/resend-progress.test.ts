@@ -1,28 +1,48 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, answered, startAttempts } from './attempts-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
-import { answered } from './webhooks-fixture.ts';
 
-const { COMPLETED } = ResendState;
+const { COMPLETED, RUNNING } = ResendState;
 
 let harness: TestHarness;
 let fixture: ResendFixture;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SCHEDULE_SANDBOX: '0s' });
-  fixture = resendFixture(harness, harness.transports.grpc);
+  attempts = await startAttempts(harness);
+  fixture = resendFixture(harness, harness.transports.grpc, attempts);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 beforeEach(async () => {
   await fixture.deliverAll();
   await fixture.claimAllCommands();
 });
 
 describe('a resend that goes on', () => {
-  it('keeps a hundred deliveries open, and makes all in the order of publishing', async () => {
+  it('goes on beyond deliveries that fail, which follow their schedule', async () => {
+    const tenant = newTenant();
+    const { id } = await fixture.begun(tenant, 230);
+    await fixture.goOn(id);
+    expect(await fixture.goOn(id)).toMatchObject({ waiting: true, resend: { madeCount: 100n } });
+    await fixture.deliverAll(500);
+    const beyond = await fixture.goOn(id);
+    expect(beyond).toMatchObject({ waiting: false, resend: { madeCount: 200n, openCount: 200n } });
+    await fixture.deliverAll(200);
+    expect(await fixture.goOn(id)).toMatchObject({
+      more: false,
+      resend: { state: RUNNING, madeCount: 230n, openCount: 130n, succeededCount: 100n },
+    });
+    await fixture.cancel(tenant, id);
+  });
+
+  it('has a hundred deliveries wait for their first attempt, and makes all in the order of publishing', async () => {
     const tenant = newTenant();
     const { id, eventIds } = await fixture.begun(tenant, 230);
     expect(await fixture.goOn(id)).toMatchObject({
@@ -33,13 +53,10 @@ describe('a resend that goes on', () => {
       more: true,
       resend: { madeCount: 100n, openCount: 100n },
     });
-    const keys = await fixture.claimKeys(30);
-    await fixture.report(
-      ...(await Promise.all(keys.map(async (key) => answered(key.deliveryId, await fixture.send(key), 200)))),
-    );
+    const due = await attempts.due(tenant.merchantId);
+    await attempts.record(...due.slice(0, 30).map((attempt) => answered(attempt, 200)));
     const some = { madeCount: 130n, openCount: 100n, succeededCount: 30n };
     expect(await fixture.goOn(id)).toMatchObject({ more: true, resend: some });
-    await fixture.sql(`update webhooks.open_delivery set in_flight_since = null, in_flight_until = null`);
     const done = await fixture.toEnd(id);
     expect(done).toMatchObject({ state: COMPLETED, madeCount: 230n, succeededCount: 230n, openCount: 0n });
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
@@ -113,21 +130,6 @@ describe('a resend that goes on', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
   });
 
-  it('lets a live event go before what it has made', async () => {
-    const tenant = newTenant();
-    const { id } = await fixture.begun(tenant, 60);
-    await fixture.goOn(id);
-    const live = await fixture.publish(tenant);
-    const keys = await fixture.claimKeys(10);
-    expect(keys).toHaveLength(10);
-    const sent = await Promise.all(keys.map(async (key) => (await fixture.send(key)).eventId));
-    expect(sent).toContain(live.id);
-    await fixture.sql(
-      `update webhooks.open_delivery set in_flight_since = null, in_flight_until = null, batch_id = null`,
-    );
-    await fixture.toEnd(id);
-  });
-
   it('goes beside another of the same events, each with its own deliveries', async () => {
     const tenant = newTenant();
     const { id, subscriptionId, eventIds } = await fixture.begun(tenant, 40);
@@ -180,39 +182,5 @@ describe('a resend that goes on', () => {
     const done = await fixture.goOn(id);
     const counts = { madeCount: 20n, canceledCount: 20n, openCount: 0n };
     expect(done).toMatchObject({ more: false, resend: { state: COMPLETED, expectedCount: 50n, ...counts } });
-  });
-});
-
-it('is started again when its workflow has not gone on for two minutes, and only then', async () => {
-  const tenant = newTenant();
-  const [lost, fresh, ended] = [
-    await fixture.begun(tenant, 1),
-    await fixture.begun(tenant, 1),
-    await fixture.begun(tenant, 1),
-  ];
-  await fixture.toEnd(ended.id);
-  await fixture.claimAllCommands();
-  await fixture.sql(`update webhooks.resend set asked_at = now() - interval '90 seconds' where id = $1`, [
-    fresh.id,
-  ]);
-  await fixture.sql(
-    `update webhooks.resend set asked_at = now() - interval '121 seconds' where id = any($1)`,
-    [[lost.id, ended.id]],
-  );
-  const restarted = await vi.waitFor(
-    async () => {
-      await fixture.deliverAll();
-      const commands = await fixture.claimCommands();
-      expect(commands.length).toBeGreaterThan(0);
-      return commands;
-    },
-    { timeout: 40_000, interval: 200 },
-  );
-  expect(restarted).toMatchObject([{ kind: WorkflowCommandKind.START, workflowId: `resend-${lost.id}` }]);
-  const [input] = JSON.parse(restarted[0]!.argumentsJson);
-  const { merchantId } = tenant;
-  expect(input).toEqual({
-    ...{ resendId: lost.id, merchantId, environment: 'live' },
-    subscriptionId: lost.subscriptionId,
   });
 });

@@ -4,18 +4,24 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, startAttempts } from './attempts-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
 
 let harness: TestHarness;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
+  attempts = await startAttempts(harness);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 
 describe('a resend', () => {
   let fixture: ResendFixture;
   beforeEach(async () => {
-    fixture = resendFixture(harness, harness.transports.inProcess);
+    fixture = resendFixture(harness, harness.transports.inProcess, attempts);
     await fixture.deliverAll();
   });
 
@@ -47,6 +53,15 @@ describe('a resend', () => {
       await expectRefusal(ofEvent, Code.NotFound, 'EVENT_NOT_FOUND');
       const toOther = fixture.resend(stranger, { case: 'requestId', value: requestId }, { subscriptionId });
       await expectRefusal(toOther, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+      const preview = { ...stranger, selection: { case: 'eventId' as const, value: event.id } };
+      await expectRefusal(fixture.deliveries.previewResend(preview), Code.NotFound, 'EVENT_NOT_FOUND');
+      const ofOther = { ...stranger, selection: { case: 'requestId' as const, value: requestId } };
+      expect(await fixture.deliveries.previewResend(ofOther)).toMatchObject({ deliveredCount: 1n });
+      await expectRefusal(
+        fixture.deliveries.previewResend({ ...ofOther, subscriptionId }),
+        Code.NotFound,
+        'WEBHOOK_SUBSCRIPTION_NOT_FOUND',
+      );
     }
   });
 
@@ -64,6 +79,14 @@ describe('a resend', () => {
     }
     const toDisabled = period(now - 1, now, { subscriptionId: disabled });
     await expectRefusal(toDisabled, Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_STATE');
+    const selection = { case: 'period' as const, value: fixture.period(now - 1, now) };
+    const preview = (more = {}) => fixture.deliveries.previewResend({ ...tenant, selection, ...more });
+    await expectRefusal(preview(), Code.InvalidArgument, 'RESEND_SELECTION');
+    await expectRefusal(
+      preview({ subscriptionId: disabled }),
+      Code.FailedPrecondition,
+      'WEBHOOK_SUBSCRIPTION_STATE',
+    );
     await expectRefusal(fixture.goOn(randomUUID()), Code.NotFound, 'RESEND_NOT_FOUND');
     const asked = Array.from({ length: 13 }, () =>
       period(now - 1, now, { subscriptionId }).catch((error) => error),

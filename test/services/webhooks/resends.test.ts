@@ -1,23 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
-import { type AttemptSend, ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, startAttempts } from './attempts-fixture.ts';
 import { FRUITLESS, type ResendFixture, resendFixture } from './resend-fixture.ts';
 
 const { RUNNING, COMPLETED } = ResendState;
 
 let harness: TestHarness;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks', TEMPORAL_UI_URL: 'https://temporal.example/' });
+  attempts = await startAttempts(harness);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 
 describe('a resend', () => {
   let fixture: ResendFixture;
   beforeEach(async () => {
-    fixture = resendFixture(harness, harness.transports.inProcess);
+    fixture = resendFixture(harness, harness.transports.inProcess, attempts);
     await fixture.deliverAll();
   });
 
@@ -25,7 +30,7 @@ describe('a resend', () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     const event = await fixture.publish(tenant);
-    const [first] = (await fixture.deliverAll()).filter(({ send }) => send.eventId === event.id);
+    const [first] = (await fixture.deliverAll()).filter(({ eventId }) => eventId === event.id);
     const resend = await fixture.resend(tenant, { case: 'eventId', value: event.id });
     expect(resend).toMatchObject({
       ...{
@@ -43,8 +48,7 @@ describe('a resend', () => {
     expect([more, begun]).toMatchObject([false, { state: RUNNING, madeCount: 1n, openCount: 1n }]);
     const [again, ...others] = await fixture.deliverAll();
     expect(others).toEqual([]);
-    expect(again!.send).toMatchObject({ eventId: event.id, attemptNumber: 1 });
-    expect(textOf(again!.send)).toBe(textOf(first!.send));
+    expect(again).toMatchObject({ eventId: event.id, number: 1 });
     expect(again!.deliveryId).not.toBe(first!.deliveryId);
     const done = (await fixture.goOn(resend.id)).resend!;
     expect(done).toMatchObject({ state: COMPLETED, madeCount: 1n, openCount: 0n, succeededCount: 1n });
@@ -66,7 +70,8 @@ describe('a resend', () => {
     const event = await fixture.publish(tenant);
     await fixture.claimCommands();
     const resend = await fixture.resend(tenant, { case: 'eventId', value: event.id }, { subscriptionId });
-    const [command, ...more] = await fixture.claimCommands();
+    const commands = await fixture.claimCommands();
+    const [command, ...more] = commands.filter(({ merchantId }) => merchantId === tenant.merchantId);
     expect(more).toEqual([]);
     expect(command).toMatchObject({
       kind: WorkflowCommandKind.START,
@@ -97,7 +102,9 @@ describe('a resend', () => {
     const resend = await fixture.resend(tenant, { case: 'requestId', value: requestId });
     expect(resend).toMatchObject({ requestId, expectedCount: 4n });
     expect(await fixture.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 4n } });
-    const sent = (await fixture.deliverAll()).map(({ send }) => `${send.eventId} ${send.subscriptionId}`);
+    const sent = (await fixture.deliverAll()).map(
+      ({ eventId, subscriptionId }) => `${eventId} ${subscriptionId}`,
+    );
     const expected = events.flatMap(({ id }) => [older, younger].map((to) => `${id} ${to.id}`));
     expect(sent.sort()).toEqual(expected.sort());
     expect(sent.join()).not.toContain(other.id);
@@ -145,12 +152,15 @@ describe('a resend', () => {
     }
     const first = await fixture.resend(tenant, { case: 'eventId', value: open! });
     await fixture.goOn(first.id);
-    const value = fixture.period(Date.now() - 60_000, Date.now());
-    const resend = await fixture.resend(
-      tenant,
-      { case: 'period', value },
-      { subscriptionId, onlyFailed: true },
-    );
+    const selection = { case: 'period' as const, value: fixture.period(Date.now() - 60_000, Date.now()) };
+    const preview = await fixture.deliveries.previewResend({ ...tenant, selection, subscriptionId });
+    const counts = { failedCount: 1n, neverSentCount: 1n, olderCount: 1n, deliveredCount: 1n, openCount: 1n };
+    expect(preview).toMatchObject({ ...counts, hasMore: false });
+    const failed = { subscriptionId, onlyFailed: true, skipNeverSent: true };
+    const narrow = await fixture.resend(tenant, selection, failed);
+    expect(narrow).toMatchObject({ onlyFailed: true, skipNeverSent: true, expectedCount: 1n });
+    await fixture.cancel(tenant, narrow.id);
+    const resend = await fixture.resend(tenant, selection, { subscriptionId, onlyFailed: true });
     expect(resend).toMatchObject({ onlyFailed: true, expectedCount: 2n });
     await fixture.goOn(resend.id);
     const made = (await fixture.madeOf(resend.id)).map(({ event_id }) => event_id);
@@ -158,29 +168,30 @@ describe('a resend', () => {
     await fixture.deliverAll();
   });
 
-  it('waits for an event that is still in the outbox, and passes none over', async () => {
+  it('takes exactly the events that a disabled subscription has missed, once, by their positions', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.publish(tenant);
     await fixture.deliverAll();
-    const [before] = await fixture.published(tenant, [secondsAgo(3)]);
-    const waiting = await fixture.publish(tenant);
-    await delay(2);
-    // As dispatch takes them: not always in their order.
-    const [after] = await fixture.published(tenant, [Date.now()]);
-    const value = fixture.period(Date.now() - 60_000, Date.now() + 1);
-    const resend = await fixture.resend(tenant, { case: 'period', value }, { subscriptionId });
-    expect(resend.expectedCount).toBe(3n);
-    const ofEvent = await fixture.resend(tenant, { case: 'eventId', value: waiting.id });
-    expect(await fixture.goOn(resend.id)).toMatchObject({ more: true, resend: { madeCount: 1n } });
-    const none = { madeCount: 0n, state: RUNNING };
-    expect(await fixture.goOn(ofEvent.id)).toMatchObject({ more: true, resend: none });
-    await fixture.deliverAll();
-    expect(await fixture.goOn(ofEvent.id)).toMatchObject({ more: false, resend: { madeCount: 1n } });
-    expect(await fixture.goOn(resend.id)).toMatchObject({ more: false, resend: { madeCount: 3n } });
+    const canceled = await fixture.publish(tenant);
+    await fixture.disable(tenant, subscriptionId);
+    const during = [await fixture.publish(tenant), await fixture.publish(tenant)];
+    const { missed } = await fixture.subscriptions.reactivateWebhookSubscription({
+      ...{ ...tenant, subscriptionId, idempotencyKey: randomUUID() },
+    });
+    await fixture.publish(tenant);
+    const resendMissed = () => fixture.resend(tenant, { case: 'missed', value: missed! }, { subscriptionId });
+    const resend = await resendMissed();
+    expect(resend).toMatchObject({ missed, subscriptionId, onlyFailed: true, expectedCount: 3n });
+    await fixture.goOn(resend.id);
     const made = (await fixture.madeOf(resend.id)).map(({ event_id }) => event_id);
-    expect(made).toEqual([before, waiting.id, after]);
+    expect(made).toEqual([canceled, ...during].map(({ id }) => id));
+    const preview = { ...tenant, subscriptionId, selection: { case: 'missed' as const, value: missed! } };
+    expect(await fixture.deliveries.previewResend(preview)).toMatchObject({ openCount: 3n, olderCount: 0n });
+    const again = await resendMissed();
+    expect(again.expectedCount).toBe(0n);
+    expect((await fixture.goOn(again.id)).resend).toMatchObject({ state: COMPLETED, madeCount: 0n });
     await fixture.deliverAll();
-    expect((await fixture.goOn(resend.id)).resend).toMatchObject({ state: COMPLETED, succeededCount: 3n });
   });
 
   it.each(Object.entries(FRUITLESS))('of %s makes none, and completes', async (_name, selected) => {
@@ -189,7 +200,7 @@ describe('a resend', () => {
     const [ping] = await fixture.deliverAll();
     const { selection, terms } = await selected(fixture, tenant, {
       subscriptionId,
-      pingId: ping!.send.eventId,
+      pingId: ping!.eventId,
     });
     const resend = await fixture.resend(tenant, selection, terms);
     expect(resend).toMatchObject({ state: RUNNING, expectedCount: 0n });
@@ -199,5 +210,4 @@ describe('a resend', () => {
   });
 });
 
-const textOf = ({ body }: AttemptSend) => new TextDecoder().decode(body);
 const secondsAgo = (seconds: number) => Date.now() - seconds * 1_000;

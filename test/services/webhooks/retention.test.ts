@@ -10,49 +10,34 @@ import {
   SubscriptionErrorCause,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { metrics } from '../../../services/platform/process/telemetry.ts';
+import { createLogger, metrics } from '../../../services/platform/process/telemetry.ts';
+import { createServices, type Services } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, startAttempts } from './attempts-fixture.ts';
 import { exhausted } from './subscription-errors.ts';
 import { growOlder, partitionNames } from './webhook-past.ts';
-import {
-  answered,
-  newUrl,
-  type TestTenant,
-  type WebhooksFixture,
-  webhooksFixture,
-} from './webhooks-fixture.ts';
+import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness();
   fixture = webhooksFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 beforeEach(async () => {
   await deliverAll();
   await fixture.dispatch.applyRetention({});
 });
 
-/** Makes every attempt that can be made now, each answered with this status. */
-async function deliverAll(httpStatus = 204) {
-  for (;;) {
-    const keys = await fixture
-      .claim()
-      .then(({ batches }) =>
-        batches.flatMap(({ id: batchId, deliveryIds }) =>
-          deliveryIds.map((deliveryId) => ({ deliveryId, batchId })),
-        ),
-      );
-    if (keys.length === 0) return;
-    const answers = await fixture.ask(keys);
-    const reports = answers.flatMap((answer, index) =>
-      answer.case === 'send' ? [answered(keys[index]!.deliveryId, answer.value, httpStatus)] : [],
-    );
-    await fixture.report(...reports);
-  }
-}
+/** Has every attempt that can be made now answered with this status. */
+const deliverAll = (httpStatus = 204) => attempts.answerAll(httpStatus);
 
 /** A connection of the test's own; it ends with the test. */
 async function connect(): Promise<pg.Client> {
@@ -98,64 +83,45 @@ async function expiredInLive(): Promise<number> {
 }
 
 describe('partitions', () => {
-  const dropAll = async () => {
+  const day = (days: number) =>
+    new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
+  /** Drops those of the last three weeks and later. */
+  const dropNew = async () => {
     const names = [...(await partitionNames(fixture, 'live')), ...(await partitionNames(fixture, 'test'))];
-    await fixture.sql(`drop table ${names.map((name) => `webhooks.${name}`).join(', ')}`);
+    const recent = names.filter((name) => name.slice(-8) > day(-21));
+    await fixture.sql(`drop table ${recent.map((name) => `webhooks.${name}`).join(', ')}`);
   };
 
-  it('are made before dispatch works: after a stop longer than they were made ahead it delivers at once', async () => {
+  it('are made by maintenance: after a stop longer than they were made ahead, events are published at once', async () => {
     const live = newTenant();
     const sandbox = { ...live, environment: Environment.TEST };
     for (const tenant of [live, sandbox]) await fixture.subscribe(tenant);
     await deliverAll();
-    const waited = await fixture.publish(live);
-    // As a data folder lies that was stopped forty days ago, with an event that was not taken any more.
-    const back = `update platform.outbox_event set id = webhooks.moved_id(id, interval '40 days') where id = $1 returning id`;
+    const waiting = await fixture.publish(live);
+    // As in a database that was stopped forty days ago.
     await growOlder(fixture, live.merchantId, '40 days');
-    const [moved] = await fixture.sql<{ id: string }>(back, [waited.id]);
-    await dropAll();
-    const restarted = webhooksFixture(harness, await anotherProcess());
-    const fresh = await fixture.publish(sandbox);
-    const { batches } = await restarted.claim();
-    expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toHaveLength(2);
-    for (const { id: batchId, deliveryIds } of batches) {
-      for (const deliveryId of deliveryIds) await restarted.send({ deliveryId, batchId });
-    }
-    await fixture.sql("update webhooks.batch set leased_until = now() - interval '1 s'");
-    await fixture.sql("update webhooks.open_delivery set in_flight_until = now() - interval '1 s'");
-    const statuses = async (tenant: TestTenant, eventId: string) =>
-      (await fixture.deliveries.listDeliveries({ ...tenant, eventId })).deliveries.map(
-        ({ status }) => status,
-      );
-    // Leases that have ended are looked for once a second.
-    await vi.waitFor(async () => {
-      await deliverAll();
-      expect(await statuses(live, moved!.id)).toEqual([DeliveryStatus.SUCCEEDED]);
-      expect(await statuses(sandbox, fresh.id)).toEqual([DeliveryStatus.SUCCEEDED]);
-    }, 40_000);
-  });
-
-  it('are kept ahead by maintenance: live two weeks, sandbox three days', async () => {
-    await dropAll();
+    const [moved] = await fixture.sql<{ id: string }>('select event_id as id from webhooks.open_delivery');
+    expect(moved!.id).not.toBe(waiting.id);
+    await dropNew();
+    await expect(fixture.publish(sandbox)).rejects.toThrow();
     harness.services.startPeriodicTasks();
+    const fresh = await vi.waitFor(() => fixture.publish(sandbox), { timeout: 40_000 });
+    expect((await deliverAll()).map(({ eventId }) => eventId)).toEqual([moved!.id, fresh.id]);
     const last = async (environment: 'live' | 'test', log: string) => {
       const names = (await partitionNames(fixture, environment)).filter((name) => name.startsWith(log));
       return names.at(-1)?.slice(-8) ?? '';
     };
-    const day = (days: number) =>
-      new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
     for (const log of ['event', 'ended_delivery', 'attempt']) {
       await expect.poll(() => last('live', log), { timeout: 40_000 }).toMatch(/^2/);
       expect((await last('live', log)) > day(7)).toBe(true);
-      expect(await last('test', log)).toBe(day(3));
+      expect(await last('test', log)).toBe(day(7));
     }
   });
 
   it('are made once by processes that start together', async () => {
-    await dropAll();
-    const starts = await Promise.all(Array.from({ length: 4 }, anotherProcess));
-    const claims = starts.map((transport) => webhooksFixture(harness, transport).claim());
-    await expect(Promise.all(claims)).resolves.toHaveLength(4);
+    await dropNew();
+    await Promise.all(Array.from({ length: 4 }, async () => (await anotherProcess()).startPeriodicTasks()));
+    await expect.poll(() => partitionNames(fixture, 'test'), { timeout: 40_000 }).toHaveLength(3 * 8);
     expect(await fixture.dispatch.applyRetention({})).toMatchObject({ createdPartitions: [] });
   });
 });
@@ -203,7 +169,7 @@ describe('retention', () => {
     // Sent again later: a delivery of its own, newer than its event.
     const again = await fixture.sql<{ id: string }>(
       `insert into webhooks.ended_delivery select merchant_id, environment, uuidv7(), subscription_id, event_id, event_type,
-              object_id, sequence, request_id, uuidv7(), false, 'SUCCEEDED', 1, now(), batch_id
+              object_id, sequence, request_id, uuidv7(), false, 'SUCCEEDED', 1, now(), null
          from webhooks.ended_delivery where id = $1 returning id`,
       [delivery.id],
     );
@@ -254,7 +220,7 @@ describe('retention', () => {
     await growOlder(fixture, stuck.tenant.merchantId, '38 days');
     // The last one as sent again not long ago, of an event whose time is up.
     await fixture.sql(
-      `update webhooks.open_delivery set id = $1 where id = webhooks.moved_id($1, '38 days')`,
+      `update webhooks.open_delivery set id = $1, resend_id = uuidv7() where id = webhooks.moved_id($1, '38 days')`,
       [resent!.id],
     );
     // Why it was in ERROR before it was disabled and reactivated is not why it will be.
@@ -281,7 +247,8 @@ describe('retention', () => {
     });
     expect(await stateOf(fine)).toMatchObject({ state: WebhookSubscriptionState.ACTIVE });
     // Its workflow ends.
-    expect(await fixture.ask([{ deliveryId: resent!.id }])).toMatchObject([{ case: 'skip' }]);
+    const { attemptNumber, state } = await fixture.dispatch.requestAttempt({ deliveryId: resent!.id });
+    expect([attemptNumber, state!.status]).toEqual([undefined, DeliveryStatus.EXHAUSTED]);
     expect((await expiredInLive()) - expiredBefore).toBe(2);
   });
 
@@ -292,9 +259,9 @@ describe('retention', () => {
     await growOlder(fixture, tenant.merchantId, '38 days');
     await fixture.sql(
       `insert into webhooks.open_delivery
-         (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
-          status, attempt_count, next_attempt_at)
-       select merchant_id, environment, webhooks.moved_id(uuidv7(), '38 days'), id,
+         (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
+          ordered, status, attempt_count, next_attempt_at)
+       select merchant_id, environment, webhooks.moved_id(uuidv7(), '38 days'), id, lane,
               webhooks.moved_id(uuidv7(), '38 days'), 'payment.succeeded.v1', n::text, 1, n::text, false, 'HELD', 0, now()
          from webhooks.subscription cross join generate_series(1, 1200) as n where id = $1`,
       [id],
@@ -332,16 +299,15 @@ describe('retention', () => {
     expect(await status()).toBe(DeliveryStatus.SUCCEEDED);
   });
 
-  it('keeps what is old and still waits for dispatch', async () => {
+  it('keeps what is old and was never attempted, for as long again', async () => {
     const { tenant } = await delivered();
+    await fixture.publish(tenant);
     await growOlder(fixture, tenant.merchantId, '38 days');
-    const waiting = await fixture.publish(newTenant());
-    await fixture.sql(
-      `update platform.outbox_event set id = webhooks.moved_id(id, interval '38 days') where id = $1`,
-      [waiting.id],
-    );
-    expect((await fixture.dispatch.applyRetention({})).droppedPartitions).toEqual([]);
-    await deliverAll();
+    expect(await fixture.dispatch.applyRetention({})).toMatchObject({
+      expiredDeliveries: 0n,
+      droppedPartitions: [],
+    });
+    expect(await deliverAll()).toHaveLength(1);
     expect((await fixture.dispatch.applyRetention({})).droppedPartitions).not.toEqual([]);
   });
 
@@ -349,7 +315,7 @@ describe('retention', () => {
     const { tenant } = await delivered();
     await growOlder(fixture, tenant.merchantId, '38 days');
     const finish = await readForLong(tenant.merchantId);
-    const other = createClient(DispatchService, await anotherProcess());
+    const other = createClient(DispatchService, transportOf(await anotherProcess()));
     const first = fixture.dispatch.applyRetention({});
     await expect.poll(detaching).not.toEqual([]);
     await expectRefusal(other.applyRetention({}), Code.Aborted, 'RETENTION_RUNNING');
@@ -363,7 +329,7 @@ describe('retention', () => {
     const { id } = await fixture.subscribe(tenant);
     await deliverAll();
     await fixture.publish(tenant);
-    await fixture.claim();
+    await deliverAll(500);
     await growOlder(fixture, tenant.merchantId, '38 days');
     const holder = await connect();
     await holder.query('begin');
@@ -460,13 +426,11 @@ describe('an interrupted drop', () => {
 
 /** The services as another process has them, on the same database. */
 async function anotherProcess() {
-  const { createServices } = await import('../../../services/server.ts');
-  const { createLogger } = await import('../../../services/platform/process/telemetry.ts');
   const { config, databaseUrl } = harness;
   const services = await createServices({ config, databaseUrl, logger: createLogger('fatal') });
   onTestFinished(() => services.close());
-  return services.transportFor({
-    name: `test-${randomUUID()}`,
-    grants: new Set(['dispatch', 'webhooks:read']),
-  });
+  return services;
 }
+
+const transportOf = (services: Services) =>
+  services.transportFor({ name: `test-${randomUUID()}`, grants: new Set(['dispatch', 'webhooks:read']) });

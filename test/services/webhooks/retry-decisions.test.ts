@@ -1,152 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { AttemptFailure, DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import {
-  type AttemptReportInit,
-  answered,
-  type TestTenant,
-  type WebhooksFixture,
-  webhooksFixture,
-} from './webhooks-fixture.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type Attempts, answered, inFlight, reportOf, startAttempts } from './attempts-fixture.ts';
+import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
-/** What retry workflows are told: when to ask again, why, and that they ask too late. */
+/** What retry workflows are told, in services that make no attempts: the test reports them. */
 
-const { RETRYING, SUCCEEDED } = DeliveryStatus;
+const { RETRYING, HELD, SUCCEEDED, CANCELED } = DeliveryStatus;
 
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+let attempts: Attempts;
 let tenant: TestTenant;
 beforeAll(async () => {
-  harness = await startHarness();
+  harness = await startHarness({ SERVICES: 'webhooks' });
   fixture = webhooksFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
 });
-afterAll(() => harness?.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 beforeEach(() => {
   tenant = newTenant();
 });
 
-/** The first attempt of a new delivery, handed out and not yet reported. */
-async function beginDelivery() {
-  await fixture.subscribe(tenant);
-  await fixture.claimKeys();
+/** The attempt that is due of the merchant. */
+const due = async () => {
+  const all = await attempts.due(tenant.merchantId);
+  expect(all).toHaveLength(1);
+  return all[0]!;
+};
+
+/** The first attempt of a new delivery. */
+async function firstAttempt() {
+  const { id: subscriptionId } = await fixture.subscribe(tenant);
+  await attempts.answerAll(200, tenant.merchantId);
   await fixture.publish(tenant);
-  const keys = await fixture.claimKeys();
-  expect(keys).toHaveLength(1);
-  const [key] = keys;
-  return { key: key!, deliveryId: key!.deliveryId, send: await fixture.send(key!) };
+  return { ...(await due()), subscriptionId };
 }
-
-type Begun = Awaited<ReturnType<typeof beginDelivery>>;
-
-const stillRunning = ({ deliveryId, send }: Begun): AttemptReportInit => ({
-  ...{ deliveryId, attemptNumber: send.attemptNumber, generation: send.generation, stillRunning: true },
-  startedAt: timestampOf(new Date()),
-  deadlineAt: timestampOf(new Date(Date.now() + 15_000)),
-});
 
 /** A delivery whose first attempt has failed; the next is due in five seconds. */
 async function failDelivery() {
-  const begun = await beginDelivery();
-  await fixture.report(answered(begun.deliveryId, begun.send, 503));
-  return begun;
+  const first = await firstAttempt();
+  await attempts.record(answered(first, 503));
+  return first;
 }
 
-const notNow = async (deliveryId: string) => {
-  const [answer] = await fixture.ask([{ deliveryId }]);
-  if (answer?.case !== 'notNow') throw new Error(`answered ${answer?.case}`);
-  return answer.value;
-};
+const request = (deliveryId: string, now = false) => fixture.dispatch.requestAttempt({ deliveryId, now });
+const awaitSecond = (deliveryId: string, waitMs: number) =>
+  fixture.dispatch.awaitAttempt({ deliveryId, attemptNumber: 2, waitMs });
+const deliveryOf = async (deliveryId: string) =>
+  (await fixture.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
 
-describe('a retry that is not due', () => {
-  it('is told how its last attempt ended', async () => {
+describe('RequestAttempt of a delivery that is not due', () => {
+  it('answers how its last attempt ended and when the next is due, and has none made', async () => {
     const { deliveryId } = await failDelivery();
-    const answer = await notNow(deliveryId);
-    expect(answer).toMatchObject({ attemptNumber: 1, httpStatus: 503 });
-    expect(answer.failure).toBeUndefined();
-    expect(answer.delayMs).toBeGreaterThan(3_000);
+    const { attemptNumber, state } = await request(deliveryId);
+    expect(attemptNumber).toBeUndefined();
+    expect(state).toMatchObject({ status: RETRYING, lastAttemptNumber: 1, httpStatus: 503 });
+    expect(state!.failure).toBeUndefined();
+    expect(Number(state!.delayMs)).toBeGreaterThan(1_000);
+    expect(await attempts.due(tenant.merchantId)).toEqual([]);
   });
 
-  it.each([AttemptFailure.UNREACHABLE, AttemptFailure.PROXY, AttemptFailure.TIMEOUT])(
-    'is told the failure %s of its last attempt',
+  it.each(['UNREACHABLE', 'PROXY', 'TIMEOUT'] as const)(
+    'answers the failure %s of its last attempt',
     async (failure) => {
-      const { deliveryId, send } = await beginDelivery();
-      const { httpStatus: _, ...report } = answered(deliveryId, send, 0);
-      await fixture.report({ ...report, failure });
-      expect(await notNow(deliveryId)).toMatchObject({ attemptNumber: 1, failure });
-      const { attempts } = await fixture.deliveries.getDelivery({ ...tenant, deliveryId });
-      expect(attempts).toMatchObject([{ failure }]);
+      const first = await firstAttempt();
+      await attempts.record(reportOf(first, { endedAt: new Date(), latencyMs: 5, failure }));
+      const { state } = await request(first.deliveryId);
+      expect(state).toMatchObject({ lastAttemptNumber: 1, failure: AttemptFailure[failure] });
     },
   );
 
-  it('is told that its last attempt is under way', async () => {
-    const begun = await beginDelivery();
-    await fixture.report(stillRunning(begun));
-    const answer = await notNow(begun.deliveryId);
-    expect(answer).toMatchObject({ attemptNumber: 1 });
-    expect([answer.httpStatus, answer.failure]).toEqual([undefined, undefined]);
+  it('answers that its last attempt is in flight, also if it is requested now, and leaves its schedule', async () => {
+    const first = await firstAttempt();
+    await attempts.record(inFlight(first));
+    const before = await deliveryOf(first.deliveryId);
+    for (const now of [false, true]) {
+      const { attemptNumber, state } = await request(first.deliveryId, now);
+      expect(attemptNumber).toBeUndefined();
+      expect(state).toMatchObject({ lastAttemptNumber: 1 });
+      expect([state!.httpStatus, state!.failure]).toEqual([undefined, undefined]);
+      expect(Number(state!.delayMs)).toBeGreaterThan(15_000);
+    }
+    expect(await deliveryOf(first.deliveryId)).toEqual(before);
   });
 
-  it('goes when it is asked for now, once', async () => {
+  it('has the attempt made if it is requested now, once, and repeats its answer until it is recorded', async () => {
     const { deliveryId } = await failDelivery();
-    const send = await fixture.send({ deliveryId, now: true });
-    expect(send.attemptNumber).toBe(2);
-    await fixture.report(answered(deliveryId, send, 503));
-    expect(await notNow(deliveryId)).toMatchObject({ attemptNumber: 2 });
-  });
-
-  it('is due from then on, also where the answer was lost', async () => {
-    const { deliveryId } = await failDelivery();
-    await fixture.sql(`update webhooks.open_delivery set leased_to = 'another' where id = $1`, [deliveryId]);
-    const [answer] = await fixture.ask([{ deliveryId, now: true }]);
-    expect(answer?.case).toBe('notNow');
-    await fixture.sql(`update webhooks.open_delivery set leased_to = 'test' where id = $1`, [deliveryId]);
-    expect((await fixture.send({ deliveryId })).attemptNumber).toBe(2);
-  });
-
-  it('does not go now while its last attempt is under way, and keeps its schedule', async () => {
-    const begun = await beginDelivery();
-    const [outcome] = await fixture.report(stillRunning(begun));
-    const [answer] = await fixture.ask([{ deliveryId: begun.deliveryId, now: true }]);
-    expect(answer?.case).toBe('notNow');
-    const { delivery } = await fixture.deliveries.getDelivery({ ...tenant, deliveryId: begun.deliveryId });
-    expect(delivery!.nextAttemptAt).toEqual(outcome!.nextAttemptAt);
+    expect((await request(deliveryId, true)).attemptNumber).toBe(2);
+    expect((await request(deliveryId)).attemptNumber).toBe(2);
+    const second = await due();
+    expect(second).toMatchObject({ deliveryId, number: 2 });
+    await attempts.record(answered(second, 503));
+    expect((await request(deliveryId)).attemptNumber).toBeUndefined();
+    expect((await request(deliveryId, true)).attemptNumber).toBe(3);
   });
 });
 
-describe('the end of an attempt that was handed over', () => {
-  const commandsTo = async (deliveryId: string) =>
-    (await fixture.claimCommands()).filter(({ workflowId }) => workflowId === `delivery-${deliveryId}`);
+describe('AwaitAttempt', () => {
+  it('answers that the attempt has not ended when the time is up', async () => {
+    const { deliveryId } = await failDelivery();
+    await request(deliveryId, true);
+    const startedAt = performance.now();
+    const { ended, state } = await awaitSecond(deliveryId, 300);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
+    expect([ended, state!.status]).toEqual([false, RETRYING]);
+  });
 
-  it('tells the retry workflow to ask again, once, where it has failed', async () => {
-    const begun = await beginDelivery();
-    await fixture.report(stillRunning(begun));
-    expect(await commandsTo(begun.deliveryId)).toEqual([]);
-    const failed = answered(begun.deliveryId, begun.send, 503);
-    expect(await fixture.report(failed)).toMatchObject([{ status: RETRYING }]);
-    await fixture.report(failed);
-    expect(await commandsTo(begun.deliveryId)).toMatchObject([
+  it('answers the result as soon as it is recorded, of an attempt in flight too', async () => {
+    const { deliveryId } = await failDelivery();
+    await request(deliveryId, true);
+    const awaited = awaitSecond(deliveryId, 20_000);
+    const second = await due();
+    await attempts.record(inFlight(second));
+    expect(await Promise.race([awaited, delay(300, 'waits')])).toBe('waits');
+    await attempts.record({ ...answered(second, 200), owner: undefined });
+    expect(await awaited).toMatchObject({ ended: true, state: { status: SUCCEEDED } });
+  });
+
+  it('ends when the attempt will not be made: the delivery is held, canceled or unknown', async () => {
+    const { deliveryId, subscriptionId } = await failDelivery();
+    await request(deliveryId, true);
+    const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    const paused = awaitSecond(deliveryId, 20_000);
+    await fixture.subscriptions.pauseWebhookSubscription(write());
+    expect(await paused).toMatchObject({ ended: true, state: { status: HELD } });
+    await fixture.subscriptions.disableWebhookSubscription(write());
+    expect(await awaitSecond(deliveryId, 20_000)).toMatchObject({ ended: true, state: { status: CANCELED } });
+    const unknown = randomUUID();
+    expect(await awaitSecond(unknown, 20_000)).toMatchObject({ ended: true, state: { status: CANCELED } });
+    expect((await request(unknown, true)).attemptNumber).toBeUndefined();
+  });
+});
+
+describe('the end of an attempt that was recorded as in flight', () => {
+  const signalsTo = async (deliveryId: string) =>
+    (await fixture.claimCommands()).filter(
+      ({ kind, workflowId }) =>
+        kind === WorkflowCommandKind.SIGNAL && workflowId === `delivery-${deliveryId}`,
+    );
+  const inFlightAttempt = async () => {
+    const first = await firstAttempt();
+    await attempts.record(inFlight(first));
+    expect(await signalsTo(first.deliveryId)).toEqual([]);
+    return first;
+  };
+
+  it('has the retry workflow check again, once, if it failed', async () => {
+    const first = await inFlightAttempt();
+    const failed = { ...answered(first, 503), owner: undefined };
+    expect(await attempts.record(failed)).toMatchObject([{ status: 'RETRYING' }]);
+    await attempts.record(failed);
+    expect(await signalsTo(first.deliveryId)).toMatchObject([
       {
-        ...{ kind: WorkflowCommandKind.SIGNAL, signalName: 'recheck', argumentsJson: '[]' },
+        ...{ signalName: 'recheck', argumentsJson: '[]' },
         ...{ merchantId: tenant.merchantId, requestId: expect.stringMatching(/./) },
       },
     ]);
   });
 
-  it('tells nothing where there is nothing more to do', async () => {
-    const begun = await beginDelivery();
-    await fixture.report(stillRunning(begun));
-    expect(await fixture.report(answered(begun.deliveryId, begun.send, 200))).toMatchObject([
-      { status: SUCCEEDED },
+  it('signals nothing if there is nothing more to do', async () => {
+    const first = await inFlightAttempt();
+    expect(await attempts.record({ ...answered(first, 200), owner: undefined })).toMatchObject([
+      { status: 'SUCCEEDED' },
     ]);
-    expect(await commandsTo(begun.deliveryId)).toEqual([]);
+    expect(await signalsTo(first.deliveryId)).toEqual([]);
   });
 
-  it('tells nothing where the retry workflow asks in time', async () => {
-    const begun = await beginDelivery();
-    await fixture.report(stillRunning(begun));
-    await fixture.report({ ...answered(begun.deliveryId, begun.send, 503), retryAfterMs: 60_000n });
-    expect(await commandsTo(begun.deliveryId)).toEqual([]);
+  it('signals nothing if the retry workflow checks in time', async () => {
+    const first = await inFlightAttempt();
+    await attempts.record({ ...answered(first, 503, { retryAfterMs: 60_000 }), owner: undefined });
+    expect(await signalsTo(first.deliveryId)).toEqual([]);
   });
 });

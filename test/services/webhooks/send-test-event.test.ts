@@ -4,15 +4,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { answered, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { type Attempts, startAttempts } from './attempts-fixture.ts';
+import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
 let fixture: WebhooksFixture;
+let attempts: Attempts;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks' });
   fixture = webhooksFixture(harness, harness.transports.grpc);
+  attempts = await startAttempts(harness);
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
 
 const sendTestEvent = async (tenant: TestTenant, subscriptionId: string, idempotencyKey = newKey()) =>
   (await fixture.subscriptions.sendTestEvent({ ...tenant, idempotencyKey, subscriptionId })).eventId;
@@ -20,12 +26,7 @@ const sendTestEvent = async (tenant: TestTenant, subscriptionId: string, idempot
 const deliveriesOf = async (tenant: TestTenant, eventId: string) =>
   (await fixture.deliveries.listDeliveries({ ...tenant, eventId })).deliveries;
 
-/** Turns what was published into deliveries; answers it all with 204. */
-async function deliverAll() {
-  for (const key of await fixture.claimKeys()) {
-    await fixture.report(answered(key.deliveryId, await fixture.send(key), 204));
-  }
-}
+const deliverAll = () => attempts.answerAll(204);
 
 describe('SendTestEvent', () => {
   it('has one subscription pinged, and none beside it', async () => {

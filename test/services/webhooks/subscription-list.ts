@@ -1,3 +1,4 @@
+import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
 import { newKey } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
@@ -7,19 +8,22 @@ import { webhooksFixture } from './webhooks-fixture.ts';
 export function subscriptionList(harness: TestHarness): ListSubject {
   const { subscriptions, subscribe } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200, filters: {} },
+    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    filters: { state: { values: ['PENDING', 'DISABLED'] } },
     truth: `select id as key, ${newestFirst('created_at')}, state
       from webhooks.subscription where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
       return {
         tenant,
-        list: ({ limit = 0, after = '' }) => {
-          const asked = subscriptions.listWebhookSubscriptions({
+        list: ({ filters = {}, limit = 0, after = '' }) => {
+          const state = WebhookSubscriptionState[filters.state as keyof typeof WebhookSubscriptionState];
+          const response = subscriptions.listWebhookSubscriptions({
             ...tenant,
+            ...(filters.state && { state }),
             pageSize: limit,
             pageToken: after,
           });
-          return rpcPage(asked, (answer) => answer.subscriptions.map(({ id }) => id));
+          return rpcPage(response, (answer) => answer.subscriptions.map(({ id }) => id));
         },
         async insert(place) {
           const { id } = await subscribe(tenant);

@@ -5,7 +5,9 @@ import { Database } from '../../../services/platform/database/database.ts';
 import { createEgressGuard } from '../../../services/platform/egress/egress-guard.ts';
 import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
 import { WorkSignal } from '../../../services/platform/outbox/work-signal.ts';
+import { PersonCheck } from '../../../services/platform/people/person-check.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { Exports } from '../../../services/platform/reads/exports.ts';
 import { Pagination } from '../../../services/platform/reads/pagination.ts';
 import { createInProcessTransport } from '../../../services/platform/rpc/in-process-transport.ts';
 import { rpcInterceptors } from '../../../services/platform/rpc/interceptors.ts';
@@ -37,11 +39,14 @@ beforeAll(async () => {
   const outboxSignal = new OutboxSignal(database);
   const interceptors = rpcInterceptors(logger);
   const transport = createInProcessTransport([], interceptors, { name: 'none', grants: new Set() });
+  const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
   const bindings = area.bind({
     ...{ config, database, logger, outboxSignal, transport },
     workSignal: new WorkSignal({ database, outboxSignal, logger }),
-    writes: new Writes(database, outboxSignal),
+    writes,
+    exports: new Exports(database, writes),
     pagination: new Pagination(config.CURSOR_KEYS),
+    stopping: new AbortController().signal,
   });
   const caller = { name: 'test', grants: new Set(ALL_GRANTS) };
   client = createClient(WebhookSubscriptionService, createInProcessTransport(bindings, interceptors, caller));

@@ -4,7 +4,7 @@ import type { WebhooksFixture } from './webhooks-fixture.ts';
 /** A UUIDv7 of a time with the rest of another one. */
 const MOVE_ID = `
 create or replace function webhooks.moved_id(id uuid, back interval) returns uuid language sql immutable as $$
-  select (left(webhooks.first_id(uuid_extract_timestamp(id) - back)::text, 13) || substr(id::text, 14))::uuid
+  select (left(platform.first_id(uuid_extract_timestamp(id) - back)::text, 13) || substr(id::text, 14))::uuid
 $$`;
 
 /** What lies in the log and on its way, with the columns that are ids. */
@@ -61,7 +61,7 @@ export interface PastDeliveries {
 }
 
 const PAST = `
-  select n, at, (left(webhooks.first_id(at)::text, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id
+  select n, at, (left(platform.first_id(at)::text, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id
     from generate_series(1, $4::int) as n
    cross join lateral (select $2::timestamptz + n::float8 / $4 * ($3::timestamptz - $2::timestamptz) as at) as time
    where $1::uuid is not null`;

@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandService } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
-  type AttemptReportSchema,
-  type AttemptSend,
   DeliveryService,
   DispatchService,
   EventService,
   WebhookSubscriptionService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newKey, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-
-export type AttemptReportInit = MessageInitShape<typeof AttemptReportSchema>;
 
 export interface TestTenant {
   readonly merchantId: string;
@@ -68,33 +62,8 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
       return answer.event!;
     },
 
-    claim: (maxDeliveries = 100, waitMs = 0) => dispatch.claimBatch({ waitMs, maxDeliveries }),
     claimCommands: async () => (await commands.claimCommands({ waitMs: 0, maxCommands: 100 })).commands,
     confirmCommands: (commandIds: string[]) => commands.confirmCommands({ commandIds }),
-
-    /** Claims one batch and answers its keys for GetAttempt. */
-    async claimKeys(maxDeliveries = 100) {
-      const { batches } = await dispatch.claimBatch({ waitMs: 2_000, maxDeliveries });
-      return batches.flatMap((batch) =>
-        batch.deliveryIds.map((deliveryId) => ({ deliveryId, batchId: batch.id })),
-      );
-    },
-
-    async ask(keys: { deliveryId: string; batchId?: string; now?: boolean }[]) {
-      return (await dispatch.getAttempt({ attempts: keys })).answers.map(({ answer }) => answer);
-    },
-
-    /** What is to be sent for one key; fails when it is not. */
-    async send(key: { deliveryId: string; batchId?: string; now?: boolean }): Promise<AttemptSend> {
-      const { answers } = await dispatch.getAttempt({ attempts: [key] });
-      const answer = answers[0]!.answer;
-      if (answer.case !== 'send') throw new Error(`answered ${answer.case}`);
-      return answer.value;
-    },
-
-    async report(...reports: AttemptReportInit[]) {
-      return (await dispatch.reportAttempts({ reports })).outcomes;
-    },
 
     /** Runs SQL past the services, for example to let time pass. */
     sql: <Row extends object>(text: string, values?: unknown[]) => sqlOf<Row>(harness, text, values),
@@ -102,18 +71,3 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
 }
 
 export type WebhooksFixture = ReturnType<typeof webhooksFixture>;
-
-/** A report of an attempt that was answered with this status just now. */
-export const answered = (
-  deliveryId: string,
-  { attemptNumber, generation }: Pick<AttemptSend, 'attemptNumber' | 'generation'>,
-  httpStatus: number,
-): AttemptReportInit => ({
-  deliveryId,
-  attemptNumber,
-  generation,
-  startedAt: timestampOf(new Date()),
-  latencyMs: 12,
-  httpStatus,
-  responseExcerpt: 'ok',
-});

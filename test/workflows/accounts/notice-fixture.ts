@@ -17,13 +17,15 @@ const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 const TIMEOUT = { timeout: 40_000, interval: 50 };
 
 /** Services whose sandbox makes one attempt, so that the first failure exhausts a delivery. */
-export function startNoticeHarness(inbox: SmtpInbox | undefined): Promise<TestHarness> {
-  return startHarness({
+export async function startNoticeHarness(inbox: SmtpInbox | undefined): Promise<TestHarness> {
+  const harness = await startHarness({
     ...loopbackSettings(),
     WEBHOOK_SCHEDULE_SANDBOX: '0s',
     PUBLIC_URL_DASHBOARD: DASHBOARD,
     ...(inbox && { SMTP_URL: inbox.url, MAIL_FROM: 'Pagamentos <no-reply@payments.example>' }),
   });
+  harness.services.startWebhookLanes();
+  return harness;
 }
 
 /** One receiver for many merchants' endpoints, told apart by path, each with a status of its own in `answers`. */

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type NotifyContactInput,
   workflowType,
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import type { PaymentsWorker } from '../../../workflows/worker.ts';
+import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
+import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { exhausted } from '../../services/webhooks/subscription-errors.ts';
-import { newKey, type TestHarness } from '../../support/harness.ts';
+import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
@@ -23,6 +26,8 @@ import {
   textOf,
 } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
+
+const DAY_MS = 86_400_000;
 
 let temporal: TestNamespace;
 let inbox: SmtpInbox;
@@ -64,6 +69,44 @@ const hasNotified = (handle: ReturnType<typeof noticeHandle>) =>
     { timeout: 40_000, interval: 50 },
   );
 
+it('mails those who may act about refunds and disputes that are due soon, unless they opted out', async () => {
+  const { tenant, open, refunds, write } = refundsOf(harness, 'inProcess', newTenant());
+  const { client, join } = accountsFixture(harness.transports.inProcess);
+  await client.setMerchantName({ ...write(), name: 'Loja Aurora' });
+  const [finance, developer, viewer] = [
+    await join(tenant, Role.FINANCE),
+    await join(tenant, Role.DEVELOPER),
+    await join(tenant, Role.VIEWER),
+  ];
+  const unwanted = [MailTopic.REFUND_DEADLINES, MailTopic.DISPUTE_DEADLINES];
+  await client.setMailPreferences({ accountId: developer.accountId, unwanted });
+  const daysAgo = (days: number) => timestampFromMs(Date.now() - days * DAY_MS);
+  const due = await open({ amountMinor: 4_990n, occurredAt: daysAgo(6.5), paidAt: daysAgo(7) });
+  // Its deadline is a week away: it is not due soon.
+  const later = await open({ paymentIntentId: randomUUID() });
+  const disputeId = randomUUID();
+  const dispute = { disputeId, paymentIntentId: randomUUID(), amountMinor: 12_345n };
+  await refunds.openDispute({ ...write(), ...dispute, occurredAt: daysAgo(9), dueAt: daysAgo(-0.5) });
+  const mailsTo = (email: string) =>
+    inbox.mailTo(email).flatMap(({ mail }) => (mail.subject!.startsWith('Convite') ? [] : [mail]));
+  await vi.waitFor(() => expect(mailsTo(finance.email)).toHaveLength(2), { timeout: 40_000 });
+  const mails = mailsTo(finance.email);
+  const [aboutRefund, aboutDispute] = mails.sort((a, b) => a.subject!.localeCompare(b.subject!));
+  const base = `${DASHBOARD}/live/${tenant.merchantId}`;
+  expect(aboutDispute!.subject).toBe('Uma disputa aguarda sua resposta: Loja Aurora');
+  expect(aboutDispute!.text).toMatch(/Valor: R\$\s123,45\n/);
+  expect(aboutDispute!.text).toContain(`${base}/disputes/${disputeId}
+`);
+  expect(aboutRefund!.subject).toBe('Um reembolso vence em breve: Loja Aurora');
+  expect(aboutRefund!.text).toMatch(/R\$\s49,90, decida até \d+ de /);
+  expect(aboutRefund!.text).toContain(`${base}/refunds/${due.id}
+`);
+  expect(aboutRefund!.text).not.toContain(later.id);
+  expect(aboutRefund!.text).toContain(`recebe: ${DASHBOARD}/account
+`);
+  for (const { email } of [developer, viewer]) expect(mailsTo(email)).toEqual([]);
+});
+
 describe.concurrent('the merchant contact', () => {
   it('gets a mail in English when a webhook enters ERROR: what, since when, why, what to do', async () => {
     const merchant = await newMerchant(Language.EN);
@@ -95,6 +138,33 @@ describe.concurrent('the merchant contact', () => {
     expect(mail.subject).toBe(`Webhook com falha (testes): ${new URL(merchant.url).host}`);
     expect(mail.text).toContain('Motivo: O seu servidor respondeu com o status HTTP 302.\n');
     expect(mail.text).toMatch(/Desde: \d+ de \S+ de \d{4} às \d\d:\d\d \(horário de Brasília\)\n/);
+  });
+
+  it('gets a mail about a webhook that is failing before a delivery has run out of attempts', async () => {
+    const [merchant, healthy] = [await newMerchant(), await newMerchant()];
+    const { subscriptionId } = merchant;
+    for (const { fixture, tenant, subscriptionId: id } of [merchant, healthy]) {
+      const request = { ...tenant, subscriptionId: id, withHealth: true };
+      const isCounted = async () =>
+        expect(
+          (await fixture.subscriptions.getWebhookSubscription(request)).subscription!.health,
+        ).toBeDefined();
+      await vi.waitFor(isCounted, { timeout: 40_000, interval: 50 });
+    }
+    await merchant.fixture.sql(
+      `update webhooks.endpoint_health set failing_since = now() - interval '15 minutes', http_status = 502
+        where subscription_id = $1`,
+      [subscriptionId],
+    );
+    const handle = await start(merchant, 'WEBHOOK_FAILING', subscriptionId);
+    const { mail, to } = await mailTo(inbox, merchant.email);
+    expect(to).toEqual([merchant.email]);
+    expect(mail.subject).toBe(`Webhook failing (sandbox): ${new URL(merchant.url).host}`);
+    expect(mail.text).toContain('Last response: Your server responded with HTTP status 502.\n');
+    expect(mail.text).toContain('Nothing is lost');
+    await hasNotified(handle);
+    const none = await start(healthy, 'WEBHOOK_FAILING', healthy.subscriptionId);
+    expect(await becomesClosed(none)).toEqual({ outcome: 'NO_LONGER_DUE' });
   });
 
   it('gets a mail when a 410 disables a webhook, with the reason', async () => {
@@ -163,7 +233,7 @@ describe.concurrent('the merchant contact', () => {
     const [first, second] = inbox.mailTo(merchant.email);
     expect(second!.mail.messageId).toBe(first!.mail.messageId);
     expect(first!.mail.messageId).toMatch(/^<[0-9a-f]{32}@payments\.example>$/);
-  }, 120_000);
+  });
 
   it('never appears in a history, and neither does the text of a mail server', async () => {
     const merchant = new FailingMerchant(harness, endpoints);
@@ -379,4 +449,4 @@ it('ends with NO_SMTP without a mail server', async () => {
     await apart[Symbol.asyncDispose]();
     await plain.close();
   }
-}, 120_000);
+});

@@ -4,6 +4,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import {
   type NotifyContactInput,
@@ -11,8 +12,8 @@ import {
   workflowType,
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { mailLinks } from '../../../workflows/accounts/mail-links.ts';
 import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
-import { mailLinks } from '../../../workflows/accounts/notice-mail.ts';
 import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
 import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/started-again-signal.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
@@ -51,6 +52,7 @@ beforeAll(async () => {
     activities: createNoticeActivities({
       accounts: createClient(AccountService, harness.transports.inProcess),
       subscriptions: createClient(WebhookSubscriptionService, harness.transports.inProcess),
+      refunds: createClient(RefundCaseService, harness.transports.inProcess),
       sendMail: createMailer(harness.config),
       links: mailLinks(harness.config),
     }),
@@ -116,7 +118,7 @@ it('sends the latest failure at the end of the hour when the webhook is still fa
   }
   expect(await handle.result()).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   expect(reasons(email)).toEqual(['500', '503']);
-}, 120_000);
+});
 
 it('sends nothing more when started again for the same failure', async () => {
   const { email, fails, start } = await createSubscription();
@@ -126,7 +128,7 @@ it('sends nothing more when started again for the same failure', async () => {
   await start();
   expect(await handle.result()).toEqual({ outcome: 'NO_LONGER_DUE' });
   expect(reasons(email)).toEqual(['500']);
-}, 120_000);
+});
 
 it('ends after the hour when nothing else has happened', async () => {
   const { email, fails, start } = await createSubscription();
@@ -135,7 +137,7 @@ it('ends after the hour when nothing else has happened', async () => {
   expect(await handle.result()).toEqual({ outcome: 'NOTIFIED', sent: 1, rejected: 0, unsent: 0 });
   expect((await handle.describe()).runId).toBe(handle.signaledRunId);
   expect(reasons(email)).toEqual(['500']);
-}, 120_000);
+});
 
 it('continues the quiet hour in a new run after too many starts', async () => {
   const { email, fails, start } = await createSubscription();
@@ -159,4 +161,4 @@ it('continues the quiet hour in a new run after too many starts', async () => {
     return event.activityTaskScheduledEventAttributes ? ['find notice'] : [];
   });
   expect(steps.slice(0, 2)).toEqual(['quiet period', 'find notice']);
-}, 120_000);
+});

@@ -53,14 +53,14 @@ it.concurrent('completes a request that had only been taken up', async () => {
   expect(advanceRequests).toMatchObject([{ quoteId, status: AdvanceRequestStatus.PENDING_REVIEW }]);
   expect((await funds.advanceable()).installments).toEqual([]);
   await expect(request()).rejects.toThrow('has been requested');
-}, 120_000);
+});
 
 it.concurrent('leaves a request that stands as it is', async () => {
   const { complete, request, statusOf } = await quoted();
   const advanceRequestId = await request();
   expect(await complete(advanceRequestId)).toBe('REQUESTED');
   expect(await statusOf(advanceRequestId)).toBe(AdvanceRequestStatus.PENDING_REVIEW);
-}, 120_000);
+});
 
 it.concurrent('gives a request up whose installments have changed since the quote', async () => {
   const { funds, complete } = await quoted();
@@ -70,7 +70,7 @@ it.concurrent('gives a request up whose installments have changed since the quot
   expect(await complete(advanceRequestId)).toBe('REFUSED');
   expect((await workflows.advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
   await expect(funds.reserve(installments, advanceRequestId)).rejects.toThrow('has been freed');
-}, 120_000);
+});
 
 it.concurrent('frees what was reserved for a request whose quote has expired since', async () => {
   const { funds, complete } = await quoted(SOLD);
@@ -80,7 +80,7 @@ it.concurrent('frees what was reserved for a request whose quote has expired sin
   expect(await complete(advanceRequestId)).toBe('REFUSED');
   expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
   await expect(funds.reserve(installments, advanceRequestId, SOLD)).rejects.toThrow('has been freed');
-}, 120_000);
+});
 
 it.concurrent('pays out what had only started to be paid out, and settles it when its last date has passed', async () => {
   const { funds, owner, request, statusOf } = await quoted(SOLD);
@@ -95,7 +95,7 @@ it.concurrent('pays out what had only started to be paid out, and settles it whe
   await workflows.run(advanceRelease.workflowType, advanceRelease.workflowId(advanceRequestId), input);
   expect(await statusOf(advanceRequestId)).toBe(AdvanceRequestStatus.SETTLED);
   expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 4_800n, 0n, 1]]);
-}, 120_000);
+});
 
 it.concurrent('frees what a refused request had reserved, once', async () => {
   const { funds, owner, request } = await quoted(SOLD);
@@ -105,7 +105,7 @@ it.concurrent('frees what a refused request had reserved, once', async () => {
     await workflows.run(advanceRefusal.workflowType, advanceRefusal.workflowId(advanceRequestId), input);
   }
   expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
-}, 120_000);
+});
 
 /** As a process leaves it that dies after the first of the payout's three steps. */
 async function startPayoutAlone(advanceRequestId: string): Promise<void> {

@@ -56,8 +56,8 @@ export const AREA_CORRUPTIONS: readonly AreaCorruption[] = [
   {
     rule: 'HOLD_OF_CLOSED_DISPUTE',
     record: 'dispute',
-    breaking: 'update refunds.dispute set closed_at = opened_at where id = $1',
-    repair: 'update refunds.dispute set closed_at = null where id = $1',
+    breaking: "update refunds.dispute set closed_at = opened_at, outcome = 'WON' where id = $1",
+    repair: 'update refunds.dispute set closed_at = null, outcome = null where id = $1',
   },
   {
     rule: 'ADVANCE_WITHOUT_RESERVATION',

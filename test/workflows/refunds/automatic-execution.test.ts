@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   ApprovalMode,
   MerchantDecisionKind,
@@ -9,6 +10,7 @@ import {
   ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness } from '../../support/harness.ts';
@@ -23,7 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await verifyFunds(fixture.harness);
   await fixture.close();
-}, 120_000);
+});
 
 const KYC = RefundBlocker.KYC_NOT_APPROVED;
 const { APPROVED, CONTESTED } = MerchantDecisionKind;
@@ -92,6 +94,25 @@ describe('a refund is executed once', () => {
     await merchant.becomes(id, Status.PROCESSING);
     expect(await merchant.case(id)).toMatchObject({ executions: 2 });
   });
+});
+
+it('what the worker does for a person who approved is in the audit trail with their name', async () => {
+  const merchant = merchantOf(fixture.harness);
+  await merchant.earn(1_000n);
+  const people = accountsFixture(fixture.harness.transports.inProcess);
+  const { accountId, headers } = await people.join(merchant.tenant, Role.DEVELOPER);
+  const { id: refundCaseId } = await merchant.open({ amountMinor: 400n });
+  const decision = { ...merchant.write(), refundCaseId, decision: APPROVED };
+  await merchant.refunds.decideRefundCase(decision, { headers });
+  await merchant.becomes(refundCaseId, Status.PROCESSING);
+  const { entries } = await people.client.listAuditEntries({ ...merchant.tenant, accountId });
+  const steps = entries.map(({ action, caller, startedBy }) => [action.split('.').at(-1), caller, startedBy]);
+  expect(steps.reverse()).toEqual([
+    ['DecideRefundCase', 'test', ''],
+    ['BeginRefundExecution', 'worker', 'test'],
+    ['DebitForRefund', 'worker', 'test'],
+    ['RecordRefundDebit', 'worker', 'test'],
+  ]);
 });
 
 /** Services without a worker: what a transaction has started has not begun. */

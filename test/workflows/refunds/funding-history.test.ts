@@ -49,7 +49,9 @@ it('executes any number of waiting refunds in runs of bounded histories, each re
   const input = { merchantId: randomUUID(), environment: 'live', refundCaseId: waiting[0] };
   await worker.runUntil(
     temporal.client.workflow.execute(refundFunding.workflowType, {
-      ...{ taskQueue: TASK_QUEUE, workflowId, args: [input] },
+      taskQueue: TASK_QUEUE,
+      workflowId,
+      args: [input],
     }),
   );
   expect(executed).toEqual(waiting);
@@ -60,4 +62,4 @@ it('executes any number of waiting refunds in runs of bounded histories, each re
   }
   expect(runs).toHaveLength(2);
   expect(Math.max(...runs)).toBeLessThan(2_000);
-}, 120_000);
+});

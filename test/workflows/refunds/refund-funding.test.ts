@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await verifyFunds(fixture.harness);
   await fixture.close();
-}, 120_000);
+});
 
 const merchant = () => merchantOf(fixture.harness);
 
@@ -124,7 +124,7 @@ describe('a refund that waits for the balance', () => {
     expect(await debited(m)).toEqual(cases);
     expect(await waits(m)).toEqual([]);
     expect((await m.funds.balance()).availableAmountMinor).toBe(0n);
-  }, 120_000);
+  });
 
   it('waits no more once it is canceled or disputed, and nothing is debited', async () => {
     const m = merchant();
@@ -169,7 +169,7 @@ describe('a refund that waits for the balance', () => {
     });
     await Promise.all(rounds);
     expect(await waits(m)).toEqual([]);
-  }, 120_000);
+  });
 
   it('is not kept from its turn by waits that no case has brought about', async () => {
     const m = merchant();

@@ -61,9 +61,10 @@ export function merchantOf(harness: TestHarness) {
         await before;
         return refunds.refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome });
       }, Promise.resolve()),
-    dispute: async (paymentIntentId: string, saleId?: string) => {
+    dispute: async (paymentIntentId: string, saleId?: string, amountMinor?: bigint) => {
       const disputeId = randomUUID();
-      await refunds.refunds.openDispute({ ...write(), disputeId, paymentIntentId, saleId });
+      const dispute = { disputeId, paymentIntentId, saleId, amountMinor };
+      await refunds.refunds.openDispute({ ...write(), ...dispute });
       return disputeId;
     },
     becomes: (refundCaseId: string, status: Status) =>

@@ -68,7 +68,9 @@ async function approved() {
     isAccepted: () =>
       eventually(async () =>
         expect((await merchant.case(id)).provider).toMatchObject({
-          ...{ refundId: 'pr_1', submissionStatus: 'queued', submittedAt: SUBMITTED_AT },
+          refundId: 'pr_1',
+          submissionStatus: 'queued',
+          submittedAt: SUBMITTED_AT,
         }),
       ),
   };
@@ -86,8 +88,12 @@ describe('the submission of a refund', () => {
     expect(provider.callsOf(id)).toMatchObject([
       {
         ...tenant,
-        ...{ refundCaseId: id, execution: 1, paymentIntentId: refundCase.paymentIntentId },
-        ...{ amountMinor: 1_000n, currency: 'BRL', reference: expect.stringMatching(/^[A-Z0-9]{25}$/) },
+        refundCaseId: id,
+        execution: 1,
+        paymentIntentId: refundCase.paymentIntentId,
+        amountMinor: 1_000n,
+        currency: 'BRL',
+        reference: expect.stringMatching(/^[A-Z0-9]{25}$/),
         requestedAt: refundCase.requestedAt,
       },
     ]);
@@ -206,8 +212,10 @@ async function processingApart() {
   const refunds = createClient(RefundCaseService, inProcess);
   const funds = createClient(FundsService, inProcess);
   const input = {
-    ...{ merchantId: merchant.tenant.merchantId, environment: 'live' as const },
-    ...{ refundCaseId: id, execution: 1 },
+    merchantId: merchant.tenant.merchantId,
+    environment: 'live' as const,
+    refundCaseId: id,
+    execution: 1,
   };
   const refundProvider = createClient(RefundProviderService, connection.transport);
   return {

@@ -210,8 +210,8 @@ describe("the wait for a merchant's review", () => {
   const announcements = (id: string) =>
     sqlOf<{ left_ms: number }>(
       harness,
-      `select extract(epoch from (data->>'merchantReviewDeadlineAt')::timestamptz - occurred_at)::float * 1000 as left_ms
-         from platform.outbox_event where object_id = $1 and type = 'refund.deadline_approaching.v1'`,
+      `select extract(epoch from (body::json->'data'->>'merchantReviewDeadlineAt')::timestamptz - occurred_at)::float * 1000 as left_ms
+         from webhooks.event where object_id = $1 and type = 'refund.deadline_approaching.v1'`,
       [id],
     );
 

@@ -10,24 +10,18 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { connectProviders } from '../../../workflows/provider-clients.ts';
 import { installRuntime, sdkLogger } from '../../../workflows/temporal/temporal-runtime.ts';
-import { createDelivery } from '../../../workflows/webhooks/delivery.ts';
-import { openSession } from '../../../workflows/worker-session.ts';
-import { testConfig } from '../../support/harness.ts';
-import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { startWorker } from '../../../workflows/worker.ts';
 import { readHistories } from '../../support/recorded-histories.ts';
-import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
-import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
-import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
-import { type MemoryDelivery, MemoryDispatch } from './memory-dispatch.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
+import { DeliverySystem, SOON, type Subscriber } from './delivery-system.ts';
 
 /** What becomes of retry workflows that run while a new version of their code is deployed. */
 
 const { WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR: NON_DETERMINISTIC } =
   proto.temporal.api.enums.v1.WorkflowTaskFailedCause;
-const HOUR_MS = 3_600_000;
-const { RETRYING, SUCCEEDED } = DeliveryStatus;
+const { RETRYING } = DeliveryStatus;
 const logger = createLogger('fatal');
 
 let present: WorkflowBundleOption;
@@ -71,106 +65,82 @@ describe('the replay of recorded histories', () => {
 });
 
 describe('a retry that runs over a deploy', () => {
-  const dispatch = new MemoryDispatch();
-  let temporal: TestNamespace;
-  let receiver: Receiver;
+  let system: DeliverySystem;
   beforeAll(async () => {
-    temporal = await createTestNamespace();
-    receiver = await startFailingOnce();
+    system = await DeliverySystem.start({ WEBHOOK_SCHEDULE_SANDBOX: '0s,1h' });
+    await system.worker!.close();
   }, TEMPORAL_START_MS);
-  afterAll(async () => {
-    await receiver?.[Symbol.asyncDispose]();
-    await temporal?.[Symbol.asyncDispose]();
-  });
-
-  function startFailingOnce(): Promise<Receiver> {
-    const seen = new Set<unknown>();
-    return startReceiver((request, response) => {
-      const id = request.headers['webhook-id'];
-      response.writeHead(seen.has(id) ? 204 : 500).end();
-      seen.add(id);
-    });
-  }
+  afterAll(() => system?.[Symbol.asyncDispose]());
 
   /** A worker with this version of the workflow code, until it is disposed of. */
   async function deploy(workflowBundle: WorkflowBundleOption): Promise<AsyncDisposable> {
-    const config = testConfig({ ...loopbackSettings(), TEMPORAL_NAMESPACE: temporal.namespace });
-    const { transport } = dispatch;
-    const delivery = createDelivery(config, transport, logger);
-    const providers = connectProviders(config);
-    const session = await openSession({
-      ...{ config, transport, logger, delivery, providers, workflowBundle },
-      temporalAddress: temporal.address,
+    const { harness } = system.webhooks;
+    const { address, namespace } = system.temporal;
+    const worker = await startWorker({
+      config: { ...harness.config, TEMPORAL_NAMESPACE: namespace },
+      logger,
+      transport: system.transport,
+      temporalAddress: address,
+      workflowBundle,
     });
-    return {
-      async [Symbol.asyncDispose]() {
-        await session.stop();
-        await delivery.close();
-        providers.close();
-      },
-    };
+    return { [Symbol.asyncDispose]: () => worker.close() };
   }
 
-  const retryOf = ({ id }: MemoryDelivery) => temporal.client.workflow.getHandle(`delivery-${id}`);
-  const historyOf = async (delivery: MemoryDelivery) => (await retryOf(delivery).fetchHistory()).events!;
-
-  /** A delivery that has failed once, and whose retry workflow waits an hour. */
-  async function failOnce(): Promise<MemoryDelivery> {
-    const delivery = dispatch.add(`https://localhost:${receiver.port}/`, [0, HOUR_MS]);
-    await vi.waitFor(
-      async () => {
-        const { raw } = await retryOf(delivery).describe();
-        expect(raw.pendingActivities?.[0]?.lastFailure?.message).toMatch(/^attempt 1: HTTP 500/);
-      },
-      { timeout: 40_000 },
-    );
-    return delivery;
+  interface Failed extends Subscriber {
+    readonly id: string;
+    readonly eventId: string;
   }
 
-  async function ends(delivery: MemoryDelivery) {
-    expect(await retryOf(delivery).result()).toBe('SUCCEEDED');
-    expect(delivery.status).toBe(SUCCEEDED);
+  const historyOf = async ({ id }: Failed) => (await system.retryOf(id).fetchHistory()).events!;
+
+  /** A delivery that has failed once, and whose retry workflow waits an hour. Its endpoint recovers. */
+  async function failOnce(): Promise<Failed> {
+    const subscriber = await system.subscriber();
+    subscriber.endpoint.answer(500);
+    const { id: eventId } = await system.webhooks.publish(subscriber.tenant);
+    const { id } = await system.becomes(subscriber, eventId, RETRYING);
+    await system.shows(id, /^attempt 1: HTTP 500/);
+    subscriber.endpoint.answer(204);
+    return { ...subscriber, id, eventId };
   }
 
   it('goes on with a compatible version, and new ones go the new way', async () => {
-    let before: MemoryDelivery;
+    let before: Failed;
     {
       await using _ = await deploy(present);
       before = await failOnce();
     }
     await using _ = await deploy(compatible);
     const after = await failOnce();
-    for (const delivery of [before, after]) {
-      await retryOf(delivery).signal('retryNow');
-      await ends(delivery);
+    for (const { id } of [before, after]) {
+      await system.retryOf(id).signal('retryNow');
+      expect(await system.retryOf(id).result()).toBe('SUCCEEDED');
     }
-    const waited = async (delivery: MemoryDelivery) =>
-      (await historyOf(delivery)).some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
+    const waited = async (failed: Failed) =>
+      (await historyOf(failed)).some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
     expect([await waited(before), await waited(after)]).toEqual([false, true]);
   });
 
   it('stands still under an incompatible one, and goes on once that is taken back', async () => {
-    let delivery: MemoryDelivery;
+    let failed: Failed;
     {
       await using _ = await deploy(present);
-      delivery = await failOnce();
+      failed = await failOnce();
     }
     {
       await using _ = await deploy(incompatible);
-      await retryOf(delivery).signal('retryNow');
-      await vi.waitFor(
-        async () => {
-          const causes = (await historyOf(delivery)).map(
-            ({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes?.cause,
-          );
-          expect(causes).toContain(NON_DETERMINISTIC);
-        },
-        { timeout: 40_000 },
-      );
-      expect(delivery.status).toBe(RETRYING);
-      expect(delivery.reports).toHaveLength(1);
+      await system.retryOf(failed.id).signal('retryNow');
+      await vi.waitFor(async () => {
+        const causes = (await historyOf(failed)).map(
+          ({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes?.cause,
+        );
+        expect(causes).toContain(NON_DETERMINISTIC);
+      }, SOON);
+      expect((await system.deliveryOf(failed, failed.eventId)).status).toBe(RETRYING);
+      expect(failed.endpoint.eventIds).toHaveLength(1);
     }
     await using _ = await deploy(present);
-    await ends(delivery);
+    expect(await system.retryOf(failed.id).result()).toBe('SUCCEEDED');
+    expect(failed.endpoint.eventIds).toHaveLength(2);
   });
-}, 120_000);
+});

@@ -9,6 +9,7 @@ import {
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import type { View } from '../../shell/view.ts';
+import { disputeTerms } from '../dispute-terms.ts';
 import { completeExecution } from './complete-execution.ts';
 import type { refundStepTexts } from './refund-steps.texts.ts';
 import {
@@ -204,5 +205,6 @@ async function openDispute({ clients, view, write }: Act): Promise<void> {
   const { refundCase } = await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
   const { paymentIntentId } = refundCase!;
   const disputeId = request.idempotencyKey;
-  await clients.refundCases.openDispute({ ...request, disputeId, paymentIntentId }, view.call);
+  const dispute = { disputeId, paymentIntentId, ...disputeTerms() };
+  await clients.refundCases.openDispute({ ...request, ...dispute }, view.call);
 }

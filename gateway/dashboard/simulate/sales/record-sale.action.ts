@@ -33,12 +33,7 @@ export function recordSaleAction(pages: SandboxPages, clients: DashboardClients)
     await clients.funds.recordSale(request, view.call);
     const paidAt = (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString();
     await publishPayment(clients, view, { ...sale, saleId: key, paidAt, method: form.method });
-    const productId = idOf(form.sale_product);
-    return redirectWithOutcome(view, `/simulate/sales/${key}`, 'sale', {
-      paid: String(sale.grossAmountMinor),
-      at: paidAt,
-      ...(productId && { product: productId }),
-    });
+    return redirectWithOutcome(view, `/simulate/sales/${key}`, 'sale');
   });
 }
 
@@ -88,12 +83,14 @@ function saleOf(view: View, form: Static<typeof SaleForm>) {
   });
   if (faults) return { sale: undefined, faults };
   const occurredAt = daysAgo(days!);
+  const productId = idOf(form.sale_product);
   return {
     sale: {
       method: SaleMethod[form.method],
       grossAmountMinor: grossAmountMinor!,
       installments: installments!,
       feesAmountMinor: feesAmountMinor!,
+      ...(productId && { productId }),
       ...(occurredAt && { occurredAt }),
     },
     faults: {},

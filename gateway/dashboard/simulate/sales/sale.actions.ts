@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
+import { disputeTerms } from '../dispute-terms.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { paymentOf } from './sale-payment.ts';
 
@@ -40,7 +41,7 @@ export function saleDisputeActions(pages: SandboxPages, { refundCases }: Dashboa
   pages.action({ path: `${PATH}/open-dispute`, form: NoFields }, async (view, { params, key }) => {
     const saleId = params.saleId!;
     // The form's key is the dispute's id, so that a resubmitted form opens one dispute.
-    const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId };
+    const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId, ...disputeTerms() };
     await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');
   });

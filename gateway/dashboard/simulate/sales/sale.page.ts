@@ -1,3 +1,4 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { ProductStatus } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import {
@@ -26,16 +27,13 @@ import { OUTCOME_QUERY, outcome } from '../outcome.ts';
 import { refundForm } from '../refunds/refund-form.ts';
 import type { SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
-import { idOf } from '../typed-values.ts';
 import { BLOCK_REASONS, OUTCOMES } from './sale.actions.ts';
 import { saleTexts } from './sale.texts.ts';
 import { paymentOf } from './sale-payment.ts';
 
 const MAX_RELATED = 20;
 const MAX_PRODUCTS = 100;
-const known = () => Type.Optional(Type.String({ maxLength: 100 }));
-/** The details come from the sale's form, as no RPC returns a sale. */
-const Query = Type.Object({ ...OUTCOME_QUERY, paid: known(), at: known(), product: known() });
+const Query = Type.Object(OUTCOME_QUERY);
 
 /** A simulated sale with its possible next steps. */
 export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients): void {
@@ -44,7 +42,8 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
     const t = textsFor(view, saleTexts);
     const saleId = params.saleId!;
     const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
-    const [{ refundCases }, { disputes }, { products }] = await Promise.all([
+    const [{ sale: read }, { refundCases }, { disputes }, { products }] = await Promise.all([
+      clients.funds.getSale({ ...tenant, saleId }, call),
       clients.refundCases.listRefundCases(ofPayment, call),
       clients.refundCases.listDisputes(ofPayment, call),
       clients.products.listProducts(
@@ -56,11 +55,12 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
       outcome: await outcome(clients, view, query.request),
       cases: caseTable(view, refundCases),
     };
-    const paidAmountMinor = /^\d{1,16}$/.test(query.paid ?? '') ? BigInt(query.paid!) : undefined;
-    const sale = { saleId, paidAmountMinor, paidAt: query.at ?? '', productId: idOf(query.product) };
+    const { grossAmountMinor: paidAmountMinor, capturedAt, productId } = read!;
+    const sale = { saleId, paidAmountMinor, paidAt: timestampDate(capturedAt!).toISOString(), productId };
+    const funds = pathTo(view, `/funds/sales/${saleId}`);
     const facts = details([
-      ...(paidAmountMinor === undefined ? [] : [[t.paid, money(view, paidAmountMinor)] as const]),
-      [t.saleId, copyable(view, saleId)],
+      [t.paid, money(view, paidAmountMinor)],
+      [t.saleId, html`${copyable(view, saleId)} <a href="${funds}">${t.funds}</a>`],
       [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
     ]);
     const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}

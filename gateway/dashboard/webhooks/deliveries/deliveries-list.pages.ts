@@ -10,7 +10,7 @@ import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { resendPart } from '../resends/resend-form.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
-import { type Endpoints, readEndpoints, readSubscription } from '../subscriptions/subscription-reads.ts';
+import { readEndpoints, readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import {
   DeliveriesQuery,
@@ -33,9 +33,9 @@ export function deliveriesListPages({
   const spec = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
 
   pages.page({ ...spec, path: '/deliveries' }, async (view, { query }) => {
-    const [eventTypes, endpoints] = await Promise.all([types.all(view.call), readEndpoints(clients, view)]);
+    const eventTypes = await types.all(view.call);
     const t = textsFor(view, deliveriesTexts);
-    const list = await listOf(view, clients, query, { eventTypes, endpoints });
+    const list = await listOf(view, clients, query, { eventTypes });
     return {
       ...list,
       title: t.deliveries,
@@ -66,8 +66,6 @@ ${list.body}`,
 
 interface ListOptions {
   readonly eventTypes: readonly string[];
-  /** The endpoints of a list of several subscriptions. */
-  readonly endpoints?: Endpoints;
   /** The only subscription of the list. */
   readonly subscription?: WebhookSubscription;
 }
@@ -75,15 +73,15 @@ interface ListOptions {
 /** The filter form and the matching deliveries; without a list when a filter is invalid. */
 async function listOf(
   view: View,
-  { deliveries }: Pick<DashboardClients, 'deliveries'>,
+  clients: Pick<DashboardClients, 'deliveries' | 'webhookSubscriptions'>,
   query: DeliveriesQueryValues,
-  { eventTypes, endpoints, subscription }: ListOptions,
+  { eventTypes, subscription }: ListOptions,
 ): Promise<Omit<Page, 'title'>> {
   const t = textsFor(view, deliveriesTexts);
   const filters = parseFilters(query);
   const filterHtml = filterForm(view, query, filters, eventTypes);
   if (Object.keys(filters.faults).length > 0) return { status: 422, body: filterHtml };
-  const list = await deliveries.listDeliveries(
+  const list = await clients.deliveries.listDeliveries(
     {
       ...view.tenant,
       ...filters.request,
@@ -94,6 +92,8 @@ async function listOf(
     },
     view.call,
   );
+  const subscriptionIds = list.deliveries.map(({ subscriptionId }) => subscriptionId);
+  const endpoints = subscription ? undefined : await readEndpoints(clients, view, subscriptionIds);
   const table = deliveriesTable(view, list.deliveries, {
     caption: t.deliveries,
     empty: filters.any ? t.noMatches : t.none,

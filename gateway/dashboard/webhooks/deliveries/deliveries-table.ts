@@ -23,7 +23,7 @@ const RECENT = 10;
 interface TableOptions {
   readonly caption: string;
   readonly empty: string;
-  /** The endpoints to show in a list of several subscriptions. */
+  /** The endpoints to show in a list of several subscriptions; a delivery of none of them went to a listener. */
   readonly endpoints?: Endpoints | undefined;
   /** The only subscription of the list. */
   readonly subscription?: WebhookSubscription | undefined;
@@ -84,7 +84,11 @@ function eventCell(
 ): Html {
   const type = html`<a href="${pathTo(view, `/deliveries/${id}`)}"><code>${eventType}</code></a>`;
   if (!endpoints) return type;
-  const name = endpointName(endpoints.get(subscriptionId)?.url, subscriptionId);
+  const endpoint = endpoints.get(subscriptionId);
+  if (!endpoint) {
+    return html`<div>${type} <span class="soft">${textsFor(view, deliveriesTexts).listener}</span></div>`;
+  }
+  const name = endpointName(endpoint.url, subscriptionId);
   return html`<div>${type} <a class="soft" href="${pathTo(view, `/webhooks/${subscriptionId}/deliveries`)}">${name}</a></div>`;
 }
 

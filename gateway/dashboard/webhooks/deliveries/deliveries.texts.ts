@@ -1,4 +1,4 @@
-import { AttemptFailure, DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 
 const { PENDING, RETRYING, HELD, SUCCEEDED, EXHAUSTED, CANCELED, BLOCKED } = DeliveryStatus;
 
@@ -8,6 +8,7 @@ export const deliveriesTexts = {
     deliveriesTo: 'Entregas para',
     hint: 'Cada evento enviado a cada endpoint, do mais recente ao mais antigo. Atualização automática. Horários de Brasília.',
     recent: 'Entregas mais recentes',
+    listener: 'receptor local',
     seeAll: 'Ver todas as entregas',
     ofAll: 'Entregas de todos os endpoints',
     none: 'Nenhuma entrega ainda.',
@@ -54,22 +55,8 @@ export const deliveriesTexts = {
       badId: 'Um ID de evento é um UUID.',
       badText: 'Contém caracteres inválidos para um ID.',
     },
-    failures: {
-      [AttemptFailure.DNS]: 'Host não encontrado (DNS)',
-      [AttemptFailure.CONNECT_TIMEOUT]: 'Tempo esgotado ao conectar',
-      [AttemptFailure.CONNECTION_REFUSED]: 'Conexão recusada',
-      [AttemptFailure.CONNECTION_RESET]: 'Conexão interrompida',
-      [AttemptFailure.TLS]: 'Falha de TLS: verifique o certificado',
-      [AttemptFailure.TIMEOUT]: 'Tempo esgotado ao aguardar a resposta',
-      [AttemptFailure.EGRESS_DENIED]: 'O host aponta para um endereço não público',
-      [AttemptFailure.PROTOCOL]: 'Resposta HTTP inválida',
-      [AttemptFailure.WORKER_LOST]: 'Interrompida do nosso lado; pode ter chegado ao seu servidor',
-      [AttemptFailure.UNREACHABLE]: 'Host inacessível',
-      [AttemptFailure.PROXY]: 'Falha na nossa conexão com a internet',
-    },
     otherFailure: 'Outra falha',
     answers: {
-      redirect: 'Não seguimos redirecionamentos. Use o endereço final.',
       gone: 'Seu servidor respondeu 410, pedindo para não receber mais eventos. O endpoint foi desativado.',
       denied: 'Seu servidor recusou a requisição. Verifique a assinatura e a autenticação.',
       tooMany: 'Seu servidor pediu um ritmo menor. Respeitamos o cabeçalho Retry-After.',
@@ -81,6 +68,7 @@ export const deliveriesTexts = {
     deliveriesTo: 'Deliveries to',
     hint: 'Every event sent to every endpoint, newest first. Updates live. Times are in Brasília time.',
     recent: 'Most recent deliveries',
+    listener: 'local listener',
     seeAll: 'View all deliveries',
     ofAll: 'Deliveries to all endpoints',
     none: 'No deliveries yet.',
@@ -127,22 +115,8 @@ export const deliveriesTexts = {
       badId: 'An event ID is a UUID.',
       badText: 'Contains characters that are not valid in an ID.',
     },
-    failures: {
-      [AttemptFailure.DNS]: 'Host not found (DNS)',
-      [AttemptFailure.CONNECT_TIMEOUT]: 'Connection timed out',
-      [AttemptFailure.CONNECTION_REFUSED]: 'Connection refused',
-      [AttemptFailure.CONNECTION_RESET]: 'Connection reset',
-      [AttemptFailure.TLS]: 'TLS error: check the certificate',
-      [AttemptFailure.TIMEOUT]: 'Response timed out',
-      [AttemptFailure.EGRESS_DENIED]: 'The host resolves to a non-public address',
-      [AttemptFailure.PROTOCOL]: 'Invalid HTTP response',
-      [AttemptFailure.WORKER_LOST]: 'Interrupted on our side; it may have reached your server',
-      [AttemptFailure.UNREACHABLE]: 'Host unreachable',
-      [AttemptFailure.PROXY]: 'Error in our connection to the internet',
-    },
     otherFailure: 'Other failure',
     answers: {
-      redirect: 'We do not follow redirects. Use the final address.',
       gone: 'Your server responded with 410, asking not to receive any more events. The endpoint was disabled.',
       denied: 'Your server rejected the request. Check signature verification and authentication.',
       tooMany: 'Your server asked us to slow down. We honor Retry-After.',

@@ -1,4 +1,4 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type Attempt,
   type Delivery,
@@ -16,7 +16,12 @@ export interface DeliveryDetails {
   readonly delivery: Delivery;
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
-  readonly subscription: WebhookSubscription;
+  /** Undefined if it went to a listener on a developer's machine. */
+  readonly subscription: WebhookSubscription | undefined;
+  /** The body of every attempt; undefined once the event has been deleted. */
+  readonly requestBody: string | undefined;
+  /** When the remaining attempts are expected. */
+  readonly expectedAttempts: readonly Timestamp[];
   /** The resend that created it; read for canceled deliveries only. */
   readonly resend: Resend | undefined;
 }
@@ -35,7 +40,7 @@ function reasonOf(details: DeliveryDetails): keyof (typeof deliveryTexts)['en'][
     case DeliveryStatus.RETRYING:
       return attempts.at(-1)?.endedAt ? 'retrying' : 'underWay';
     case DeliveryStatus.HELD:
-      return subscription.pausedAt ? 'paused' : 'held';
+      return subscription?.pausedAt ? 'paused' : 'held';
     case DeliveryStatus.BLOCKED:
       return 'blocked';
     case DeliveryStatus.SUCCEEDED:
@@ -50,7 +55,8 @@ function reasonOf(details: DeliveryDetails): keyof (typeof deliveryTexts)['en'][
 }
 
 /** The cause of a cancellation is not recorded, so it is inferred from the resend and the subscription. */
-function cancelReasonOf({ delivery: { endedAt }, subscription: { disabledAt }, resend }: DeliveryDetails) {
+function cancelReasonOf({ delivery: { endedAt }, subscription, resend }: DeliveryDetails) {
+  const disabledAt = subscription?.disabledAt;
   if (resend?.state === ResendState.CANCELED) return 'resendCanceled';
   if (disabledAt && endedAt && timestampMs(endedAt) >= timestampMs(disabledAt)) return 'disabled';
   return 'canceled';

@@ -10,6 +10,7 @@ import {
 import { badge, moment, type Tone } from '../../shell/components.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { type PlainView, textsFor } from '../../shell/view.ts';
+import { attemptFailureTexts } from './attempt-failure.texts.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 
 /** The statuses that a delivery can have. */
@@ -60,8 +61,11 @@ export function answerWords(
   if (!attempt) return t.noAttempts;
   if (attempt.httpStatus !== undefined) return `HTTP ${attempt.httpStatus}`;
   if (attempt.failure === undefined) return t.inProgress;
-  const words: Partial<Record<AttemptFailure, string>> = t.failures;
-  return words[attempt.failure] ?? t.otherFailure;
+  const texts: Partial<Record<AttemptFailure, { readonly words: string }>> = textsFor(
+    view,
+    attemptFailureTexts,
+  ).failures;
+  return texts[attempt.failure]?.words ?? t.otherFailure;
 }
 
 /** The response time; empty when none was measured. */

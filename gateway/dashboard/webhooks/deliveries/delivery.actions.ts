@@ -1,24 +1,26 @@
-import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { DeliveryService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 
 /** Retries, cancels or resends a delivery. */
 export function deliveryActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
-  const spec = { role: Role.DEVELOPER, section: 'webhooks', refusals: resendsTexts } as const;
+  const { retryDelivery, cancelDelivery, resendDeliveries } = DeliveryService.method;
+  const spec = { section: 'webhooks', refusals: resendsTexts } as const;
+  const path = '/deliveries/:deliveryId';
 
-  pages.action({ ...spec, path: '/deliveries/:deliveryId/retry' }, async (view, { params, key }) => {
+  pages.action({ ...spec, rpc: retryDelivery, path: `${path}/retry` }, async (view, { params, key }) => {
     const deliveryId = params.deliveryId!;
     await clients.deliveries.retryDelivery({ ...view.tenant, idempotencyKey: key, deliveryId }, view.call);
     return { redirect: `/deliveries/${deliveryId}`, notice: 'retried' };
   });
 
-  pages.action({ ...spec, path: '/deliveries/:deliveryId/cancel' }, async (view, { params, key }) => {
+  pages.action({ ...spec, rpc: cancelDelivery, path: `${path}/cancel` }, async (view, { params, key }) => {
     const deliveryId = params.deliveryId!;
     await clients.deliveries.cancelDelivery({ ...view.tenant, idempotencyKey: key, deliveryId }, view.call);
     return { redirect: `/deliveries/${deliveryId}`, notice: 'canceled' };
   });
 
-  pages.action({ ...spec, path: '/deliveries/:deliveryId/resend' }, async (view, { params, key }) => {
+  pages.action({ ...spec, rpc: resendDeliveries, path: `${path}/resend` }, async (view, { params, key }) => {
     const { tenant, call } = view;
     const { delivery } = await clients.deliveries.getDelivery(
       { ...tenant, deliveryId: params.deliveryId! },

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
+  DeliveryService,
   DeliveryStatus,
   type Event,
   WebhookSubscriptionState,
@@ -11,9 +12,9 @@ import { confirmForm, copyable, details, form, moment, NONE } from '../../shell/
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
-import { readSubscription } from '../subscriptions/subscription-reads.ts';
+import { findSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { PING } from './delivery-event-types.ts';
@@ -38,10 +39,11 @@ async function readDelivery(view: View, clients: Clients, deliveryId: string): P
   const { subscriptionId, resendId, status } = delivery;
   const isCanceledResend = status === DeliveryStatus.CANCELED && resendId !== undefined;
   const [subscription, resend] = await Promise.all([
-    readSubscription(clients, view, subscriptionId),
+    findSubscription(clients, view, subscriptionId),
     isCanceledResend ? clients.deliveries.getResend({ ...tenant, resendId }, call) : undefined,
   ]);
-  return { delivery, attempts: answer.attempts, subscription, resend: resend?.resend };
+  const { attempts, requestBody, expectedAttempts } = answer;
+  return { delivery, attempts, subscription, requestBody, expectedAttempts, resend: resend?.resend };
 }
 
 /** Undefined once the event's retention period has ended. */
@@ -60,15 +62,16 @@ async function readEvent(
 
 function renderDelivery(view: View, found: DeliveryDetails, event: Event | undefined): Page {
   const t = textsFor(view, deliveryTexts);
+  const { subscription } = found;
   const live = {
     state: stateOf(view, found),
     actions: actionsOf(view, found),
-    attempts: attemptsList(view, found.attempts),
+    attempts: attemptsList(view, found.attempts, found.requestBody),
   };
   return {
     title: t.title(found.delivery.eventType),
     notices: t.notices,
-    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(found.subscription), deliveriesBreadcrumb(view, found.subscription))}
+    body: html`${breadcrumbs(view, 'webhooks', ...(subscription ? [endpointBreadcrumb(subscription)] : []), deliveriesBreadcrumb(view, subscription))}
 ${liveRegion('state', live.state)}
 ${liveRegion('actions', live.actions)}
 <h2>${t.attempts}</h2>
@@ -87,23 +90,39 @@ function stateOf(view: View, found: DeliveryDetails): Html {
   if (isScheduled(status) && nextAttemptAt) pairs.push([t.next, dueWords(view, nextAttemptAt)]);
   pairs.push([
     t.endpoint,
-    html`<a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${subscription.url}</a>`,
+    subscription
+      ? html`<a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${subscription.url}</a>`
+      : t.listener,
   ]);
   pairs.push([t.created, moment(view, delivery.createdAt)]);
   if (endedAt) pairs.push([t.ended, moment(view, endedAt)]);
   if (resendId)
     pairs.push([t.resend, html`<a href="${pathTo(view, `/resends/${resendId}`)}">${t.seeResend}</a>`]);
-  return html`<div class="card"><p>${statusBadge(view, delivery, subscription)} ${reasonWords(view, found)}</p>${details(pairs)}</div>`;
+  return html`<div class="card"><p>${statusBadge(view, delivery, subscription)} ${reasonWords(view, found)}</p>${details(pairs)}${remainingAttempts(view, found)}</div>`;
+}
+
+/** The attempts after the next one, and when the delivery is given up. */
+function remainingAttempts(view: View, { delivery, expectedAttempts }: DeliveryDetails): Html {
+  const { status, attemptCount } = delivery;
+  if (!isScheduled(status) || expectedAttempts.length === 0) return nothing;
+  const t = textsFor(view, deliveryTexts);
+  const items = expectedAttempts.map(
+    (at, index) =>
+      html`<li>${t.attempt(view.format.number(attemptCount + 1 + index))}: ${moment(view, at)}</li>`,
+  );
+  return html`<details data-key="remaining"><summary>${t.remaining(view.format.number(items.length))}</summary>
+<ol class="remaining">${items}</ol><p class="hint">${t.remainingHint}</p></details>`;
 }
 
 /** The actions possible in the current status. A ping is not resent: another test event can be sent instead. */
 function actionsOf(view: View, { delivery, subscription }: DeliveryDetails): Html {
-  if (!mayDevelop(view)) return nothing;
+  if (!may(view, DeliveryService.method.retryDelivery)) return nothing;
   const t = textsFor(view, deliveryTexts);
   const { id, status, endedAt, eventType } = delivery;
   const path = `/deliveries/${id}`;
   if (endedAt) {
-    if (eventType === PING || subscription.state === WebhookSubscriptionState.DISABLED) return nothing;
+    const canResend = subscription && subscription.state !== WebhookSubscriptionState.DISABLED;
+    if (eventType === PING || !canResend) return nothing;
     return html`${form(view, { action: `${path}/resend`, submit: t.resendOne })}<p class="hint">${t.resendHint}</p>`;
   }
   const waits = status === DeliveryStatus.RETRYING || status === DeliveryStatus.HELD;
@@ -111,10 +130,11 @@ function actionsOf(view: View, { delivery, subscription }: DeliveryDetails): Htm
 ${confirmForm(view, t.cancel, { action: `${path}/cancel`, submit: t.cancel, tone: 'danger', text: t.cancelText })}`;
 }
 
-function eventPart(view: View, { delivery }: DeliveryDetails, event: Event | undefined): Html {
+function eventPart(view: View, { delivery, subscription }: DeliveryDetails, event: Event | undefined): Html {
   const t = textsFor(view, deliveryTexts);
-  const { eventType, eventId, objectId, sequence, requestId, subscriptionId } = delivery;
-  const ofObject = `/webhooks/${subscriptionId}/deliveries?object=${encodeURIComponent(objectId)}`;
+  const { eventType, eventId, objectId, sequence, requestId } = delivery;
+  const list = subscription ? `/webhooks/${subscription.id}/deliveries` : '/deliveries';
+  const ofObject = `${list}?object=${encodeURIComponent(objectId)}`;
   return html`${details([
     [t.type, html`<code>${eventType}</code>`],
     [t.eventId, copyable(view, eventId)],

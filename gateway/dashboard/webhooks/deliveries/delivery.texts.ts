@@ -2,12 +2,16 @@ export const deliveryTexts = {
   'pt-BR': {
     title: (eventType: string) => `Entrega de ${eventType}`,
     endpoint: 'Endpoint',
+    listener: 'Um receptor local (merchant-payments listen)',
     created: 'Criada em',
     ended: 'Encerrada em',
     next: 'Próxima tentativa',
     resend: 'Reenvio de origem',
     seeResend: 'Ver o reenvio',
     attempts: 'Tentativas',
+    remaining: (count: string) => `Tentativas restantes: ${count}`,
+    remainingHint:
+      'Horários previstos se todas falharem, com até 20% de variação. Depois da última, a entrega é encerrada como falha e o endpoint passa a ter erro.',
     noAttempts: 'Nenhuma tentativa ainda.',
     attempt: (number: string) => `Tentativa ${number}`,
     excerpt: 'Resposta do seu servidor (até 4 KiB)',
@@ -52,12 +56,16 @@ export const deliveryTexts = {
   en: {
     title: (eventType: string) => `Delivery of ${eventType}`,
     endpoint: 'Endpoint',
+    listener: 'A local listener (merchant-payments listen)',
     created: 'Created',
     ended: 'Ended',
     next: 'Next attempt',
     resend: 'Created by resend',
     seeResend: 'View resend',
     attempts: 'Attempts',
+    remaining: (count: string) => `Remaining attempts: ${count}`,
+    remainingHint:
+      'Expected times if all of them fail, up to 20% sooner or later. After the last one the delivery is given up as failed, and the endpoint goes into error.',
     noAttempts: 'No attempts yet.',
     attempt: (number: string) => `Attempt ${number}`,
     excerpt: 'Response from your server (up to 4 KiB)',

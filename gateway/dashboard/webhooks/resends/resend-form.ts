@@ -2,29 +2,38 @@ import { type Timestamp, timestampNow } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import {
+  DeliveryService,
   type ResendDeliveriesRequest,
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, form, notice } from '../../shell/components.ts';
+import { field, notice } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
-import { mayDevelop, textsFor, type View } from '../../shell/view.ts';
+import { may, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { localTime, timeOf } from '../deliveries/delivery-times.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const DAY_S = 86_400n;
 const Text = Type.Optional(Type.String({ maxLength: 100 }));
 
+/** The positions of missed events, from the first to before the second: `12-40`. */
+export const MissedRange = Type.Optional(Type.String({ pattern: '^([0-9]{1,18}-[0-9]{1,18})?$' }));
+
+/** Which events of the selection are resent: those that failed, also those never sent, or all. */
+export const SCOPES = ['failed', 'undelivered', 'all'] as const;
+export type Scope = (typeof SCOPES)[number];
+
 /**
- * What to resend: a period (`from` and `to`, RFC 3339 or Brasília time), or `event_id`, or `request_id`; and whether only
- * undelivered events.
+ * What to resend: what a subscription missed, or a period (`from` and `to`, RFC 3339 or Brasília time), or `event_id`, or
+ * `request_id`; and which of its events.
  */
 export const ResendFields = Type.Object({
+  missed: MissedRange,
   from: Text,
   to: Text,
   event_id: Text,
   request_id: Text,
-  only_failed: Type.Optional(Type.Union([Type.Literal('yes'), Type.Literal('no'), Type.Literal('')])),
+  scope: Type.Optional(Type.Union(SCOPES.map((scope) => Type.Literal(scope)))),
 });
 
 export type ResendValues = Static<typeof ResendFields>;
@@ -34,6 +43,7 @@ type Selection = Exclude<ResendDeliveriesRequest['selection'], { case: undefined
 
 /** Parses the selection for the RPC; `faults` when it is invalid. */
 export function parseSelection(values: ResendValues): { selection: Selection } | { faults: ResendFaults } {
+  if (values.missed) return { selection: missedSelection(values.missed) };
   const given = (name: FieldName) => values[name]?.trim() || undefined;
   const [event, request] = [given('event_id'), given('request_id')];
   if (given('from') !== undefined || given('to') !== undefined) {
@@ -53,18 +63,32 @@ export function parseSelection(values: ResendValues): { selection: Selection } |
   return { selection: { case: 'requestId', value: request! } };
 }
 
+function missedSelection(range: string): Selection {
+  const [from, before] = range.split('-').map(BigInt);
+  return {
+    case: 'missed',
+    value: { $typeName: 'payments.webhooks.v1.MissedEvents', from: from!, before: before! },
+  };
+}
+
 /** The resend forms, collapsed; empty for viewers. */
 export function resendPart(view: View, subscription: WebhookSubscription): Html {
-  if (!mayDevelop(view)) return nothing;
+  if (!may(view, DeliveryService.method.resendDeliveries)) return nothing;
   const t = textsFor(view, resendsTexts);
   return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, lastDay())}</details>`;
 }
 
-/** The default selection: undelivered events of the last day. */
+/** What the RPC calls a scope. */
+export const scopeFields = (scope: Scope) => ({
+  onlyFailed: scope !== 'all',
+  skipNeverSent: scope === 'failed',
+});
+
+/** The default selection: the last day. */
 export function lastDay(): ResendValues {
   const now = timestampNow();
   const from = { ...now, seconds: now.seconds - DAY_S };
-  return { from: localTime(from), to: localTime(now), only_failed: 'yes' };
+  return { from: localTime(from), to: localTime(now) };
 }
 
 /** The resend forms with submitted values and their faults. */
@@ -77,7 +101,8 @@ export function resendForms(
   const { form: t, faults: faultTexts } = textsFor(view, resendsTexts);
   if (state === WebhookSubscriptionState.DISABLED) return notice('off', t.disabled);
   const faultOf = (name: FieldName) => faults[name] && faultTexts[faults[name]];
-  const action = `/webhooks/${id}/resends`;
+  const previewForm = (submit: string, fields: Html) =>
+    html`<form method="get" action="${pathTo(view, `/webhooks/${id}/resends/preview`)}">${fields}<button class="primary">${submit}</button></form>`;
   const time = (name: 'from' | 'to', label: string) =>
     field(
       { name, label, fault: faultOf(name) },
@@ -90,25 +115,10 @@ export function resendForms(
       (attributes) =>
         html`<input ${attributes} value="${values[name] ?? ''}" maxlength="100" spellcheck="false">`,
     );
-  const onlyFailed = (isChecked: boolean) =>
-    html`<label class="option"><input type="checkbox" name="only_failed" value="yes"${
-      isChecked ? html` checked` : nothing
-    }> ${t.onlyFailed}</label>`;
-  const isChecked = values.only_failed === 'yes';
-  // An explicitly named event is resent even if it was delivered.
-  const namesOne = values.event_id !== undefined || values.request_id !== undefined;
   return html`<p class="soft">${t.intro}</p>
 <div class="cards">
-<section class="card"><h2>${t.period}</h2>${form(view, {
-    action,
-    submit: t.submitPeriod,
-    fields: html`${time('from', t.from)}${time('to', t.to)}${onlyFailed(isChecked)}`,
-  })}</section>
-<section class="card"><h2>${t.one}</h2>${form(view, {
-    action,
-    submit: t.submitOne,
-    fields: html`${text('event_id', t.event)}${text('request_id', t.request)}${onlyFailed(isChecked && namesOne)}`,
-  })}</section>
+<section class="card"><h2>${t.period}</h2>${previewForm(t.preview, html`${time('from', t.from)}${time('to', t.to)}`)}</section>
+<section class="card"><h2>${t.one}</h2>${previewForm(t.preview, html`${text('event_id', t.event)}${text('request_id', t.request)}`)}</section>
 </div>`;
 }
 

@@ -1,5 +1,7 @@
-import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  DeliveryService,
+  type WebhookSubscription,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { reasonOf } from '../../shell/failures.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
@@ -14,14 +16,15 @@ import {
   ResendFields,
   type ResendValues,
   resendForms,
+  scopeFields,
 } from './resend-form.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const PATH = '/webhooks/:subscriptionId/resends';
 
-/** The page with the resend forms, and their action. */
+/** The page with the resend forms, and the action of a confirmed resend. */
 export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
-  const spec = { path: PATH, role: Role.DEVELOPER, section: 'webhooks' } as const;
+  const spec = { path: PATH, rpc: DeliveryService.method.resendDeliveries, section: 'webhooks' } as const;
 
   pages.page({ ...spec, query: ResendFields }, async (view, { params, query }) =>
     formPage(
@@ -46,7 +49,7 @@ export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pag
             idempotencyKey: key,
             subscriptionId,
             selection: parsed.selection,
-            onlyFailed: form.only_failed === 'yes',
+            ...scopeFields(form.scope ?? 'failed'),
           },
           view.call,
         );
@@ -61,13 +64,14 @@ export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pag
 }
 
 /** The field faults of a refused call; undefined when it concerns something else. */
-function faultsOf(error: unknown): ResendFaults | undefined {
+export function faultsOf(error: unknown): ResendFaults | undefined {
   const reason = reasonOf(error);
   if (reason === 'RESEND_SELECTION') return { to: 'order' };
   return reason === 'EVENT_NOT_FOUND' ? { event_id: 'event' } : undefined;
 }
 
-function formPage(
+/** The resend forms, with the faults of what was submitted. */
+export function formPage(
   view: View,
   subscription: WebhookSubscription,
   values: ResendValues,

@@ -1,6 +1,10 @@
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type Resend, ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  DeliveryService,
+  type Resend,
+  ResendState,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import {
   badge,
@@ -15,7 +19,7 @@ import {
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
-import { mayDevelop, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { may, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb } from '../breadcrumbs.ts';
 import { endpointName, shortId } from '../deliveries/delivery-words.ts';
 import { type Endpoints, readEndpoints } from '../subscriptions/subscription-reads.ts';
@@ -48,7 +52,10 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
       { ...view.tenant, resendId: params.resendId! },
       view.call,
     );
-    const endpoints = resend!.subscriptionId === undefined ? undefined : await readEndpoints(clients, view);
+    const endpoints =
+      resend!.subscriptionId === undefined
+        ? undefined
+        : await readEndpoints(clients, view, [resend!.subscriptionId]);
     const t = textsFor(view, resendsTexts);
     const [progress, actions] = [progressOf(view, resend!), actionsOf(view, resend!)];
     return {
@@ -69,7 +76,7 @@ ${liveRegion('actions', actions)}`,
 
   const cancelSpec = {
     path: '/resends/:resendId/cancel',
-    role: Role.DEVELOPER,
+    rpc: DeliveryService.method.cancelResend,
     section: 'webhooks',
   } as const;
   pages.action(cancelSpec, async (view, { params, key }) => {
@@ -126,7 +133,7 @@ ${resend.endedAt ? html`<p class="soft">${t.ended} ${moment(view, resend.endedAt
 }
 
 function actionsOf(view: View, { id, state }: Resend): Html {
-  if (state !== ResendState.RUNNING || !mayDevelop(view)) return nothing;
+  if (state !== ResendState.RUNNING || !may(view, DeliveryService.method.cancelResend)) return nothing;
   const t = textsFor(view, resendsTexts);
   return confirmForm(view, t.cancel, {
     action: `/resends/${id}/cancel`,
@@ -160,11 +167,13 @@ function stateBadge(view: View, { state }: Resend): Html {
 
 function selectionWords(
   view: View,
-  { eventId, requestId, period, onlyFailed }: Resend,
+  { eventId, requestId, period, missed, onlyFailed, skipNeverSent }: Resend,
   shown: (id: string) => string = (id) => id,
 ): Html {
   const t = textsFor(view, resendsTexts);
-  const failed = onlyFailed ? html` <span class="soft">(${t.onlyFailed})</span>` : nothing;
+  if (missed) return html`<span>${t.ofMissed}</span>`;
+  const scope = skipNeverSent ? t.onlyFailedAndSent : t.onlyFailed;
+  const failed = onlyFailed ? html` <span class="soft">(${scope})</span>` : nothing;
   if (eventId !== undefined) return html`<span>${t.ofEvent} <code>${shown(eventId)}</code>${failed}</span>`;
   if (requestId !== undefined)
     return html`<span>${t.ofRequest} <code>${shown(requestId)}</code>${failed}</span>`;

@@ -4,10 +4,11 @@ import { type Html, html } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
 
-/** Why a subscription was not created: the message by place on the form, and the HTTP status. */
+/** Why a subscription was not created or changed: the message by place on the form, and the HTTP status. */
 export interface CreationFault {
   readonly status: number;
   readonly url?: string;
+  readonly description?: string;
   readonly eventTypes?: string;
   readonly general?: Html | string;
 }
@@ -19,7 +20,7 @@ const INVALID = 422;
 const REFUSED = 409;
 const BUSY = 503;
 
-/** The faults of a refused creation that the person can correct; undefined for other errors. */
+/** The faults of a refused creation or change that the person can correct; undefined for other errors. */
 export function creationFault(view: View, error: ConnectError, typed: string): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
   const { reason, metadata = {} } = errorInfoOf(error) ?? {};
@@ -57,6 +58,7 @@ function invalidField(
 ): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
   if (field === 'url') return { status: INVALID, url: urlFault(view, error, 'INVALID_REQUEST', typed) };
+  if (field === 'description') return { status: INVALID, description: t.descriptionTooLong };
   if (field.startsWith('event_types')) return { status: INVALID, eventTypes: t.eventTypesMissing };
   return undefined;
 }

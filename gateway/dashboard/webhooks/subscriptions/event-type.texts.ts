@@ -24,6 +24,7 @@ export const eventTypeTexts = {
       'refund.canceled.v1': 'Um caso foi cancelado antes da execução.',
       'refund.rejected.v1': 'Um caso foi recusado na análise.',
       'dispute.opened.v1': 'Um pagamento foi contestado.',
+      'dispute.responded.v1': 'A empresa respondeu a uma disputa.',
       'dispute.closed.v1': 'Uma disputa foi encerrada.',
       'product.created.v1': 'Um produto foi criado.',
       'product.updated.v1': 'Um produto, seus preços ou suas ofertas foram alterados.',

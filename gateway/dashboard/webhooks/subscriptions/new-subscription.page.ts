@@ -1,20 +1,11 @@
 import type { EventType } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
-import { field, form, notice } from '../../shell/components.ts';
-import { type Html, html, nothing } from '../../shell/html.ts';
+import { form, notice } from '../../shell/components.ts';
+import { html, nothing } from '../../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import type { CreationFault } from './creation-fault.ts';
-import { eventTypeTexts } from './event-type.texts.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
-
-const LIST_ID = 'event-types';
-
-/** The submitted values. */
-interface Typed {
-  readonly url: string;
-  readonly chosen: readonly string[];
-  readonly every: boolean;
-}
+import { subscriptionFields, type Typed } from './subscription-form.ts';
 
 /** The form for a new subscription, with submitted values and their faults. */
 export function newSubscriptionPage(
@@ -24,12 +15,7 @@ export function newSubscriptionPage(
   fault?: CreationFault,
 ): Page {
   const t = textsFor(view, newSubscriptionTexts);
-  const url = field(
-    { name: 'url', label: t.url, hint: t.urlHint, fault: fault?.url },
-    (attributes) =>
-      html`<input ${attributes} type="text" inputmode="url" autocomplete="off" spellcheck="false" autocapitalize="off" value="${typed.url}">`,
-  );
-  const fields = html`${url}${eventTypeChoice(view, catalogue, typed, fault?.eventTypes)}
+  const fields = html`${subscriptionFields(view, catalogue, typed, fault)}
 <p class="hint">${t.secretHint}</p>`;
   return {
     title: t.title,
@@ -38,39 +24,4 @@ ${fault?.general ? notice('bad', fault.general) : nothing}
 ${form(view, { action: '/webhooks/new', submit: t.submit, fields })}
 <p><a href="${pathTo(view, '/webhooks')}">${t.cancel}</a></p>`,
   };
-}
-
-function eventTypeChoice(
-  view: View,
-  catalogue: readonly EventType[],
-  { chosen, every }: Typed,
-  fault: string | undefined,
-): Html {
-  const t = textsFor(view, newSubscriptionTexts);
-  const { groups } = textsFor(view, eventTypeTexts);
-  const checked = new Set(chosen);
-  const topics = Map.groupBy(catalogue, ({ name }) => name.slice(0, name.indexOf('.')));
-  const group = ([topic, types]: [string, EventType[]]) =>
-    html`<fieldset><legend>${groups[topic] ?? topic}</legend>${types.map((type) => option(view, type, checked))}</fieldset>`;
-  // The search field is outside the form, so that Enter does not submit it.
-  return html`<fieldset class="event-types"${fault ? html` aria-describedby="event-types-fault"` : nothing}>
-<legend>${t.eventTypes}</legend>
-<p class="hint">${t.eventTypesHint}</p>
-${fault ? html`<p class="fault" id="event-types-fault">${fault}</p>` : nothing}
-<label class="option every"><input type="checkbox" name="every" value="on"${checkedIf(every)}> ${t.every}</label>
-<div class="field" data-filter="${LIST_ID}" hidden><label for="event-type-search">${t.search}</label>
-<input id="event-type-search" type="search" form="none" autocomplete="off"></div>
-<div class="groups" id="${LIST_ID}">${[...topics].map(group)}</div>
-</fieldset>`;
-}
-
-function option(view: View, type: EventType, checked: ReadonlySet<string>): Html {
-  return html`<label class="option"><input type="checkbox" name="event_types" value="${type.name}"${checkedIf(checked.has(type.name))}> <span><code>${type.name}</code> <span class="type-description">${describeEventType(view, type)}</span></span></label>`;
-}
-
-const checkedIf = (is: boolean) => (is ? html` checked` : nothing);
-
-/** The description of an event type, in the viewer's language if there is a translation. */
-function describeEventType(view: View, { name, description }: Pick<EventType, 'name' | 'description'>) {
-  return textsFor(view, eventTypeTexts).descriptions[name] ?? description;
 }

@@ -1,7 +1,8 @@
 import { ConnectError } from '@connectrpc/connect';
-import { Type } from 'typebox';
-import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  type WebhookSubscription,
+  WebhookSubscriptionService,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import type { View } from '../../shell/view.ts';
@@ -9,29 +10,24 @@ import { creationFault } from './creation-fault.ts';
 import { newSubscriptionPage } from './new-subscription.page.ts';
 import { revealOnce } from './reveal-once.ts';
 import { createdPage } from './signing-secret.page.ts';
+import { SubscriptionForm, type Typed, typedOf } from './subscription-form.ts';
 
-const SPEC = { path: '/webhooks/new', role: Role.DEVELOPER, section: 'webhooks' } as const;
-const FORM = Type.Object({
-  url: Type.String({ maxLength: 20_000 }),
-  event_types: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 200 })),
-  every: Type.Optional(Type.Literal('on')),
-});
+const rpc = WebhookSubscriptionService.method.createWebhookSubscription;
+const SPEC = { path: '/webhooks/new', rpc, section: 'webhooks' } as const;
 
 /** Creates a subscription. The response shows the secret, but not again when the form is resubmitted. */
 export function newSubscriptionPages({ pages, clients, config }: FeatureDependencies): void {
   const eventTypes = async (view: View) => (await clients.events.listEventTypes({}, view.call)).eventTypes;
 
   pages.page(SPEC, async (view) =>
-    newSubscriptionPage(view, await eventTypes(view), { url: '', chosen: [], every: false }),
+    newSubscriptionPage(view, await eventTypes(view), { url: '', description: '', chosen: [], every: false }),
   );
 
-  pages.action({ ...SPEC, form: FORM }, async (view, { form, key }) => {
+  pages.action({ ...SPEC, form: SubscriptionForm }, async (view, { form, key }) => {
     const catalogue = await eventTypes(view);
-    const every = form.every !== undefined;
-    const typed = { url: form.url.trim(), chosen: form.event_types ?? [], every };
-    const names = every ? catalogue.map(({ name }) => name) : typed.chosen;
+    const { typed, names } = typedOf(form, catalogue);
     try {
-      const subscription = await create(clients, view, key, typed.url, names);
+      const subscription = await create(clients, view, key, typed, names);
       return createdPage(view, config, subscription, await revealOnce(clients, view, subscription.id));
     } catch (error) {
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
@@ -45,10 +41,10 @@ async function create(
   { webhookSubscriptions }: DashboardClients,
   view: View,
   idempotencyKey: string,
-  url: string,
+  { url, description }: Typed,
   eventTypes: readonly string[],
 ): Promise<WebhookSubscription> {
-  const request = { ...view.tenant, idempotencyKey, url, eventTypes: [...eventTypes] };
+  const request = { ...view.tenant, idempotencyKey, url, description, eventTypes: [...eventTypes] };
   const { subscription } = await webhookSubscriptions.createWebhookSubscription(request, view.call);
   return subscription!;
 }

@@ -4,14 +4,19 @@ export const newSubscriptionTexts = {
     url: 'URL',
     urlHint:
       'HTTPS público, na porta 443 ou de 1024 a 65535, sem usuário, senha ou fragmento. Ex.: https://exemplo.com.br/webhooks',
+    description: 'Descrição (opcional)',
+    descriptionHint: 'Para que serve este endpoint, em até 200 caracteres. Só a sua equipe vê.',
+    descriptionTooLong: 'A descrição tem mais de 200 caracteres ou um caractere que não pode ser guardado.',
     urlFaults: {
       MISSING: 'Informe a URL.',
       MALFORMED: 'Esta não é uma URL absoluta válida.',
-      NOT_HTTPS: 'A URL precisa usar https.',
+      NOT_HTTPS:
+        'A URL precisa usar https. Para receber webhooks do sandbox na sua máquina, use npx merchant-payments listen.',
       HAS_CREDENTIALS: 'A URL não pode conter usuário nem senha.',
       HAS_FRAGMENT: 'A URL não pode ter fragmento (#).',
       PORT_NOT_ALLOWED: 'Esta porta não é permitida.',
-      HOST_NOT_PUBLIC: 'O host da URL não está na internet pública.',
+      HOST_NOT_PUBLIC:
+        'O host da URL não está na internet pública. Para receber webhooks do sandbox na sua máquina, use npx merchant-payments listen.',
       TOO_LONG: 'A URL tem mais de 2048 caracteres.',
     } as Readonly<Record<string, string>>,
     urlRefused: 'Esta URL não é aceita.',
@@ -37,14 +42,20 @@ export const newSubscriptionTexts = {
     url: 'URL',
     urlHint:
       'Public HTTPS, on port 443 or 1024 to 65535, without user name, password or fragment. For example, https://example.com/webhooks',
+    description: 'Description (optional)',
+    descriptionHint: 'What this endpoint is for, in up to 200 characters. Only your team sees it.',
+    descriptionTooLong:
+      'The description is longer than 200 characters, or has a character that cannot be stored.',
     urlFaults: {
       MISSING: 'Enter a URL.',
       MALFORMED: 'This is not a valid absolute URL.',
-      NOT_HTTPS: 'The URL must use https.',
+      NOT_HTTPS:
+        'The URL must use https. To receive sandbox webhooks on your own machine, use npx merchant-payments listen.',
       HAS_CREDENTIALS: 'The URL must not contain a user name or password.',
       HAS_FRAGMENT: 'The URL must not have a fragment (#).',
       PORT_NOT_ALLOWED: 'This port is not allowed.',
-      HOST_NOT_PUBLIC: 'The host is not on the public internet.',
+      HOST_NOT_PUBLIC:
+        'The host is not on the public internet. To receive sandbox webhooks on your own machine, use npx merchant-payments listen.',
       TOO_LONG: 'The URL is longer than 2048 characters.',
     } as Readonly<Record<string, string>>,
     urlRefused: 'This URL is not accepted.',

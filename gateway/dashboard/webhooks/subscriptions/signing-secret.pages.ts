@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { timestampOf } from '../../../../services/platform/timestamps.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
@@ -10,9 +10,10 @@ import { signingSecretTexts } from './signing-secret.texts.ts';
 import { readSecrets, readSubscription } from './subscription-reads.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
-const ROLE = { role: Role.DEVELOPER, section: 'webhooks', refusals: subscriptionTexts } as const;
-const REVEAL = { path: '/webhooks/:subscriptionId/reveal', ...ROLE };
-const ROTATE = { path: '/webhooks/:subscriptionId/rotate', ...ROLE };
+const SPEC = { section: 'webhooks', refusals: subscriptionTexts } as const;
+const { revealSigningSecret, rotateSigningSecret } = WebhookSubscriptionService.method;
+const REVEAL = { ...SPEC, path: '/webhooks/:subscriptionId/reveal', rpc: revealSigningSecret };
+const ROTATE = { ...SPEC, path: '/webhooks/:subscriptionId/rotate', rpc: rotateSigningSecret };
 
 const OVERLAPS = Object.keys(signingSecretTexts.en.overlaps);
 const ROTATION = Type.Object({ overlap_seconds: Type.Enum(OVERLAPS) });

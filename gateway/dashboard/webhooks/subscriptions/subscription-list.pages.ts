@@ -1,15 +1,16 @@
 import { Type } from 'typebox';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type {
-  ListWebhookSubscriptionsResponse,
-  WebhookSubscription,
+import {
+  type ListWebhookSubscriptionsResponse,
+  type WebhookSubscription,
+  WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { dataTable, moment, pageParameter, pager } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { withTroubleBanner } from '../../shell/trouble-banner.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { readSubscriptions } from './subscription-reads.ts';
 import { stateBadges, troubleOf } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
@@ -22,7 +23,7 @@ export function subscriptionListPage({ pages, clients }: FeatureDependencies): v
   pages.page(
     { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { query }) => {
-      const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
+      const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', withHealth: true };
       const [list, all] = await Promise.all([
         clients.webhookSubscriptions.listWebhookSubscriptions({ ...view.tenant, ...bounds }, view.call),
         readSubscriptions(clients, view),
@@ -40,7 +41,7 @@ function listPage(view: View, { subscriptions, nextPageToken }: ListWebhookSubsc
     live: { subscriptions: table },
     body: html`<p class="soft">${t.intro}</p>
 <p class="row">
-${mayDevelop(view) ? html`<a class="button" href="${pathTo(view, '/webhooks/new')}">${t.create}</a>` : nothing}
+${may(view, WebhookSubscriptionService.method.createWebhookSubscription) ? html`<a class="button" href="${pathTo(view, '/webhooks/new')}">${t.create}</a>` : nothing}
 <a class="button plain" href="${pathTo(view, '/deliveries')}">${t.allDeliveries}</a>
 </p>
 ${liveRegion('subscriptions', table)}
@@ -55,7 +56,8 @@ function subscriptionTable(view: View, subscriptions: readonly WebhookSubscripti
     [
       {
         label: t.url,
-        cell: ({ id, url }) => html`<a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a>`,
+        cell: ({ id, url, description }) =>
+          html`<div><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a>${description ? html`<div class="soft">${description}</div>` : nothing}</div>`,
       },
       {
         label: t.state,

@@ -3,6 +3,7 @@ import type {
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
+import { reasonOf } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
 
 type Clients = Pick<DashboardClients, 'webhookSubscriptions'>;
@@ -15,7 +16,7 @@ const PAGE_SIZE = 100;
 const MAX_PAGES = 5;
 
 /**
- * Reads a subscription of the merchant.
+ * Reads a subscription of the merchant with its health, also if it was deleted.
  * @throws ConnectError NOT_FOUND, also for another merchant's subscription
  */
 export async function readSubscription(
@@ -23,11 +24,14 @@ export async function readSubscription(
   { tenant, call }: View,
   subscriptionId: string,
 ): Promise<WebhookSubscription> {
-  const answer = await webhookSubscriptions.getWebhookSubscription({ ...tenant, subscriptionId }, call);
+  const answer = await webhookSubscriptions.getWebhookSubscription(
+    { ...tenant, subscriptionId, withHealth: true },
+    call,
+  );
   return answer.subscription!;
 }
 
-/** Reads the merchant's subscriptions: the newest 500. */
+/** Reads the merchant's subscriptions with their health: the newest 500. */
 export async function readSubscriptions(
   { webhookSubscriptions }: Clients,
   { tenant, call }: Pick<View, 'tenant' | 'call'>,
@@ -35,7 +39,7 @@ export async function readSubscriptions(
   const read: WebhookSubscription[] = [];
   let pageToken = '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const request = { ...tenant, pageSize: PAGE_SIZE, pageToken };
+    const request = { ...tenant, pageSize: PAGE_SIZE, pageToken, withHealth: true };
     const answer = await webhookSubscriptions.listWebhookSubscriptions(request, call);
     read.push(...answer.subscriptions);
     pageToken = answer.nextPageToken;
@@ -44,11 +48,35 @@ export async function readSubscriptions(
   return read;
 }
 
-/** The merchant's subscriptions, by id. */
-export async function readEndpoints(clients: Clients, view: View): Promise<Endpoints> {
-  return new Map(
-    (await readSubscriptions(clients, view)).map((subscription) => [subscription.id, subscription]),
-  );
+/**
+ * The merchant's subscriptions, by id.
+ * @param ids those that a page names; of them, the deleted ones too. Those of listeners are left out.
+ */
+export async function readEndpoints(
+  clients: Clients,
+  view: View,
+  ids: readonly string[] = [],
+): Promise<Endpoints> {
+  const listed = await readSubscriptions(clients, view);
+  const known = new Set(listed.map(({ id }) => id));
+  const unlisted = [...new Set(ids)].filter((id) => !known.has(id));
+  const read = await Promise.all(unlisted.map((id) => findSubscription(clients, view, id)));
+  const found = read.filter((subscription) => subscription !== undefined);
+  return new Map([...listed, ...found].map((subscription) => [subscription.id, subscription]));
+}
+
+/** The subscription of a delivery; undefined for a listener on a developer's machine, which leaves only its deliveries. */
+export async function findSubscription(
+  clients: Clients,
+  view: View,
+  subscriptionId: string,
+): Promise<WebhookSubscription | undefined> {
+  try {
+    return await readSubscription(clients, view, subscriptionId);
+  } catch (error) {
+    if (reasonOf(error) === 'WEBHOOK_SUBSCRIPTION_NOT_FOUND') return undefined;
+    throw error;
+  }
 }
 
 /** The status of a subscription's signing secrets, the current one first. */

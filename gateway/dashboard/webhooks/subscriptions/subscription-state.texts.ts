@@ -5,6 +5,7 @@ export const subscriptionStateTexts = {
       active: 'Ativo',
       error: 'Com falhas',
       disabled: 'Desativado',
+      deleted: 'Excluído',
       paused: 'Pausado',
       unknown: 'Desconhecido',
     },
@@ -14,6 +15,8 @@ export const subscriptionStateTexts = {
       active: 'As entregas estão sendo aceitas.',
       error: 'As entregas continuam. A próxima resposta 2xx reativa o endpoint.',
       disabled: 'Nenhum evento é enviado.',
+      deleted:
+        'Nenhum evento é enviado, e o endpoint não pode ser reativado. Suas entregas continuam visíveis.',
       paused:
         'Nossa equipe de operações pausou as entregas. Nada se perde: elas continuam quando a pausa terminar.',
       unknown: '',
@@ -24,6 +27,15 @@ export const subscriptionStateTexts = {
     expired: (days: string) =>
       `Uma entrega continuava pendente ${days} dias depois do evento e não será mais tentada.`,
     unknownError: 'Não foi possível entregar os eventos.',
+    failing: 'Com falhas:',
+    delivered: (delivered: string, attempts: string) =>
+      `${delivered} de ${attempts} tentativas entregues na última hora`,
+    failingSince: 'desde',
+    noAttempts: 'nenhuma tentativa na última hora',
+    successRate: 'Taxa de sucesso',
+    lastSuccess: 'Última entrega',
+    p95: 'Tempo de resposta',
+    within: (ms: string) => `95 % em até ${ms} ms`,
     since: 'Desde',
   },
   en: {
@@ -32,6 +44,7 @@ export const subscriptionStateTexts = {
       active: 'Active',
       error: 'Failing',
       disabled: 'Disabled',
+      deleted: 'Deleted',
       paused: 'Paused',
       unknown: 'Unknown',
     },
@@ -41,6 +54,7 @@ export const subscriptionStateTexts = {
       active: 'Deliveries are being accepted.',
       error: 'Deliveries continue. The next 2xx response makes the endpoint active again.',
       disabled: 'No events are sent.',
+      deleted: 'No events are sent, and the endpoint cannot be reactivated. Its deliveries stay visible.',
       paused:
         'Our operations team has paused deliveries. Nothing is lost: they continue when the pause ends.',
       unknown: '',
@@ -51,6 +65,15 @@ export const subscriptionStateTexts = {
     expired: (days: string) =>
       `A delivery was still pending ${days} days after its event and will not be attempted again.`,
     unknownError: 'Events could not be delivered.',
+    failing: 'Failing:',
+    delivered: (delivered: string, attempts: string) =>
+      `${delivered} of ${attempts} attempts delivered in the last hour`,
+    failingSince: 'since',
+    noAttempts: 'no attempts in the last hour',
+    successRate: 'Success rate',
+    lastSuccess: 'Last delivery',
+    p95: 'Response time',
+    within: (ms: string) => `95% within ${ms} ms`,
     since: 'Since',
   },
 };

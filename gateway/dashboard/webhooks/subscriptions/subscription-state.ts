@@ -1,47 +1,93 @@
 import {
+  type EndpointHealth,
   type SubscriptionError,
   SubscriptionErrorCause,
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { badge, moment, type Tone } from '../../shell/components.ts';
+import { badge, moment, NONE, type Tone } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { type PlainView, textsFor } from '../../shell/view.ts';
 import { answerWords } from '../deliveries/delivery-words.ts';
 import { subscriptionStateTexts } from './subscription-state.texts.ts';
 
 type StateName = keyof (typeof subscriptionStateTexts)['en']['states'];
-type Subscription = Pick<WebhookSubscription, 'state' | 'pausedAt' | 'error' | 'disabledAt'>;
+type Subscription = Pick<
+  WebhookSubscription,
+  'state' | 'pausedAt' | 'error' | 'disabledAt' | 'deletedAt' | 'health'
+>;
 
 const TONES: Readonly<Record<StateName, Tone>> = {
   pending: 'busy',
   active: 'good',
   error: 'bad',
   disabled: 'off',
+  deleted: 'off',
   paused: 'busy',
   unknown: 'off',
 };
 
-/** The state as a badge, with a second one while deliveries are paused. */
-export function stateBadges(view: PlainView, { state, pausedAt }: Subscription): Html {
+/** The state as a badge, with further ones while it is failing, and while deliveries are paused. */
+export function stateBadges(view: PlainView, subscription: Subscription): Html {
   const { states } = textsFor(view, subscriptionStateTexts);
-  const name = nameOf(state);
-  return html`${badge(TONES[name], states[name])}${pausedAt ? html` ${badge(TONES.paused, states.paused)}` : nothing}`;
+  const name = nameOf(subscription);
+  const badges = [badge(TONES[name], states[name])];
+  // An ERROR has the same name.
+  if (subscription.health?.failingSince && name !== 'error') badges.push(badge(TONES.error, states.error));
+  if (subscription.pausedAt) badges.push(badge(TONES.paused, states.paused));
+  return html`${badges.map((each) => html`${each} `)}`;
 }
 
-/** Explains the last error and since when it lasts; empty without an error. */
-export function troubleOf(view: PlainView, { error }: Subscription): Html {
-  if (!error) return nothing;
+/** Explains since when it has been failing, and the last error; empty without either. */
+export function troubleOf(view: PlainView, subscription: Pick<Subscription, 'error' | 'health'>): Html {
+  const texts = troubleTextsOf(view, subscription);
+  return html`${texts.map((text) => html`<p class="trouble">${text}</p>`)}`;
+}
+
+/** The same, as texts. */
+export function troubleTextsOf(
+  view: PlainView,
+  { error, health }: Pick<Subscription, 'error' | 'health'>,
+): Html[] {
   const t = textsFor(view, subscriptionStateTexts);
-  return html`<p class="trouble">${errorText(view, error)} <span class="soft">${t.since} ${moment(view, error.since)}.</span></p>`;
+  const failing = health && failingText(view, health);
+  return [
+    ...(failing ? [failing] : []),
+    ...(error
+      ? [html`${errorText(view, error)} <span class="soft">${t.since} ${moment(view, error.since)}.</span>`]
+      : []),
+  ];
+}
+
+/** “Failing: 0 of 10 attempts delivered in the last hour, since 10:04, HTTP 500”; undefined unless it is failing. */
+function failingText(view: PlainView, health: EndpointHealth): Html | undefined {
+  if (!health.failingSince) return undefined;
+  const t = textsFor(view, subscriptionStateTexts);
+  const { delivered, attempts } = health;
+  const counts = t.delivered(view.format.number(Number(delivered)), view.format.number(Number(attempts)));
+  return html`${t.failing} ${counts}, ${t.failingSince} ${moment(view, health.failingSince)}, ${answerWords(view, health)}`;
+}
+
+/** Success rate, last success and 95th percentile of the response time, for a list of details. */
+export function healthFacts(view: PlainView, health: EndpointHealth | undefined): [string, Html | string][] {
+  if (!health) return [];
+  const t = textsFor(view, subscriptionStateTexts);
+  const [attempts, delivered] = [Number(health.attempts), Number(health.delivered)];
+  const counts = t.delivered(view.format.number(delivered), view.format.number(attempts));
+  const rate = attempts === 0 ? t.noAttempts : `${view.format.percent(delivered / attempts)} (${counts})`;
+  return [
+    [t.successRate, rate],
+    [t.lastSuccess, moment(view, health.lastSuccessAt)],
+    [t.p95, health.p95Ms === undefined ? NONE : t.within(view.format.number(health.p95Ms))],
+  ];
 }
 
 /** The state with its meaning, its cause and since when it lasts. */
 export function stateInFull(view: PlainView, subscription: Subscription): Html {
   const t = textsFor(view, subscriptionStateTexts);
-  const { state, pausedAt, disabledAt } = subscription;
+  const { pausedAt, deletedAt, disabledAt } = subscription;
   const since = (at: typeof pausedAt) => (at ? html` ${t.since} ${moment(view, at)}.` : nothing);
-  return html`<p class="state">${stateBadges(view, subscription)} ${t.meanings[nameOf(state)]}${since(disabledAt)}</p>
+  return html`<p class="state">${stateBadges(view, subscription)} ${t.meanings[nameOf(subscription)]}${since(deletedAt ?? disabledAt)}</p>
 ${troubleOf(view, subscription)}
 ${pausedAt ? html`<p class="soft">${t.meanings.paused}${since(pausedAt)}</p>` : nothing}`;
 }
@@ -64,7 +110,8 @@ export function errorText(view: PlainView, error: SubscriptionError): string {
   }
 }
 
-function nameOf(state: WebhookSubscriptionState): StateName {
+function nameOf({ state, deletedAt }: Subscription): StateName {
+  if (deletedAt) return 'deleted';
   switch (state) {
     case WebhookSubscriptionState.PENDING:
       return 'pending';

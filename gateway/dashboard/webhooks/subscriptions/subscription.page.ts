@@ -1,19 +1,22 @@
 import {
+  DeliveryService,
   type SigningSecretStatus,
   type WebhookSubscription,
+  WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, details, form, moment } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
-import { mayDevelop, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { PING } from '../deliveries/delivery-event-types.ts';
 import { endpointName } from '../deliveries/delivery-words.ts';
-import { type MissedPeriod, missedPeriod } from './missed-period.ts';
+import { editSubscriptionTexts } from './edit-subscription.texts.ts';
+import { type MissedEvents, missedEvents } from './missed-events.ts';
 import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
-import { stateInFull } from './subscription-state.ts';
+import { healthFacts, stateInFull } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 /** The data of a subscription's page. */
@@ -23,8 +26,8 @@ interface SubscriptionDetails {
   readonly recent: Html;
   /** The outcome of the test event in the query. */
   readonly outcome: Html | undefined;
-  /** The missed period, right after a reactivation. */
-  readonly missed: MissedPeriod | undefined;
+  /** What it missed, right after a reactivation. */
+  readonly missed: MissedEvents | undefined;
 }
 
 /** A subscription: state, event types, secrets and actions. Everything that can change is live. */
@@ -35,15 +38,18 @@ export function subscriptionPage(
   const t = textsFor(view, subscriptionTexts);
   const { id, url, state } = subscription;
   const isDisabled = state === WebhookSubscriptionState.DISABLED;
-  const may = mayDevelop(view);
+  const isDeleted = subscription.deletedAt !== undefined;
+  const mayResend = may(view, DeliveryService.method.resendDeliveries) && !isDisabled;
+  const mayTest = may(view, WebhookSubscriptionService.method.sendTestEvent) && !isDisabled;
   const live = {
     state: stateInFull(view, subscription),
-    missed: may && missed && !isDisabled ? missedPeriod(view, id, missed) : nothing,
-    test: html`${(may && !isDisabled) || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${outcome ?? nothing}`,
-    send: may && !isDisabled ? sendForm(view, id) : nothing,
-    recent: html`${recent}${may && !isDisabled ? resendLink(view, id) : nothing}`,
-    secrets: secretPart(view, id, secrets, may),
-    actions: may ? actions(view, id, isDisabled) : nothing,
+    facts: facts(view, subscription),
+    missed: mayResend && missed ? missedEvents(view, id, missed) : nothing,
+    test: html`${mayTest || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${outcome ?? nothing}`,
+    send: mayTest ? sendForm(view, id) : nothing,
+    recent: html`${recent}${mayResend ? resendLink(view, id) : nothing}`,
+    secrets: isDeleted ? nothing : secretPart(view, id, secrets),
+    actions: !isDeleted && may(view, changeState(isDisabled)) ? actions(view, id, isDisabled) : nothing,
   };
   const region = (name: keyof typeof live) => liveRegion(name, live[name]);
   return {
@@ -54,7 +60,7 @@ export function subscriptionPage(
 ${region('state')}
 ${region('missed')}
 <div class="parts">
-<section class="card">${facts(view, subscription)}</section>
+<section class="card">${region('facts')}${isDeleted ? nothing : editLink(view, id)}</section>
 <section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
 </div>
 ${region('test')}${region('send')}
@@ -64,6 +70,16 @@ ${region('secrets')}
 ${region('actions')}`,
   };
 }
+
+function editLink(view: View, id: string): Html {
+  if (!may(view, WebhookSubscriptionService.method.updateWebhookSubscription)) return nothing;
+  return html`<p><a class="button plain" href="${pathTo(view, `/webhooks/${id}/edit`)}">${textsFor(view, editSubscriptionTexts).edit}</a></p>`;
+}
+
+const changeState = (isDisabled: boolean) =>
+  isDisabled
+    ? WebhookSubscriptionService.method.reactivateWebhookSubscription
+    : WebhookSubscriptionService.method.disableWebhookSubscription;
 
 const eventTypeList = ({ eventTypes }: WebhookSubscription) =>
   html`<ul class="plain">${eventTypes.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
@@ -77,8 +93,10 @@ function facts(view: View, subscription: WebhookSubscription): Html {
   ].flat();
   return details([
     [t.url, html`<code>${subscription.url}</code>`],
+    ...(subscription.description ? ([[t.description, subscription.description]] as const) : []),
     [t.created, moment(view, subscription.createdAt)],
     [t.id, html`<code>${subscription.id}</code>`],
+    ...healthFacts(view, subscription.health),
     [t.limits, limits.length > 0 ? limits.join(', ') : t.noLimits],
     ...(ordered ? ([[t.ordered, t.orderedText]] as const) : []),
   ]);
@@ -94,11 +112,11 @@ function resendLink(view: View, id: string): Html {
   return html`<p><a href="${pathTo(view, `/webhooks/${id}/resends`)}">${textsFor(view, subscriptionTexts).resend}</a></p>`;
 }
 
-function secretPart(view: View, id: string, secrets: readonly SigningSecretStatus[], may: boolean): Html {
+function secretPart(view: View, id: string, secrets: readonly SigningSecretStatus[]): Html {
   const t = textsFor(view, signingSecretTexts);
   const buttons = html`<div class="row">${isShown(secrets) ? nothing : revealForm(view, { id })}
 <a class="button plain" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a></div>`;
-  return html`<h2>${t.title}</h2>${secretTable(view, secrets)}${may ? buttons : nothing}`;
+  return html`<h2>${t.title}</h2>${secretTable(view, secrets)}${may(view, WebhookSubscriptionService.method.revealSigningSecret) ? buttons : nothing}`;
 }
 
 function actions(view: View, id: string, isDisabled: boolean): Html {
@@ -111,5 +129,11 @@ function actions(view: View, id: string, isDisabled: boolean): Html {
         tone: 'danger',
         text: t.disable.text,
       });
-  return html`<h2>${t.actions}</h2>${action}`;
+  const remove = confirmForm(view, t.remove.question, {
+    action: `/webhooks/${id}/delete`,
+    submit: t.remove.submit,
+    tone: 'danger',
+    text: t.remove.text,
+  });
+  return html`<h2>${t.actions}</h2>${action}${remove}`;
 }

@@ -3,6 +3,7 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { recentDeliveries } from '../deliveries/deliveries-table.ts';
+import { MissedRange } from '../resends/resend-form.ts';
 import { subscriptionPage } from './subscription.page.ts';
 import { readSecrets, readSubscription, readSubscriptions } from './subscription-reads.ts';
 import { testOutcome } from './test-event.ts';
@@ -11,6 +12,8 @@ const time = () => Type.Optional(Type.String({ format: 'date-time' }));
 const QUERY = Type.Object({
   /** The id of the test event whose outcome to show. */
   test: Type.Optional(Type.String({ format: 'uuid' })),
+  /** What a subscription missed that has just been reactivated, and from when to when. */
+  missed: MissedRange,
   missed_from: time(),
   missed_to: time(),
 });
@@ -21,15 +24,15 @@ export function subscriptionPages({ pages, clients }: FeatureDependencies): void
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { params, query }) => {
       const subscriptionId = params.subscriptionId!;
-      const { test, missed_from: from, missed_to: to } = query;
+      const { test, missed: range, missed_from: from, missed_to: to } = query;
       const subscription = await readSubscription(clients, view, subscriptionId);
       const [secrets, recent, outcome, all] = await Promise.all([
-        readSecrets(clients, view, subscriptionId),
+        subscription.deletedAt ? [] : readSecrets(clients, view, subscriptionId),
         recentDeliveries(view, clients, subscription),
         test === undefined ? undefined : testOutcome(clients, view, subscriptionId, test),
         readSubscriptions(clients, view),
       ]);
-      const missed = from !== undefined && to !== undefined ? { from, to } : undefined;
+      const missed = range && from && to ? { range, from, to } : undefined;
       const page = subscriptionPage(view, { subscription, secrets, recent, outcome, missed });
       return withTroubleBanner(
         view,

@@ -11,6 +11,7 @@ export const subscriptionTexts = {
     eventTypes: 'Tipos de evento',
     created: 'Criado em',
     id: 'ID',
+    description: 'Descrição',
     limits: 'Limites de envio',
     noLimits: 'padrão',
     concurrent: (count: string) => `até ${count} tentativas simultâneas`,
@@ -35,7 +36,7 @@ export const subscriptionTexts = {
       title: 'Reativado. Deseja reenviar os eventos perdidos?',
       text: 'Não foram enviados os eventos de',
       to: 'até',
-      resend: 'Reenviar este período',
+      resend: 'Reenviar estes eventos',
       hint: 'Nada é reenviado automaticamente.',
     },
     actions: 'Ações',
@@ -48,7 +49,16 @@ export const subscriptionTexts = {
       text: 'O endpoint volta a receber eventos a partir de agora, começando por um evento de teste.',
       submit: 'Reativar',
     },
-    notices: { disabled: 'Endpoint desativado.' },
+    remove: {
+      question: 'Excluir',
+      text: 'Os envios param agora, e as entregas pendentes são canceladas. A URL fica livre para um novo endpoint. As entregas continuam visíveis, mas o endpoint não pode ser recuperado.',
+      submit: 'Excluir definitivamente',
+    },
+    notices: {
+      disabled: 'Endpoint desativado.',
+      updated: 'Endpoint atualizado.',
+      deleted: 'Endpoint excluído.',
+    },
     refusals: {
       WEBHOOK_SUBSCRIPTION_STATE: 'A situação do endpoint mudou. Volte e recarregue a página.',
       WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
@@ -70,6 +80,7 @@ export const subscriptionTexts = {
     eventTypes: 'Event types',
     created: 'Created',
     id: 'ID',
+    description: 'Description',
     limits: 'Delivery limits',
     noLimits: 'default',
     concurrent: (count: string) => `up to ${count} concurrent attempts`,
@@ -94,7 +105,7 @@ export const subscriptionTexts = {
       title: 'Reactivated. Resend missed events?',
       text: 'Events were not sent from',
       to: 'to',
-      resend: 'Resend this period',
+      resend: 'Resend these events',
       hint: 'Nothing is resent automatically.',
     },
     actions: 'Actions',
@@ -107,7 +118,16 @@ export const subscriptionTexts = {
       text: 'The endpoint receives events again from now on, starting with a test event.',
       submit: 'Reactivate',
     },
-    notices: { disabled: 'Endpoint disabled.' },
+    remove: {
+      question: 'Delete',
+      text: 'Sending stops now, and pending deliveries are canceled. The URL is free for a new endpoint. Deliveries stay visible, but the endpoint cannot be restored.',
+      submit: 'Delete permanently',
+    },
+    notices: {
+      disabled: 'Endpoint disabled.',
+      updated: 'Endpoint updated.',
+      deleted: 'Endpoint deleted.',
+    },
     refusals: {
       WEBHOOK_SUBSCRIPTION_STATE: 'The status of the endpoint has changed. Go back and reload the page.',
       WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:

@@ -27,6 +27,7 @@ function outcome(view: View, delivery: Delivery): Html {
   const t = textsFor(view, subscriptionTexts).test;
   const { id, status, lastAttempt, nextAttemptAt } = delivery;
   const waitText = new Map([
+    [DeliveryStatus.PENDING, t.onItsWay],
     [DeliveryStatus.HELD, t.held],
     [DeliveryStatus.BLOCKED, t.blocked],
   ]).get(status);

@@ -19,7 +19,7 @@ export const EVENT_CATALOGUE: readonly EventTypeDefinition[] = [
   ...ADVANCE_EVENT_TYPES,
 ];
 
-const byName = new Map(EVENT_CATALOGUE.map((type) => [type.name, type]));
+const byName = new Map<string, EventTypeDefinition>(EVENT_CATALOGUE.map((type) => [type.name, type]));
 const validators = new Map<string, Validator>();
 
 /** Throws for the first name that is not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
@@ -39,12 +39,13 @@ export function requireEventType(name: string, field: string): void {
 /**
  * Throws if data does not match the schema of its type. INVALID_ARGUMENT (INVALID_EVENT_DATA) with a JSON pointer to the
  * first error.
+ * @param field of the request that has the data.
  */
-export function requireEventData(name: string, data: JsonObject): void {
+export function requireEventData(name: string, data: JsonObject, field: string): void {
   const validator = validatorOf(name);
   if (validator.Check(data)) return;
   const { pointer, fault } = faultOf(validator, data);
-  throw invalidArgument('INVALID_EVENT_DATA', `data${pointer}: ${fault}`, { field: 'data', pointer });
+  throw invalidArgument('INVALID_EVENT_DATA', `${field}${pointer}: ${fault}`, { field, pointer });
 }
 
 function validatorOf(name: string): Validator {

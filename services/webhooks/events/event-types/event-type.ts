@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
+import type { EVENT_NOUNS } from '../../../platform/rpc/grants.ts';
 
 /** An event type that merchants can subscribe to: its name, its description and its `data`. */
 export interface EventTypeDefinition {
   /** `<noun>.<past tense>.v1`. */
-  readonly name: string;
+  readonly name: `${(typeof EVENT_NOUNS)[number]}.${string}.v1`;
   readonly description: string;
   /** JSON Schema of `data`. */
   readonly schema: Type.TSchema;

@@ -61,7 +61,7 @@ const refundCase = closed('The case after the change.', {
       'REFUND_VOLUME_24H',
     ),
   ),
-  evidenceCount: count('Pieces of evidence that were handed in.'),
+  evidenceCount: count('Pieces of evidence submitted.'),
   invoiceId: nullable(uuid('The invoice.')),
   orderId: nullable(uuid('The order.')),
   paymentIntentId: uuid('The payment that is refunded.'),

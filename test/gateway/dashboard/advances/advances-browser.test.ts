@@ -50,7 +50,13 @@ it('leads from an empty list to a request, on pages that fit and are accessible'
   await page.locator('main form button').click();
   await page.locator('.quote').waitFor();
   await check();
+  const quoted = await page.locator('input[name=quoted]').inputValue();
+  await page.locator('#confirmed').fill('1,00');
   await page.locator('.quote button').click();
+  await page.locator('#confirmed-fault').waitFor();
+  await check();
+  await page.locator('#confirmed').fill(`${quoted.slice(0, -2)},${quoted.slice(-2)}`);
+  await page.locator('main form button').click();
   await page.waitForURL(/\/advances\/[0-9a-f-]{36}\?notice=requested/);
   await check();
   await approve(new URL(page.url()).pathname.split('/').at(-1)!);

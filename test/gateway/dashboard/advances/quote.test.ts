@@ -30,6 +30,8 @@ async function seller({ sells = true } = {}) {
 }
 
 const take = '/advances/request';
+/** Asked for again, as no amount was entered. */
+const EVERYTHING = { confirmed: '144.00' };
 
 describe('a quote', () => {
   it('is requested within limits, shown with its cost, and accepted', async () => {
@@ -51,6 +53,9 @@ describe('a quote', () => {
     const said = `R$${(Number(request!.netAmountMinor) / 100).toFixed(2)}`;
     expect(textOf(shown.document.querySelector('.figure'))).toBe(said);
     expect(textOf(shown.document.querySelector('.quote button'))).toBe('Request advance');
+    expect(textOf(shown.document.querySelector('.quote dl'))).toMatch(
+      /CET\) 2\.\d\d% a month · 3\d\.\d\d% a year/,
+    );
   });
 
   it('covers everything without limits, and what is due by a date with one', async () => {
@@ -76,18 +81,38 @@ describe('a quote', () => {
   it('becomes one request, however often its form is sent', async () => {
     const { visitor, requests, quote } = await seller();
     const shown = await quote();
-    const twice = await Promise.all([visitor.submit(shown, take), visitor.submit(shown, take)]);
+    const send = () => visitor.submit(shown, take, EVERYTHING);
+    const twice = await Promise.all([send(), send()]);
     expect(twice.some(({ status }) => status === 200)).toBe(true);
-    const again = await visitor.submit(shown, take);
+    const again = await send();
     expect(again.path).toMatch(/notice=requested$/);
+    expect(await requests()).toHaveLength(1);
+  });
+
+  it('that covers an amount that nobody entered asks for the amount before it is requested', async () => {
+    const { visitor, requests, quote } = await seller();
+    const shown = await quote();
+    expect(textOf(shown.document.getElementById('confirmed-hint'))).toContain('The quote advances R$144.00');
+    for (const confirmed of ['', '14.40', 'all of it']) {
+      const asked = await visitor.submit(shown, take, { confirmed });
+      expect(asked.status).toBe(422);
+      expect(textOf(asked.document.getElementById('confirmed-fault'))).toContain('Enter R$144.00');
+    }
+    expect(await requests()).toEqual([]);
+    const done = await visitor.submit(
+      await visitor.submit(shown, take, { confirmed: '1' }),
+      take,
+      EVERYTHING,
+    );
+    expect(done.path).toMatch(/notice=requested$/);
     expect(await requests()).toHaveLength(1);
   });
 
   it('that someone else has requested redirects to the request', async () => {
     const { visitor, requests, quote } = await seller();
     const shown = await quote();
-    await visitor.submit(shown, take);
-    const late = await visitor.submit(shown, take, { _key: randomUUID() });
+    await visitor.submit(shown, take, EVERYTHING);
+    const late = await visitor.submit(shown, take, { ...EVERYTHING, _key: randomUUID() });
     const [request] = await requests();
     expect(late.path).toMatch(new RegExp(`${request!.id}\\?notice=already$`));
     expect(textOf(late.document.querySelector('.notice'))).toContain('has already been requested');
@@ -105,13 +130,15 @@ describe('a quote', () => {
     expect(late.document.querySelector('#amount')?.getAttribute('value')).toBe('100.00');
     const stale = await quote();
     await funds.deduct(100n);
-    expect(says(await visitor.submit(stale, take))).toMatch(/^One of the quoted installments/);
+    expect(says(await visitor.submit(stale, take, EVERYTHING))).toMatch(/^One of the quoted installments/);
     const other = await seller();
     const theirs = (await other.quote()).document
       .querySelector('input[name=quoteId]')!
       .getAttribute('value')!;
     const fresh = await quote();
-    expect(says(await visitor.submit(fresh, take, { quoteId: theirs }))).toMatch(/^Quote not found/);
+    expect(says(await visitor.submit(fresh, take, { confirmed: '143.00', quoteId: theirs }))).toMatch(
+      /^Quote not found/,
+    );
     expect((await visitor.submit(fresh, take, { quoteId: 'x' })).status).toBe(400);
     expect(await requests()).toEqual([]);
     expect(

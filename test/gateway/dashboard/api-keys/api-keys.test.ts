@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, test } from 'vitest';
@@ -44,6 +45,27 @@ test('a key is issued and shown once, only in that response', async () => {
   ]);
   for (const page of [path, `/sandbox/${merchant}/api-keys`, `/live/${merchant}`, '/']) {
     expect((await developer.get(page)).text).not.toMatch(KEY);
+  }
+});
+
+test('the pages of keys and the simulation link the guides of their environment, which have these headings', async () => {
+  const { merchant, developer, path, issue } = await newMerchant();
+  const linked = ({ document }: SeenPage) =>
+    document.querySelector('a[href*="/docs/#"]')?.getAttribute('href');
+  const links = [
+    linked(await developer.get(path)),
+    linked(await issue()),
+    linked(await developer.get(`/sandbox/${merchant}/simulate`)),
+  ];
+  expect(links).toEqual([
+    'https://api.pay.example/docs/#description/authentication',
+    'https://api.pay.example/docs/#description/getting-started',
+    'https://sandbox.pay.example/docs/#description/sandbox',
+  ]);
+  for (const link of links) {
+    const guide = link!.split('#description/')[1]!;
+    const text = readFileSync(new URL(`../../../../gateway/docs/${guide}.md`, import.meta.url), 'utf8');
+    expect(text.split('\n')[0]!.toLowerCase().replace('# ', '').replaceAll(' ', '-')).toBe(guide);
   }
 });
 

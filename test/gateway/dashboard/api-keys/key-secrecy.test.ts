@@ -134,7 +134,7 @@ describe('an API key that was shown', () => {
     const kept = JSON.stringify(await context.storageState());
     const audit = await page.goto(`/live/${merchant}/audit`);
     const trail = await audit!.text();
-    expect(trail).toContain('Rotated an API key');
+    expect(trail).toContain('rotated the API key');
     const tables = await sqlOf<{ name: string }>(
       fixture.harness,
       `select format('%I.%I', table_schema, table_name) as name from information_schema.tables

@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { glob, readFile } from 'node:fs/promises';
-import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import type { DescMethod } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, test } from 'vitest';
 import { auditedActions } from '../../../../gateway/dashboard/audit/audited-actions.texts.ts';
+import { declaredServices } from '../../../../local/grants-table.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
+import { seedMerchant } from '../../seed-merchant.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -25,8 +30,8 @@ async function newMerchant() {
     sqlOf(
       fixture.harness,
       `insert into platform.audit_entry
-         (merchant_id, environment, id, account_id, action, request, ip_address, request_id, occurred_at)
-       values ($1, 'live', uuidv7(), $2, $3, $4, '203.0.113.9', 'req_1', now())`,
+         (merchant_id, environment, id, caller, account_id, action, request, ip_address, request_id, occurred_at)
+       values ($1, 'live', uuidv7(), 'dashboard', $2, $3, $4, '203.0.113.9', 'req_1', now())`,
       [merchant, accountId, action, request && JSON.stringify(request)],
     );
   return { merchant, admin, page, record };
@@ -49,14 +54,59 @@ test('an action is listed with the person, the action, the address and the reque
   await admin.submit(`${page.live}/members`, '/contact', { contact: 'ops@shop.example' });
   const trail = await admin.get(`${page.live}/audit`);
   const rows = rowsOf(trail);
-  expect(rows.map(({ Action }) => Action)).toEqual(['Changed the contact', 'Invited a member']);
+  expect(rows.map(({ Action }) => Action)).toEqual([
+    'Ana set the contact to ops@shop.example',
+    'Ana invited bia@shop.example as Developer',
+  ]);
   expect(rows[1]).toMatchObject({ Person: members[0]!.account!.email, 'IP address': '127.0.0.1' });
   expect(JSON.parse(trail.document.querySelectorAll('pre')[1]!.text.replaceAll('&quot;', '"'))).toEqual({
     email: 'bia@shop.example',
     role: 'ROLE_DEVELOPER',
     language: 'LANGUAGE_EN',
   });
-  expect(rowsOf(await admin.get(`${page.sandbox}/audit`))).toEqual([]);
+  // The contact is of one environment, the team of both.
+  expect(rowsOf(await admin.get(`${page.sandbox}/audit`))).toMatchObject([
+    { Action: 'Ana invited bia@shop.example as Developer' },
+  ]);
+});
+
+test('a decision reads as a sentence with amount and order, in both languages, and keeps its technical name', async () => {
+  const { merchant, admin, page, record } = await newMerchant();
+  const tenant = { merchantId: merchant, environment: Environment.LIVE };
+  const { sell } = fundsCaller(fixture.transport, tenant);
+  const { saleId } = await sell({ on: '2020-06-20', gross: 4_990n, sold: { orderNumber: '1043' } });
+  const seed = seedMerchant(fixture.transport, merchant, Environment.LIVE);
+  const { id } = await seed.refundCase({ saleId, amountMinor: 4_990n, initiator: RefundInitiator.CUSTOMER });
+  await seed.sale(90_000n, 6);
+  const { quoteId, amountMinor } = await seed.advance(30_000n);
+  await record('payments.advances.v1.AdvanceService.RequestAdvance', { quoteId: quoteId.toUpperCase() });
+  await admin.submit(`${page.live}/refunds/${id}`, '/approve');
+  const trail = await admin.get(`${page.live}/audit`);
+  expect(rowsOf(trail)[0]!.Action).toBe('Ana approved the refund of R$49.90, order 1043');
+  const amount = `R$${(Number(amountMinor) / 100).toFixed(2)}`;
+  expect(rowsOf(trail)[1]!.Action).toBe(`Ana requested an advance of ${amount}`);
+  expect(trail.document.querySelector('td details code')!.text).toBe('RefundCaseService.DecideRefundCase');
+  const [row] = rowsOf(await admin.reading('pt-BR').get(`${page.live}/audit`));
+  expect(row!.Ação).toBe('Ana aprovou o reembolso de R$\u00a049,90, pedido 1043');
+});
+
+test('changes of endpoints are told with their URL, also of one that was deleted', async () => {
+  const { merchant, admin, page } = await newMerchant();
+  const { subscribe } = webhooksFixture(fixture.harness, fixture.transport);
+  const { id, url } = await subscribe({ merchantId: merchant, environment: Environment.LIVE });
+  const endpoint = `${page.live}/webhooks/${id}`;
+  await admin.submit(`${endpoint}/edit`, '/edit', { url, every: 'on' });
+  await admin.submit(endpoint, '/delete');
+  const actions = (trail: SeenPage, label: string) => rowsOf(trail).map((row) => row[label]);
+  expect(actions(await admin.get(`${page.live}/audit`), 'Action').slice(0, 2)).toEqual([
+    `Ana deleted the webhook ${url}`,
+    `Ana changed the webhook ${url}`,
+  ]);
+  const portuguese = await admin.reading('pt-BR').get(`${page.live}/audit`);
+  expect(actions(portuguese, 'Ação').slice(0, 2)).toEqual([
+    `Ana excluiu o webhook ${url}`,
+    `Ana alterou o webhook ${url}`,
+  ]);
 });
 
 test('RPCs without a description are shown by name, and hostile requests are escaped', async () => {
@@ -126,7 +176,7 @@ test('every write that the dashboard makes for people has a description', async 
   const isWrite = ({ idempotency }: DescMethod) =>
     idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   const called = (await methods()).filter(
-    (method) => isWrite(method) && code.includes(`.${method.localName}(`) && !/Session/.test(method.name),
+    (method) => isWrite(method) && code.includes(`.${method.localName}(`),
   );
   expect(called.length).toBeGreaterThan(30);
   for (const sentences of Object.values(auditedActions))
@@ -136,13 +186,4 @@ test('every write that the dashboard makes for people has a description', async 
 const ROOT = new URL('../../../../', import.meta.url);
 
 const nameOf = ({ parent, name }: DescMethod) => `${parent.name}.${name}`;
-
-async function methods(): Promise<DescMethod[]> {
-  const found: DescMethod[] = [];
-  for await (const file of glob('proto/gen/payments/**/*_pb.js', { cwd: ROOT })) {
-    const exported: Record<string, unknown> = await import(new URL(file, ROOT).href);
-    const services = Object.values(exported).filter((value) => (value as DescService).kind === 'service');
-    for (const service of services as DescService[]) found.push(...service.methods);
-  }
-  return found;
-}
+const methods = async () => (await declaredServices()).flatMap((service) => service.methods);

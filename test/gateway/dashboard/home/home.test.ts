@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, test } from 'vitest';
+import { runMerchants } from '../../../../local/merchants.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey } from '../../../support/harness.ts';
@@ -36,6 +37,44 @@ test('each merchant links to live and sandbox, and other merchants are not liste
   expect(text).not.toContain(other);
 });
 
+test('a merchant has the name that an internal team sets, on every page and in invitations', async () => {
+  const [merchant, email] = [randomUUID(), `${randomUUID()}@people.example`];
+  const visitor = await fixture.signIn({ [merchant]: Role.ADMIN });
+  const invited = await fixture.signIn({}, email);
+  await invite(merchant, email);
+  const { baseUrl, token } = fixture.harness;
+  const merchants = (...args: string[]) =>
+    runMerchants([...args, '--merchant', merchant], { SERVICES_URL: baseUrl, SERVICE_TOKEN: token });
+  const switcherOf = async (path: string) => {
+    const { document } = await visitor.get(path);
+    return [document.querySelector('.merchant a')!.text, document.querySelector('title')!.text];
+  };
+  expect(await merchants('name', '--name', ' Loja <Aurora> ')).toMatchObject({
+    exitCode: 0,
+    stdout: `${merchant}  Loja <Aurora>\n`,
+  });
+  for (const [path, environment] of [
+    ['live', 'Live'],
+    ['sandbox', 'Sandbox'],
+  ] as const) {
+    expect(await switcherOf(`/${path}/${merchant}/refunds`)).toEqual([
+      'Loja <Aurora>',
+      `Refunds · Loja <Aurora> · ${environment} · Payments`,
+    ]);
+  }
+  const card = (await visitor.get('/')).document.querySelector('main .card')!;
+  expect([card.querySelector('h2')!.text, card.text]).toEqual([
+    'Loja <Aurora>',
+    expect.stringContaining(merchant),
+  ]);
+  expect((await invited.get('/')).text).toContain('Loja &lt;Aurora&gt;');
+  const { entries } = await accounts().listAuditEntries({ ...live(merchant) });
+  expect(entries[0]).toMatchObject({ request: { name: ' Loja <Aurora> ' }, caller: expect.any(String) });
+  expect((await merchants('name', '--name', 'two\nlines')).exitCode).toBe(1);
+  expect((await merchants('unname')).stdout).toBe(`${merchant}  (no name)\n`);
+  expect((await switcherOf(`/live/${merchant}/refunds`))[0]).toBe(merchant.slice(0, 8));
+});
+
 test('an invitation can be accepted once, and leads to the merchant', async () => {
   const merchant = randomUUID();
   const email = `${randomUUID()}@people.example`;
@@ -48,7 +87,7 @@ test('an invitation can be accepted once, and leads to the merchant', async () =
   expect(await membersOf(merchant)).toMatchObject([{ account: { email }, role: Role.DEVELOPER }]);
   expect((await visitor.submit(home, action)).path).toBe(`/live/${merchant}`);
   expect((await visitor.get('/')).document.querySelector('form[action$="/accept"]')).toBeNull();
-  const { entries } = await accounts().listAuditEntries(live(merchant));
+  const { entries } = await accounts().listAuditEntries({ ...live(merchant), peopleOnly: true });
   expect(entries).toMatchObject([
     {
       accountId: visitor.accountId,

@@ -127,6 +127,42 @@ describe('the overview in a browser', () => {
   });
 });
 
+describe('on a phone, without JavaScript', () => {
+  const heightOf = async (page: Page, selector: string) => {
+    const heights = await Promise.all(
+      (await page.locator(selector).all()).map(async (one) => (await one.boundingBox())!.height),
+    );
+    return Math.max(...heights);
+  };
+
+  it('the header takes one line, filters are collapsed, and refunds are compact rows', async () => {
+    const options = { width: 390, locale: 'pt-BR', javaScriptEnabled: false };
+    const { page } = await windowOf(busy, options);
+    await page.goto(busy.at('/refunds'));
+    await expectToFit(page, []);
+    expect(await heightOf(page, '.top')).toBeLessThan(64);
+    expect(await heightOf(page, 'main tbody tr')).toBeLessThan(130);
+    const [filter, search] = [page.locator('select[name=status]'), page.locator('input[name=q]')];
+    expect([await filter.isVisible(), await search.isVisible()]).toEqual([false, false]);
+    await page.getByText('Filtros').click();
+    await page.getByText('Menu').click();
+    expect([await filter.isVisible(), await search.isVisible()]).toEqual([true, true]);
+  });
+
+  it('wide screens show filters and menu at once', async () => {
+    const { page } = await windowOf(busy, { javaScriptEnabled: false });
+    await page.goto(busy.at('/refunds'));
+    expect(await page.locator('select[name=status]').isVisible()).toBe(true);
+    expect(await page.locator('input[name=q]').isVisible()).toBe(true);
+    expect(
+      await page
+        .locator('summary', { hasText: /^(Menu|Filters)$/ })
+        .filter({ visible: true })
+        .count(),
+    ).toBe(0);
+  });
+});
+
 describe('the first load', () => {
   it.each(['/', undefined])('transfers less than 100 kB, with all its files', async (path) => {
     const merchant = busy;

@@ -44,7 +44,8 @@ export async function startOverviewFixture() {
         await webhooks.sql(
           `update webhooks.subscription set state = $2, error = $3,
              error_at = case when $3::jsonb is not null then now() - $4 * interval '1 day' end,
-             disabled_at = case when $2 = 'DISABLED' then now() - $4 * interval '1 day' end
+             disabled_at = case when $2 = 'DISABLED' then now() - $4 * interval '1 day' end,
+             disabled_position = case when $2 = 'DISABLED' then 0 end
            where id = $1`,
           [id, state, trouble?.error ?? null, trouble?.goneDays ?? 0],
         );

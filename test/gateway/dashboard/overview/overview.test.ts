@@ -174,6 +174,7 @@ describe('the overview', () => {
     const page = await merchant.person.get(merchant.at());
     expect(page.status).toBe(200);
     expect(wordsOf(page, 'refunds')).toContain('No refunds awaiting your decision.');
+    expect(wordsOf(page, 'disputes')).toContain('No disputes awaiting your response.');
     expect(wordsOf(page, 'releases')).toContain('No releases this month or next month.');
     expect(wordsOf(page, 'balance')).toContain('R$0.00');
   });
@@ -205,14 +206,14 @@ describe('while a service is unavailable', () => {
 
   it.each([
     ['payments.webhooks.v1.WebhookSubscriptionService/List', ['webhooks']],
-    ['payments.refunds.', ['refunds']],
+    ['payments.refunds.', ['refunds', 'disputes']],
     ['payments.funds.', ['balance', 'releases']],
   ])('the cards of %s say that they are unavailable, and all others are shown', async (service, names) => {
     const merchant = await fixture.newMerchant();
     const person = (await without(service, away))(merchant.person);
     const page = await person.get(merchant.at());
     expect(page.status).toBe(200);
-    const said = ['webhooks', 'refunds', 'balance', 'releases'].filter((name) =>
+    const said = ['webhooks', 'refunds', 'disputes', 'balance', 'releases'].filter((name) =>
       wordsOf(page, name)?.includes('Currently unavailable'),
     );
     expect(said.sort()).toEqual([...names].sort());

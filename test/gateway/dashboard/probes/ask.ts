@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Visitor } from '../dashboard-fixture.ts';
+import { multipartOf, type Visitor } from '../dashboard-fixture.ts';
 
 /** An answer as it came, its redirect not followed. */
 export interface Answer {
@@ -20,6 +20,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ];
 
+const DOWNLOAD_POLICY = ["default-src 'none'", 'sandbox'];
+
 /** Asks once, as somebody, and holds the answer to what every answer of the dashboard must be. */
 export async function ask(
   visitor: Pick<Visitor, 'fetch'>,
@@ -33,26 +35,36 @@ export async function ask(
   return answer;
 }
 
-/** Sends a form. */
+/** Sends a form; with the field `file`, as multipart. */
 export function send(
   visitor: Pick<Visitor, 'fetch'>,
   path: string,
   fields: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  return ask(visitor, path, { method: 'POST', body: new URLSearchParams(fields), headers });
+  const { file } = fields;
+  const body =
+    file === undefined ? new URLSearchParams(fields) : multipartOf(fields, new File([file], 'probe.pdf'));
+  return ask(visitor, path, { method: 'POST', body, headers });
 }
 
 /** Kept by nobody, framed by nobody, no script or style but the dashboard's own, no session given, no way to another host. */
 function expectSafe(what: string, { status, headers, text, location }: Answer): void {
   expect(status, what).toBeLessThan(500);
   expect(headers.get('cache-control'), what).toBe('no-store');
-  expect(headers.get('content-security-policy')?.split(';').sort(), what).toEqual(POLICY.toSorted());
+  const isDownload = headers.has('content-disposition');
+  expect(headers.get('content-security-policy')?.split(/; ?/).sort(), what).toEqual(
+    (isDownload ? DOWNLOAD_POLICY : POLICY).toSorted(),
+  );
+  if (isDownload) expect(headers.get('content-disposition'), what).toMatch(/^attachment; filename=/);
   expect(headers.get('x-content-type-options'), what).toBe('nosniff');
   expect(headers.get('x-frame-options'), what).toMatch(/^(DENY|SAMEORIGIN)$/);
   expect(headers.get('referrer-policy'), what).toBe('same-origin');
   for (const cookie of headers.getSetCookie()) expect(cookie, what).not.toMatch(/^__Host-session=[^;]/);
   if (location !== null) expect(location, what).toMatch(/^\/(?!\/)[\x21-\x7e]*$/);
-  if (text !== '') expect(headers.get('content-type'), what).toBe('text/html; charset=utf-8');
+  if (text !== '') {
+    const types = isDownload ? ['application/pdf', 'text/csv; charset=utf-8'] : ['text/html; charset=utf-8'];
+    expect(types, what).toContain(headers.get('content-type'));
+  }
   expect(text, what).not.toContain('<img');
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, test } from 'vitest';
-import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AccountService, MailTopic, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey } from '../../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
@@ -36,6 +36,7 @@ beforeAll(async () => {
     '/sign-out',
     `/merchants/${merchant}/leave`,
     `/invitations/${invitingMerchant}/${invitation!.id}/accept`,
+    '/account/mail',
   ];
 });
 
@@ -48,6 +49,7 @@ const stateOf = async () => ({
   members: (
     await accounts().listMembers({ merchantId: merchant, environment: Environment.LIVE })
   ).members.map(({ account, role }) => [account!.id, role]),
+  unwantedMail: (await accounts().getMailPreferences({ accountId: visitor.accountId })).unwanted,
   invitations: (await accounts().listAccountInvitations({ accountId: visitor.accountId })).invitations,
 });
 
@@ -87,6 +89,19 @@ test('a form of the signed-in person requires the session’s token, this site a
   }
   expect(await stateOf()).toEqual(before);
   expect(before.invitations).toHaveLength(1);
+});
+
+test('people choose which mails they get, for themselves alone', async () => {
+  const choose = (wanted: readonly string[]) => visitor.submit('/account', '/account/mail', { wanted });
+  const chosen = await choose(['DISPUTE_DEADLINES']);
+  const ticked = chosen.document.querySelectorAll('input[name=wanted][checked]');
+  expect(ticked.map((box) => box.getAttribute('value'))).toEqual(['DISPUTE_DEADLINES']);
+  expect((await stateOf()).unwantedMail).toEqual([MailTopic.REFUND_DEADLINES, MailTopic.WEBHOOK_PROBLEMS]);
+  expect((await accounts().getMailPreferences({ accountId: other.accountId })).unwanted).toEqual([]);
+  await choose([]);
+  expect((await stateOf()).unwantedMail).toHaveLength(3);
+  await choose(['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS']);
+  expect((await stateOf()).unwantedMail).toEqual([]);
 });
 
 test('people cannot end sessions, leave merchants or accept invitations of others', async () => {

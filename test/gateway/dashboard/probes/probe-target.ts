@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { mayOpen } from '../../../../gateway/dashboard/shell/access.ts';
 import type { Registered } from '../../../../gateway/dashboard/shell/pages.ts';
 import { ENVIRONMENT_PATHS } from '../../../../gateway/dashboard/shell/view.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { SharedDashboard, Visitor } from '../dashboard-fixture.ts';
+import type { SharedDashboard } from '../dashboard-fixture.ts';
 import type { World } from './probe-world.ts';
 
 interface Property {
@@ -22,7 +23,11 @@ interface Fields {
 }
 
 /** A page or action as it was registered, with what it takes. */
-export type ProbeTarget = Registered & { readonly form?: Fields; readonly query?: Fields };
+export type ProbeTarget = Registered & {
+  readonly form?: Fields;
+  readonly query?: Fields;
+  readonly hasFile?: boolean;
+};
 
 /** Every page and action of merchants that the dashboard serves. */
 export const targetsOf = ({ app }: SharedDashboard) => app.registered as readonly ProbeTarget[];
@@ -42,6 +47,8 @@ const TYPED: Readonly<Record<string, string>> = {
   scopes: 'funds:read',
   expires: '',
   amount: '200.00',
+  quoted: '20000',
+  confirmed: '',
   gross: '120.00',
   fees: '',
   paid: '300.00',
@@ -57,12 +64,16 @@ const TYPED: Readonly<Record<string, string>> = {
   from: '2026-01-01T00:00',
   to: '2026-01-02T00:00',
   event_id: '',
+  missed: '',
   request_id: '',
 };
 
 /** What somebody who fills a form in sends, beside token and key. Fields that are ids name things of `world`. */
-export function fieldsOf({ form }: ProbeTarget, { ids }: Pick<World, 'ids'>): Record<string, string> {
-  const fields: Record<string, string> = {};
+export function fieldsOf(
+  { form, hasFile }: ProbeTarget,
+  { ids }: Pick<World, 'ids'>,
+): Record<string, string> {
+  const fields: Record<string, string> = hasFile ? { file: '%PDF-1.7 probe %%EOF' } : {};
   for (const [name, property] of Object.entries(form?.properties ?? {})) {
     fields[name] = ids[name] ?? (isId(property) ? randomUUID() : (TYPED[name] ?? sampleOf(property)));
   }
@@ -86,6 +97,10 @@ function sampleOf(property: Property): string {
   return type === 'integer' || type === 'number' ? String(minimum ?? 1) : 'probe';
 }
 
+/** The name in `ids` of a path's parameter: the files of disputes and of refund cases share one. */
+export const idNameOf = ({ path }: ProbeTarget, parameter: string) =>
+  parameter === 'evidenceId' && path.startsWith('/disputes/') ? 'disputeEvidenceId' : parameter;
+
 /** The address of a target at a merchant, its parameters as in `ids`. */
 export function addressOf(
   target: ProbeTarget,
@@ -94,16 +109,19 @@ export function addressOf(
 ): string {
   const path = target.path.replaceAll(/:(\w+)/g, (_, name: string) => {
     if (name === 'name') return '2026-11-21';
-    const id = ids[name];
+    const id = ids[idNameOf(target, name)];
     if (id === undefined) throw new Error(`probes make no ${name}: add it to probe-world.ts`);
     return id;
   });
   return `/${ENVIRONMENT_PATHS[environmentOf(target)]}/${merchantId}${path}`;
 }
 
-/** Who has just the role that a target takes, and who has the one below; none has less than a viewer. */
-export function peopleFor({ role }: ProbeTarget, { people }: World) {
-  const enough = people[role as keyof World['people']];
-  const below = { [Role.DEVELOPER]: people[Role.VIEWER], [Role.ADMIN]: people[Role.DEVELOPER] };
-  return { enough, tooLow: below[role as Role.DEVELOPER] as Visitor | undefined };
+/** Visitors with the role that a target requires, with a lower one, and with every one that suffices. */
+export function peopleFor(target: ProbeTarget, { people }: World) {
+  const withRole = (fits: (role: Role) => boolean) =>
+    ([Role.VIEWER, Role.FINANCE, Role.DEVELOPER, Role.ADMIN] as const)
+      .filter(fits)
+      .map((role) => people[role]);
+  const sufficient = withRole((role) => mayOpen(role, target));
+  return { enough: sufficient[0]!, sufficient, tooLow: withRole((role) => !mayOpen(role, target)) };
 }

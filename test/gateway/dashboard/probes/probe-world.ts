@@ -6,6 +6,8 @@ import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advan
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { aPdf, fileMessages } from '../../../services/refunds/evidence-files.ts';
+import { openAttemptRecords } from '../../../services/webhooks/attempt-records.ts';
 import { resendFixture } from '../../../services/webhooks/resend-fixture.ts';
 import { newKey } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
@@ -18,7 +20,7 @@ export interface World {
   readonly environment: Environment;
   /** By the names that paths and forms have for them. */
   readonly ids: Readonly<Record<string, string>>;
-  readonly people: Readonly<Record<Role.VIEWER | Role.DEVELOPER | Role.ADMIN, Visitor>>;
+  readonly people: Readonly<Record<Role.VIEWER | Role.FINANCE | Role.DEVELOPER | Role.ADMIN, Visitor>>;
 }
 
 /** Makes a merchant with something of each kind that a path or form names by its id. */
@@ -28,6 +30,7 @@ export async function makeWorld(fixture: SharedDashboard, environment = Environm
   const people = {
     [Role.ADMIN]: await fixture.signIn({ [merchantId]: Role.ADMIN }),
     [Role.DEVELOPER]: await fixture.signIn({ [merchantId]: Role.DEVELOPER }),
+    [Role.FINANCE]: await fixture.signIn({ [merchantId]: Role.FINANCE }),
     [Role.VIEWER]: await fixture.signIn({ [merchantId]: Role.VIEWER }),
   };
   const ids = {
@@ -45,23 +48,15 @@ async function makeWebhooks(fixture: SharedDashboard, tenant: Tenant) {
   const webhooks = resendFixture(fixture.harness, fixture.transport);
   const { id: subscriptionId } = await webhooks.subscribe(tenant);
   await webhooks.publish(tenant);
-  const { id: deliveryId } = await firstDelivery(webhooks, tenant);
+  const attempts = await openAttemptRecords(fixture.harness);
+  const [deliveryId = ''] = await attempts.recordPending(tenant.merchantId, { httpStatus: 500 });
+  await attempts.close();
   const { id: resendId } = await webhooks.again(tenant, subscriptionId);
   const [event] = await webhooks.sql<{ id: string }>(
     'select id from webhooks.event where merchant_id = $1 limit 1',
     [tenant.merchantId],
   );
   return { subscriptionId, deliveryId, resendId, eventId: event!.id };
-}
-
-/** Dispatches events until the tenant's are dispatched: those of other tests on the same services come first. */
-async function firstDelivery(webhooks: ReturnType<typeof resendFixture>, tenant: Tenant) {
-  for (let rounds = 0; rounds < 200; rounds += 1) {
-    await webhooks.deliverAll(500);
-    const { deliveries } = await webhooks.deliveries.listDeliveries(tenant);
-    if (deliveries[0]) return deliveries[0];
-  }
-  throw new Error('the event was not dispatched');
 }
 
 async function makeMoney(fixture: SharedDashboard, tenant: Tenant) {
@@ -81,6 +76,10 @@ async function makeMoney(fixture: SharedDashboard, tenant: Tenant) {
   const advanceRequestId = (await seed.advance(30_000n)).id;
   const { quote } = await advances.quoteAdvance({ ...write(), maxAmountMinor: 20_000n });
   const refundCaseId = (await seed.refundCase({ initiator: RefundInitiator.CUSTOMER })).id;
+  const file = { ...write(), refundCaseId, fileName: 'probe.pdf' };
+  const { evidence } = await refunds.addEvidence(fileMessages(file, aPdf()));
+  const answer = { ...write(), disputeId, fileName: 'probe.pdf' };
+  const { evidence: disputeEvidence } = await refunds.addEvidence(fileMessages(answer, aPdf()));
   const productId = await seed.product();
   return {
     advanceRequestId,
@@ -89,6 +88,8 @@ async function makeMoney(fixture: SharedDashboard, tenant: Tenant) {
     disputeId,
     dispute: disputeId,
     refundCaseId,
+    evidenceId: evidence!.id,
+    disputeEvidenceId: disputeEvidence!.id,
     productId,
   };
 }

@@ -137,7 +137,11 @@ it('approves, and contests with a reason; shows the status, and records the pers
   expect(contested.document.querySelector('.badge')!.text).toBe('Under review');
   expect(contested.document.querySelectorAll('.words').map(({ text }) => text)).toContain(reason);
   const accounts = createClient(AccountService, fixture.transport);
-  const { entries } = await accounts.listAuditEntries({ merchantId, environment: Environment.LIVE });
+  const { entries } = await accounts.listAuditEntries({
+    merchantId,
+    environment: Environment.LIVE,
+    peopleOnly: true,
+  });
   const decisions = entries.filter(({ action }) => action.endsWith('DecideRefundCase'));
   expect(decisions.map(({ accountId }) => accountId)).toEqual([visitor.accountId, visitor.accountId]);
 });

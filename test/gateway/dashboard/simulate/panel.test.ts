@@ -190,19 +190,14 @@ it('escapes the merchant’s texts', async () => {
   const probe = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>';
   const refused = await panel.openCase({ amount: probe, reason: probe });
   const opened = await panel.openCase({ reason: probe });
-  const query = new URLSearchParams({
-    notice: probe,
-    request: probe,
-    paid: probe,
-    at: probe,
-    product: probe,
-  });
+  const sale = await panel.sell();
+  const query = new URLSearchParams({ notice: probe, request: probe });
   const pages = [
     refused,
     await panel.visitor.get(`${panel.home}/refunds/${idIn(opened)}`),
     await panel.visitor.get(`${panel.home}/refunds`),
     await panel.visitor.get(`${panel.home}/simulate?${query}`),
-    await panel.visitor.get(`${panel.home}/simulate/sales/${idIn(opened)}?${query}`),
+    await panel.visitor.get(`${panel.home}/simulate/sales/${idIn(sale)}?${query}`),
     await panel.visitor.get(`${panel.home}/simulate/events?${new URLSearchParams({ type: probe })}`),
   ];
   for (const { document, text } of pages) {

@@ -95,7 +95,7 @@ it('pages are accessible and do not overflow', async () => {
   // The browser itself logs the 422 of the mistaken filter.
   expect([foreign, violations.filter((text) => !text.includes('422'))]).toEqual([[], []]);
   await window.context.close();
-}, 120_000);
+});
 
 it('leads by keyboard and pointer from a sale to a paid refund, and shows each change live', async () => {
   const panel = await sandboxFixture(fixture);

@@ -62,7 +62,7 @@ it.concurrent('reads while writes wait for a lock, which time out and release th
   }
   await database.transaction((em) => em.execute('select 1'));
   await killer.query('rollback');
-}, 120_000);
+});
 
 it.concurrent('closes even if a connection is never released', async () => {
   const url = await createTestDatabase();

@@ -88,7 +88,7 @@ it('listens for work for longer than a server may be silent, and through a silen
   await vi.waitFor(isHeard, { timeout: 60_000 });
   stop.abort();
   await waiting;
-}, 120_000);
+});
 
 it('releases a connection on which LISTEN failed', async () => {
   const { lines, logger } = recordedLog();

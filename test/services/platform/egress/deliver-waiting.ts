@@ -1,28 +1,35 @@
-import type { Transport } from '@connectrpc/connect';
-import { createClient } from '@connectrpc/connect';
-import { DispatchService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { expect, vi } from 'vitest';
+import type { EgressGuard } from '../../../../services/platform/egress/egress-guard.ts';
 import type { EnvironmentGuards } from '../../../../services/platform/egress/environment-guards.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import { AttemptReporter } from '../../../../workflows/webhooks/attempt-reporter.ts';
-import { type AttemptOutcome, makeAttempts } from '../../../../workflows/webhooks/make-attempts.ts';
-import { OpenAttempts } from '../../../../workflows/webhooks/open-attempts.ts';
+import { createServices } from '../../../../services/server.ts';
+import type { TestHarness } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 
-/** Makes the first attempt of everything that waits, as the worker does: claimed, sent by these guards, reported. */
+/**
+ * Makes the first attempt of everything that waits, as a process does that only owns webhook lanes.
+ * @param guards judge the connections; they stay open.
+ */
 export async function deliverWaiting(
-  transport: Transport,
-  guards: EnvironmentGuards,
-): Promise<AttemptOutcome[]> {
-  const dispatch = createClient(DispatchService, transport);
-  const logger = createLogger('fatal');
-  const attempts = new OpenAttempts({ guards, logger, limit: 1_000, attemptTimeoutMs: 15_000 });
-  const reporter = new AttemptReporter({ dispatch, attempts, logger });
-  const outcomes: AttemptOutcome[] = [];
-  for (;;) {
-    const { batches } = await dispatch.claimBatch({ waitMs: 0, maxDeliveries: 100 });
-    if (batches.length === 0) return outcomes;
-    for (const { id: batchId, deliveryIds } of batches) {
-      const keys = deliveryIds.map((deliveryId) => ({ deliveryId, batchId }));
-      outcomes.push(...(await makeAttempts({ dispatch, attempts, reporter, handOverAfterMs: 15_000 }, keys)));
-    }
+  { config, databaseUrl }: Pick<TestHarness, 'config' | 'databaseUrl'>,
+  { live, test }: EnvironmentGuards,
+): Promise<void> {
+  const services = await createServices({
+    config: { ...config, SERVICES: ['webhook-lanes'] },
+    databaseUrl,
+    logger: createLogger('fatal'),
+  });
+  try {
+    services.startWebhookLanes({ live: keptOpen(live), test: keptOpen(test) });
+    const waiting = "select id from webhooks.open_delivery where status = 'PENDING'";
+    await vi.waitFor(async () => expect(await sqlOf({ databaseUrl }, waiting)).toEqual([]), {
+      timeout: 60_000,
+    });
+  } finally {
+    await services.close();
   }
 }
+
+/** The guard, for a user that closes it when it stops. */
+const keptOpen = (guard: EgressGuard): EgressGuard =>
+  Object.assign(Object.create(guard), { close: async () => undefined });

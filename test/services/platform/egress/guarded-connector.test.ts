@@ -1,11 +1,14 @@
+import http from 'node:http';
 import net from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { issueCertificate } from '../../../../local/certificates.ts';
 import type { EgressFailureKind } from '../../../../services/platform/egress/egress-error.ts';
+import type { EgressSettings } from '../../../../services/platform/egress/egress-guard.ts';
 import type { Dial } from '../../../../services/platform/egress/guarded-connector.ts';
 import { startDnsResponder } from '../../../support/dns-responder.ts';
 import { createLoopbackGuard, post } from '../../../support/loopback-guard.ts';
+import { selfSignedCertificate } from '../../../support/self-signed-certificate.ts';
 import { listen, startReceiver, TEST_NAMES, testAuthority } from '../../../support/tls-receiver.ts';
 import { HOSTILE_HOSTS } from './hostile-urls.ts';
 
@@ -19,13 +22,16 @@ async function expectFailure(sending: Promise<unknown>, kind: EgressFailureKind)
 }
 
 describe('connecting', () => {
-  it.each(HOSTILE_HOSTS)('neither resolves nor dials %j', async (host) => {
+  it('neither resolves nor dials a hostile host', async () => {
     const dial = vi.fn<Dial>(net.connect);
     const asPublic = vi.fn(async () => [PUBLIC]);
+    // Setting a guard up costs more than a connection.
     await using guard = createLoopbackGuard(LIVE, { dial, dnsLookup: asPublic, systemLookup: asPublic });
-    await expectFailure(post(guard, `https://${host}:8443/`), 'EGRESS_DENIED');
-    expect(dial).not.toHaveBeenCalled();
-    expect(asPublic).not.toHaveBeenCalled();
+    for (const host of HOSTILE_HOSTS) {
+      const failure = await post(guard, `https://${host}:8443/`).catch((error: unknown) => error);
+      expect(failure, host).toMatchObject({ name: 'EgressError', kind: 'EGRESS_DENIED' });
+      expect([dial.mock.calls, asPublic.mock.calls], host).toEqual([[], []]);
+    }
   });
 
   it.each(['http://hooks.example.com:8443/', 'https://hooks.example.com:22/', 'https://hooks..example.com/'])(
@@ -107,28 +113,53 @@ describe('connecting', () => {
     expect(bytes).toBe(0);
   });
 
+  const inAnHour = new Date(Date.now() + 3_600_000);
   it.each([
-    ['of an unknown authority', { extraCa: undefined }, { names: TEST_NAMES }],
-    ['for another name', {}, { names: ['other.example.com'] }],
-    ['for an address of its name only', {}, { names: ['127.0.0.1'] }],
-    ['that has expired', {}, { names: TEST_NAMES, notBefore: new Date(0), notAfter: new Date(1e12) }],
-  ])(
+    ['of an unknown authority', { names: TEST_NAMES }, 'CERTIFICATE_UNKNOWN_ISSUER', { extraCa: undefined }],
+    ['for another name', { names: ['a.example.com', '*.b.example.com'] }, 'CERTIFICATE_WRONG_NAME'],
+    ['for an address of its name only', { names: ['127.0.0.1'] }, 'CERTIFICATE_WRONG_NAME'],
+    [
+      'that has expired',
+      { names: TEST_NAMES, notBefore: new Date(0), notAfter: new Date(1e12) },
+      'CERTIFICATE_EXPIRED',
+    ],
+    ['that is not valid yet', { names: TEST_NAMES, notBefore: inAnHour }, 'CERTIFICATE_NOT_YET_VALID'],
+    ['that is self-signed', 'SELF_SIGNED', 'CERTIFICATE_SELF_SIGNED'],
+  ] as const)(
     'rejects a certificate %s, whatever the environment variables say',
-    async (_which, settings, request) => {
+    async (_which, request, kind, settings?: Partial<EgressSettings>) => {
       vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-      const certificate = await issueCertificate(testAuthority, request);
+      const certificate =
+        request === 'SELF_SIGNED'
+          ? await selfSignedCertificate('hooks.example.com')
+          : await issueCertificate(testAuthority, request);
       await using receiver = await startReceiver(undefined, { certificate });
       await using guard = createLoopbackGuard(settings);
-      await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), 'TLS');
+      await expectFailure(post(guard, `https://hooks.example.com:${receiver.port}/`), kind);
       expect(receiver.requests).toEqual([]);
     },
   );
 
-  it('reports a server without TLS as a TLS failure', async () => {
-    const server = net.createServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
-    await using plain = await listen(server, '127.0.0.1');
+  it('recognizes a private authority that sends its own certificate along', async () => {
+    const { certificatePem, privateKeyPem } = await issueCertificate(testAuthority, { names: TEST_NAMES });
+    const certificate = {
+      privateKeyPem,
+      certificatePem: `${certificatePem}\n${testAuthority.certificatePem}`,
+    };
+    await using receiver = await startReceiver(undefined, { certificate });
+    await using guard = createLoopbackGuard({ extraCa: undefined });
+    await expectFailure(
+      post(guard, `https://hooks.example.com:${receiver.port}/`),
+      'CERTIFICATE_UNKNOWN_ISSUER',
+    );
+  });
+
+  it('recognizes a port that serves plain HTTP, and a handshake that fails otherwise', async () => {
+    await using plain = await listen(http.createServer(), '127.0.0.1');
     await using guard = createLoopbackGuard();
-    await expectFailure(post(guard, `https://hooks.example.com:${plain.port}/`), 'TLS');
+    await expectFailure(post(guard, `https://hooks.example.com:${plain.port}/`), 'NOT_TLS');
+    await using old = await startReceiver(undefined, { maxVersion: 'TLSv1.1' });
+    await expectFailure(post(guard, `https://hooks.example.com:${old.port}/`), 'TLS');
   });
 
   it('reports a closed port as refused, and a server that closes the connection as reset', async () => {
@@ -154,11 +185,11 @@ describe('connecting', () => {
     const server = net.createServer((socket) => socket.resume().on('end', () => (hungUp = true)));
     await using silent = await listen(server, '127.0.0.1');
     await using guard = createLoopbackGuard({ connectTimeoutMs: 300 });
-    await expectFailure(post(guard, `https://hooks.example.com:${silent.port}/`), 'CONNECT_TIMEOUT');
+    await expectFailure(post(guard, `https://hooks.example.com:${silent.port}/`), 'TLS_TIMEOUT');
     await vi.waitFor(() => expect(hungUp).toBe(true), 40_000);
     await using dns = await startDnsResponder(() => 'SILENCE');
     await using deaf = createLoopbackGuard({ connectTimeoutMs: 300, dnsServers: [dns.server] });
-    await expectFailure(post(deaf, `https://hooks.example.com:${silent.port}/`), 'DNS');
+    await expectFailure(post(deaf, `https://hooks.example.com:${silent.port}/`), 'DNS_TIMEOUT');
   });
 
   it('reports that a name does not resolve', async () => {

@@ -99,9 +99,8 @@ describe('a hostile URL', () => {
          from unnest($1::uuid[], $2::text[]) as hostile (id, url) where s.id = hostile.id`,
       [ids, urls],
     );
-    const turns = await deliverWaiting(gateways.harness.transports.inProcess, { live: guard, test: guard });
+    await deliverWaiting(gateways.harness, { live: guard, test: guard });
     await guard.close();
-    expect(turns).toHaveLength(urls.length);
     const attempts = await fixture().sql<{ url: string; failure: string | null }>(
       `select s.url, a.failure from webhooks.delivery d
          join webhooks.subscription s on s.id = d.subscription_id

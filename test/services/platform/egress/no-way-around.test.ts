@@ -15,9 +15,10 @@ const SILENT = new Set([
   ...['@bufbuild/protobuf', '@bufbuild/protobuf/wkt', '@bufbuild/protobuf/codegenv2', '@connectrpc/connect'],
   ...['@temporalio/activity', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow'],
   ...['@bufbuild/protobuf/reflect', '@bufbuild/protovalidate', 'ipaddr.js', 'pino', 'prom-client', 'uuid'],
+  ...['kysely', 'safe-stable-stringify', 'typebox', 'typebox/compile'],
 ]);
 
-/** The worker's own connections, to the services, to Temporal and to the mail server, and its listener: who may open them. */
+/** Own connections, to the services, the database, Temporal and the mail server, and listeners: who may open them. */
 const OWN: Readonly<Record<string, RegExp>> = {
   '@connectrpc/connect-node': /^services\/platform\/rpc\/remote-transport\.ts$/,
   '@temporalio/client': /^workflows\//,
@@ -25,8 +26,10 @@ const OWN: Readonly<Record<string, RegExp>> = {
   nodemailer: /^workflows\/accounts\/smtp-mailer\.ts$/,
   // Listens, for operations, and sends nothing by itself.
   fastify: /^services\/platform\/process\/ops-server\.ts$/,
-  // BlockList and isIP.
-  'node:net': /^services\/platform\/process\/setting-parsers\.ts$/,
+  pg: /^services\/platform\/database\//,
+  '@mikro-orm/postgresql': /^services\/(platform\/(database|reads)\/|webhooks\/\w+\/\w+\.entity\.ts$)/,
+  // BlockList and isIP; the connections to the database.
+  'node:net': /^services\/platform\/(process\/setting-parsers|database\/database)\.ts$/,
 };
 
 /** Globals that reach a host, and ways to a module that are no import. */
@@ -34,10 +37,12 @@ const FORBIDDEN_NAMES =
   /^(fetch|WebSocket|WebSocketStream|EventSource|XMLHttpRequest|RTCPeerConnection|require|createRequire|getBuiltinModule|eval|Function)$/;
 
 let imports: SourceImport[];
-let path: string[];
+let worker: string[];
+let sending: string[];
 beforeAll(async () => {
   imports = (await readImports(await sourceFiles())).filter(({ typeOnly }) => !typeOnly);
-  path = reachedFrom(/^workflows\//, imports);
+  worker = reachedFrom(/^workflows\//, imports);
+  sending = reachedFrom(/^services\/(webhook-lanes\.ts$|webhooks\/(lanes|attempts)\/)/, imports);
 });
 
 /** Our own files that run when these do. */
@@ -80,27 +85,39 @@ async function namesInFiles(files: readonly string[], forbidden: RegExp): Promis
 }
 
 describe('the worker', () => {
-  it('imports nothing that could reach a host except the guard', () => {
-    expect(path).toEqual(expect.arrayContaining([`${GUARD}guarded-connector.ts`, 'workflows/main.ts']));
-    expect(waysAround(path, imports)).toEqual([]);
+  it('imports nothing that could reach a host, nor the guard', () => {
+    expect(worker).toContain('workflows/main.ts');
+    expect(worker).not.toContain(`${GUARD}guarded-connector.ts`);
+    expect(waysAround(worker, imports)).toEqual([]);
   });
 
   it('uses no global that could', async () => {
-    expect(await namesInFiles(path, FORBIDDEN_NAMES)).toEqual([]);
+    expect(await namesInFiles(worker, FORBIDDEN_NAMES)).toEqual([]);
+  });
+});
+
+describe('the delivery of webhooks', () => {
+  it('imports nothing that could reach a host except the guard and the database', () => {
+    expect(sending).toContain(`${GUARD}guarded-connector.ts`);
+    expect(waysAround(sending, imports)).toEqual([]);
+  });
+
+  it('uses no global that could', async () => {
+    expect(await namesInFiles(sending, FORBIDDEN_NAMES)).toEqual([]);
   });
 
   it('gets connections from the guard in one place, which checks the URL first', async () => {
-    const users = await namesInFiles(path, /^dispatcherFor$/);
+    const users = await namesInFiles(sending, /^dispatcherFor$/);
     expect(users.map((use) => use.split(' ')[0])).toEqual([
       `${GUARD}egress-guard.ts`,
-      'workflows/webhooks/send-attempt.ts',
+      'services/webhooks/attempts/send-attempt.ts',
     ]);
   });
 
   it('creates pools and connectors in the guard only, and undici pools in guarded pools only', async () => {
-    const users = await namesInFiles(path, /^(createGuardedConnector|createGuardedPools)$/);
+    const users = await namesInFiles(sending, /^(createGuardedConnector|createGuardedPools)$/);
     expect(users.filter((use) => !use.startsWith(GUARD))).toEqual([]);
-    expect(imports.filter(({ from, to }) => path.includes(from) && to === 'undici')).toEqual([
+    expect(imports.filter(({ from, to }) => sending.includes(from) && to === 'undici')).toEqual([
       { from: `${GUARD}egress-error.ts`, to: 'undici', typeOnly: false },
       { from: `${GUARD}guarded-pools.ts`, to: 'undici', typeOnly: false },
     ]);

@@ -8,7 +8,10 @@ import {
 import { Database } from '../../../../services/platform/database/database.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
+import { PersonCheck } from '../../../../services/platform/people/person-check.ts';
+import type { Config } from '../../../../services/platform/process/config.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { Exports } from '../../../../services/platform/reads/exports.ts';
 import { Pagination } from '../../../../services/platform/reads/pagination.ts';
 import { createInProcessTransport } from '../../../../services/platform/rpc/in-process-transport.ts';
 import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
@@ -29,26 +32,32 @@ let answer: DnsAnswer;
 let dns: DnsResponder;
 let receiver: Receiver;
 let guard: DisposableGuard;
+let config: Config;
+let databaseUrl: string;
 let database: Database;
 let transport: Transport;
 beforeAll(async () => {
-  // An hour to live: who kept the first answer would be caught as well.
+  // An hour to live: if a delivery used the answer of the creation, that would show.
   dns = await startDnsResponder(() => answer, 3_600);
   receiver = await startReceiver();
   guard = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server] });
-  const config = testConfig();
+  config = testConfig();
   const area = webhooksArea(() => ({ live: guard, test: guard }));
-  const url = await createTestDatabase();
-  database = await Database.open({ url, poolSize: 5, preparedStatements: true, entities: area.entities });
+  databaseUrl = await createTestDatabase();
+  const { entities } = area;
+  database = await Database.open({ url: databaseUrl, poolSize: 5, preparedStatements: true, entities });
   const logger = createLogger('fatal');
   const outboxSignal = new OutboxSignal(database);
   const interceptors = rpcInterceptors(logger);
+  const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
   const bindings = area.bind({
     ...{ config, database, logger, outboxSignal },
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
     workSignal: new WorkSignal({ database, outboxSignal, logger }),
-    writes: new Writes(database, outboxSignal),
+    writes,
+    exports: new Exports(database, writes),
     pagination: new Pagination(config.CURSOR_KEYS),
+    stopping: new AbortController().signal,
   });
   transport = createInProcessTransport(bindings, interceptors, {
     name: 'test',
@@ -65,17 +74,19 @@ afterEach(() => {
   expect(receiver.connections).toEqual([]);
 });
 
-/** Subscribes a name while DNS answers the one thing, and has it pinged while DNS answers the other. */
+let names = 0;
+
+/** Subscribes a new name while DNS answers the one thing, and has it pinged while DNS answers the other. */
 async function subscribeThenDeliver(atCreation: DnsAnswer, atConnection: DnsAnswer, sender = guard) {
   const tenant = newTenant();
   answer = atCreation;
   await createClient(WebhookSubscriptionService, transport).createWebhookSubscription({
     ...{ ...tenant, idempotencyKey: newKey() },
-    url: `https://hooks.example.com:${receiver.port}/`,
+    url: `https://hooks-${++names}.example.com:${receiver.port}/`,
     eventTypes: ['payment.succeeded.v1'],
   });
   answer = atConnection;
-  await deliverWaiting(transport, { live: sender, test: sender });
+  await deliverWaiting({ config, databaseUrl }, { live: sender, test: sender });
   const deliveries = createClient(DeliveryService, transport);
   const [delivery] = (await deliveries.listDeliveries(tenant)).deliveries;
   return (await deliveries.getDelivery({ ...tenant, deliveryId: delivery!.id })).attempts;

@@ -190,7 +190,7 @@ describe('judging a webhook URL', () => {
         expect(accepted(href)).toEqual(verdict.url);
         expect(accepted(uniqueForm).uniqueForm).toBe(uniqueForm);
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     );
   });
 });

@@ -3,14 +3,20 @@ import { registerMeasuredGauges } from '../../../../services/platform/process/me
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { scrape } from '../../../support/scrape.ts';
 
-afterEach(() => metrics.clear());
+const registered = new Set<string>();
+afterEach(() => {
+  for (const name of registered) metrics.removeSingleMetric(name);
+});
 
 /** Registers a gauge `measured_<name>` of a measurement; a minute old it is still told. */
-const register = (name: string, measure: () => Promise<number>, cacheMs = 60_000) =>
+function register(name: string, measure: () => Promise<number>, cacheMs = 60_000): void {
+  registered.add(`measured_${name}`);
   registerMeasuredGauges({
-    ...{ measure, cacheMs },
+    measure,
+    cacheMs,
     gauges: [{ name: `measured_${name}`, help: 'Of a test.', read: (measured) => measured }],
   });
+}
 
 it('a measurement is reused by scrapes soon after it, then repeated', async () => {
   let value = 0;
@@ -41,6 +47,7 @@ it('a measurement that fails or times out reports NaN, and the other metrics are
 });
 
 it('one measurement reports all label sets', async () => {
+  registered.add('measured_labelled');
   registerMeasuredGauges({
     measure: async () => ({ live: 3 }),
     cacheMs: 0,

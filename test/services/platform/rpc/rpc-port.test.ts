@@ -1,11 +1,16 @@
 import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import type { ConnectError } from '@connectrpc/connect';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BadRequestSchema, ErrorInfoSchema } from '../../../../proto/gen/google/rpc/error_details_pb.js';
 import { ServerReflection } from '../../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
 import { Health, HealthCheckResponse_ServingStatus } from '../../../../proto/gen/health/v1/health_pb.js';
-import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { PaymentMethod, ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { ServiceTokenService } from '../../../../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
+import { errorInfoOf, fieldViolationsOf } from '../../../../services/platform/rpc/connect-errors.ts';
+import { connectErrorOf } from '../../../support/grpc-js-transport.ts';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 
 let harness: TestHarness;
@@ -49,16 +54,18 @@ function reflect(message: MessageInitShape<typeof ServerReflection.method.server
   });
 }
 
-/** Names of the files that reflection answers for a symbol. */
-async function filesOf(symbol: string): Promise<string[]> {
+/** The files that reflection answers for a symbol. */
+async function filesOf(symbol: string): Promise<FileDescriptorProto[]> {
   const { messageResponse } = await reflect({
     messageRequest: { case: 'fileContainingSymbol', value: symbol },
   });
   if (messageResponse.case !== 'fileDescriptorResponse') return [];
-  return messageResponse.value.fileDescriptorProto.map(
-    (bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name,
+  return messageResponse.value.fileDescriptorProto.map((bytes) =>
+    fromBinary(FileDescriptorProtoSchema, bytes),
   );
 }
+
+const namesOf = async (symbol: string) => (await filesOf(symbol)).map(({ name }) => name);
 
 describe('the internal port, with a third-party gRPC client', () => {
   it('serves RPCs to a caller with a token', async () => {
@@ -91,15 +98,55 @@ describe('the internal port, with a third-party gRPC client', () => {
     expect(list).toMatchObject({
       case: 'listServicesResponse',
       value: {
-        service: [WorkflowCommandService, ProductService, Health, ServerReflection].map(({ typeName }) => ({
-          name: typeName,
-        })),
+        service: [WorkflowCommandService, ServiceTokenService, ProductService, Health, ServerReflection].map(
+          ({ typeName }) => ({ name: typeName }),
+        ),
       },
     });
-    const product = await filesOf(`${ProductService.typeName}.GetProduct`);
+    const product = await namesOf(`${ProductService.typeName}.GetProduct`);
     expect(product).toContain('payments/catalog/v1/catalog.proto');
     expect(product).toContain('google/protobuf/timestamp.proto');
-    expect(await filesOf(Health.typeName)).toEqual([Health.file.proto.name]);
-    expect(await filesOf(ServerReflection.typeName)).toEqual([ServerReflection.file.proto.name]);
+    expect(await namesOf(Health.typeName)).toEqual([Health.file.proto.name]);
+    expect(await namesOf(ServerReflection.typeName)).toEqual([ServerReflection.file.proto.name]);
+  });
+
+  it('describes RPCs with their comments, and the details of errors', async () => {
+    const [file] = await filesOf(ProductService.typeName);
+    const getProduct = [6, 0, 2, file!.service[0]!.method.findIndex(({ name }) => name === 'GetProduct')];
+    const location = file!.sourceCodeInfo!.location.find(({ path }) => `${path}` === `${getProduct}`);
+    expect(location!.leadingComments).toContain('PRODUCT_NOT_FOUND');
+    for (const detail of [ErrorInfoSchema, BadRequestSchema]) {
+      expect(await namesOf(detail.typeName)).toEqual(['google/rpc/error_details.proto']);
+    }
+  });
+
+  it('names everything at fault in a request', async () => {
+    const offer = {
+      ...newTenant(),
+      idempotencyKey: 'a\0b',
+      priceId: 'p1',
+      name: '',
+      checkoutUrl: 'https://shop.example/',
+      paymentMethods: [PaymentMethod.CARD],
+      maxInstallments: 1,
+      startsAt: { seconds: 1_600_000_000n },
+      endsAt: { seconds: 1_500_000_000n },
+    };
+    const refused = await call(ProductService.method.createOffer, offer, harness.token).catch(connectErrorOf);
+    expect(errorInfoOf(refused)).toMatchObject({
+      reason: 'INVALID_ARGUMENT',
+      metadata: { field: 'idempotency_key' },
+    });
+    expect(
+      fieldViolationsOf(refused as ConnectError).map(({ field, description, reason }) => [
+        `${field} ${description}`,
+        reason,
+      ]),
+    ).toEqual([
+      ['idempotency_key must be text without NUL', 'INVALID_ARGUMENT'],
+      ['price_id must be a valid UUID', 'INVALID_ARGUMENT'],
+      ['name must be at least 1 characters', 'INVALID_ARGUMENT'],
+      ['ends_at must be later than starts_at', 'OFFER_PERIOD'],
+    ]);
   });
 });

@@ -8,7 +8,7 @@ import {
   EventService,
   PublishEventRequestSchema,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { unstorableValue } from '../../../../services/platform/rpc/storable-values.ts';
+import { unstorableValues } from '../../../../services/platform/rpc/storable-values.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 
@@ -72,9 +72,9 @@ describe.each(['inProcess', 'grpc'] as const)('values that cannot be stored, ove
   });
 });
 
-it('accepts storable requests, and names the first field that is not', () => {
+it('accepts storable requests, and names the field that is not', () => {
   const fieldAtFault = (data: JsonObject) =>
-    unstorableValue(PublishEventRequestSchema, create(PublishEventRequestSchema, { data }))?.field;
+    unstorableValues(PublishEventRequestSchema, create(PublishEventRequestSchema, { data }))?.[0]?.field;
   expect(fieldAtFault({ text: 'a', amount: 1.5, none: null, yes: true, list: [] })).toBeUndefined();
   expect(fieldAtFault({ text: '\ud800' })).toBe('data');
   expect(fieldAtFault({ amount: Number.POSITIVE_INFINITY })).toBe('data');

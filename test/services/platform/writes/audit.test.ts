@@ -5,15 +5,12 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import {
-  MerchantDecisionKind,
-  RefundCaseService,
-} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ACTOR_HEADERS } from '../../../../services/platform/rpc/call-context.ts';
+import { WORKFLOW_HEADER } from '../../../../services/platform/rpc/call-context.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import {
@@ -25,16 +22,24 @@ import {
   type TestHarness,
 } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
+import { accountsFixture, PERSON_ADDRESS } from '../../accounts/accounts-fixture.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
-import { type ActedCall, actingTransport, isKeyed } from '../rpc/acting-transport.ts';
+import { isKeyed, type RepeatedCall, repeatingTransport } from '../rpc/repeating-transport.ts';
 
-const actor = { accountId: randomUUID(), ipAddress: '203.0.113.9' };
-const headers = { [ACTOR_HEADERS.accountId]: actor.accountId, [ACTOR_HEADERS.ipAddress]: actor.ipAddress };
-const token = 'acts-for-nobody';
+const token = 'has-no-people';
+/** Grants of callers that have no people and run no workflows. */
+const WITHOUT = ['on-behalf-of', 'saga'];
+/** RPCs without an idempotency key that leave an entry. */
+const RECORDED = /^(ReleaseDueFunds|GetEvidence|OpenListener|Export\w+)$/;
+/** Writes that leave an entry in each environment. */
+const OF_BOTH_ENVIRONMENTS = /\.(\w+Invitation|\w+Member|ChangeMemberRole|SetMerchantName)$/;
 const SECRET = /mpk_(?:live|test)_\w+|whsec_[\w+/=]+/g;
 
 interface Entry {
-  readonly account_id: string;
+  readonly environment: 'live' | 'test';
+  readonly caller: string;
+  readonly account_id: string | null;
+  readonly started_by: string | null;
   readonly action: string;
   readonly ip_address: string;
   readonly request_id: string;
@@ -44,7 +49,7 @@ interface Entry {
 let harness: TestHarness;
 beforeAll(async () => {
   const tokenSha256 = (of: string) => createHash('sha256').update(of).digest('hex');
-  const grants = ALL_GRANTS.filter((grant) => grant !== 'on-behalf-of');
+  const grants = ALL_GRANTS.filter((grant) => !WITHOUT.includes(grant));
   harness = await startHarness({
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
     SERVICE_TOKENS: [
@@ -64,14 +69,16 @@ const entriesOf = ({ merchantId }: { merchantId: string }) =>
 /** Ways on which a caller may act for people, and on which it may not. */
 const ways = {
   inside: {
+    caller: 'test',
     acting: () => harness.transports.inProcess,
     alone: () =>
       harness.services.transportFor({
         name: 'alone',
-        grants: new Set(ALL_GRANTS.filter((grant) => grant !== 'on-behalf-of')),
+        grants: new Set(ALL_GRANTS.filter((grant) => !WITHOUT.includes(grant))),
       }),
   },
   'on the port': {
+    caller: 'acting',
     acting: () => over('acts'),
     alone: () => over(token),
   },
@@ -79,29 +86,46 @@ const ways = {
 const over = (shown: string) =>
   createGrpcTransport({ baseUrl: harness.baseUrl, interceptors: [bearer(shown)] });
 
-describe.each(Object.entries(ways))('the audit trail %s', (_, { acting, alone }) => {
-  const contact = (tenant = newTenant()) => ({ ...tenant, idempotencyKey: newKey(), language: Language.EN });
-  const client = (transport: Transport = acting()) => createClient(AccountService, transport);
+/** What an area's scenario leaves over the port: its calls, and its entries. */
+const plays = new Map<string, Promise<{ calls: RepeatedCall[]; left: Entry[] }>>();
+function playOf(area: string) {
+  const play = plays.get(area) ?? playOnce(area);
+  plays.set(area, play);
+  return play;
+}
 
-  test.for(Object.entries(SCENARIOS))(
-    'in %s has one entry for each write, and none for replays, reads or systems',
-    async ([, play]) => {
-      const calls: ActedCall[] = [];
-      const before = await entries();
-      const transports = { ...harness.transports, inProcess: actingTransport(acting(), actor, calls) };
-      await play({ ...harness, transports });
-      const known = new Set(before.map(({ request_id }) => request_id));
-      const left = (await entries()).filter(({ request_id }) => !known.has(request_id));
-      const acted = calls.filter(({ method }) => isKeyed(method) || method.name === 'ReleaseDueFunds');
-      const expected = acted.map(({ method, requestId }) => ({
-        action: `${method.parent.typeName}.${method.name}`,
-        ...{ account_id: actor.accountId, ip_address: actor.ipAddress, request_id: requestId },
-      }));
+async function playOnce(area: string) {
+  const calls: RepeatedCall[] = [];
+  const { caller, acting } = ways['on the port'];
+  const known = new Set((await entries()).map(({ request_id }) => request_id));
+  const transports = { ...harness.transports, inProcess: repeatingTransport(acting(), calls) };
+  await SCENARIOS[area]!({ ...harness, transports });
+  // What a call made other areas do has the call's request id, and those areas as its callers.
+  const left = (await entries()).filter(
+    (entry) =>
+      !known.has(entry.request_id) &&
+      entry.caller === caller &&
+      !/(Sessions?|MailPreferences)$/.test(entry.action),
+  );
+  return { calls, left };
+}
+
+describe('the audit trail of the scenarios', () => {
+  const areas = Object.keys(SCENARIOS);
+
+  test.for(areas)(
+    'in %s has one entry for each write and download, and none for replays or other reads',
+    async (area) => {
+      const { calls, left } = await playOf(area);
+      const acted = calls.filter(({ method }) => isKeyed(method) || RECORDED.test(method.name));
+      const expected = acted.flatMap(({ method, requestId }) => {
+        const action = `${method.parent.typeName}.${method.name}`;
+        const entry = { action, caller: 'acting', request_id: requestId };
+        return Array(OF_BOTH_ENVIRONMENTS.test(action) ? 2 : 1).fill(entry);
+      });
       const byRequest = (a: { request_id: string }, b: { request_id: string }) =>
         a.request_id < b.request_id ? -1 : 1;
-      const found = left.map(({ action, account_id, ip_address, request_id }) => ({
-        ...{ action, account_id, ip_address, request_id },
-      }));
+      const found = left.map(({ action, caller, request_id }) => ({ action, caller, request_id }));
       expect(found.sort(byRequest)).toEqual(expected.sort(byRequest));
       const secrets = calls.flatMap(({ answer }) => answer.match(SECRET) ?? []);
       const kept = JSON.stringify(left);
@@ -110,26 +134,85 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { acting, alone })
     },
   );
 
-  it('has no entry if no person is named, or the write fails', async () => {
+  test('leaves out keys and secrets of both kinds', async () => {
+    const [{ calls: ofKeys }, { calls: ofWebhooks }] = [await playOf('api-keys'), await playOf('webhooks')];
+    const secrets = [...ofKeys, ...ofWebhooks].flatMap(({ answer }) => answer.match(SECRET) ?? []);
+    expect(secrets.filter((secret) => secret.startsWith('mpk_')).length).toBeGreaterThan(0);
+    expect(secrets.filter((secret) => secret.startsWith('whsec_')).length).toBeGreaterThan(0);
+  });
+
+  test('every RPC that writes either leaves an entry, or has a stated reason why not', async () => {
+    const calls: RepeatedCall[] = [];
+    for (const area of areas) calls.push(...(await playOf(area)).calls);
+    const without = calls
+      .filter(({ method }) => method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS)
+      .filter(({ method }) => !isKeyed(method))
+      .map(({ method }) => `${method.parent.name}.${method.name}`)
+      .filter((name) => !/^(Dispatch|WorkflowCommand)Service\./.test(name));
+    expect([...new Set(without)].sort()).toEqual([
+      // Leave one for each merchant of the person.
+      'AccountService.EndAllSessions',
+      'AccountService.EndSession',
+      'AccountService.SetMailPreferences',
+      'AccountService.StartSession',
+      // Leaves one for each account that it releases.
+      'FundsService.ReleaseDueFunds',
+      // The record of a token names who issued and revoked it.
+      'ServiceTokenService.IssueServiceToken',
+      'ServiceTokenService.RevokeServiceToken',
+      'ServiceTokenService.RotateServiceToken',
+      'WebhookListenerService.OpenListener',
+      // The attempt of the delivery is its record.
+      'WebhookListenerService.ReportListenerDelivery',
+    ]);
+  });
+});
+
+describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, alone }) => {
+  const contact = (tenant = newTenant()) => ({ ...tenant, idempotencyKey: newKey(), language: Language.EN });
+  const client = (transport: Transport = acting()) => createClient(AccountService, transport);
+  const people = () => accountsFixture(acting());
+
+  it('names the person whose session came with the write, and has no entry if the write fails', async () => {
     const tenant = newTenant();
-    await client().setMerchantContact(contact(tenant));
+    const { accountId, headers } = await people().join(tenant, Role.ADMIN);
+    const before = await entriesOf(tenant);
+    const denied = client(alone()).setMerchantContact(contact(tenant), { headers });
+    await expectRefusal(denied, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'on-behalf-of' });
     const refused = { ...tenant, idempotencyKey: newKey(), accountId: randomUUID() };
     const removal = client().removeMember(refused, { headers });
     await expectRefusal(removal, Code.NotFound, 'MEMBER_NOT_FOUND');
-    expect(await entriesOf(tenant)).toEqual([]);
+    expect(await entriesOf(tenant)).toEqual(before);
+    await client().setMerchantContact(contact(tenant), { headers });
+    const person = { caller, account_id: accountId, ip_address: PERSON_ADDRESS, started_by: null };
+    expect((await entriesOf(tenant)).slice(before.length)).toMatchObject([person]);
   });
 
-  it('rejects callers that may not act for people, and invalid account ids', async () => {
+  it('names who started a workflow in what the workflow does, and in what it starts in turn', async () => {
     const tenant = newTenant();
-    const write = client(alone()).setMerchantContact(contact(tenant), { headers });
-    await expectRefusal(write, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'on-behalf-of' });
-    await client(alone()).setMerchantContact(contact(tenant));
-    for (const accountId of ['ana', `${actor.accountId}0`, '']) {
-      const named = { headers: { ...headers, [ACTOR_HEADERS.accountId]: accountId } };
-      const invalid = client().setMerchantContact(contact(tenant), named);
-      await expectRefusal(invalid, Code.InvalidArgument, 'INVALID_ACTOR');
-    }
-    expect(await entriesOf(tenant)).toEqual([]);
+    const { accountId, headers } = await people().join(tenant, Role.ADMIN);
+    const invite = async (by: Record<string, string>) => {
+      const invited = { ...tenant, idempotencyKey: newKey(), email: `${randomUUID()}@shop.example` };
+      await client().inviteMember({ ...invited, role: Role.VIEWER }, { headers: by });
+      const [command] = await sqlOf<{ workflow_id: string }>(
+        harness,
+        'select workflow_id from platform.outbox_command where merchant_id = $1 order by id desc limit 1',
+        [tenant.merchantId],
+      );
+      return { [WORKFLOW_HEADER]: command!.workflow_id };
+    };
+    const workflow = await invite(headers);
+    const next = await invite(workflow);
+    for (const by of [workflow, next]) await client().setMerchantContact(contact(tenant), { headers: by });
+    const ofPerson = { account_id: accountId, started_by: caller, caller, ip_address: '' };
+    const inLive = (await entriesOf(tenant)).filter(({ environment }) => environment === 'live');
+    expect(inLive.slice(-3)).toMatchObject([ofPerson, ofPerson, ofPerson]);
+    // Only workflows finish what others started, and only for the same merchant.
+    const elsewhere = newTenant();
+    await client().setMerchantContact(contact(elsewhere), { headers: workflow });
+    expect(await entriesOf(elsewhere)).toMatchObject([{ account_id: null, started_by: null }]);
+    await client(alone()).setMerchantContact(contact(tenant), { headers: workflow });
+    expect((await entriesOf(tenant)).at(-1)).toMatchObject({ account_id: null, started_by: null });
   });
 
   it('commits its entry with the write or not at all', async () => {
@@ -137,7 +220,7 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { acting, alone })
     const email = 'alerts@shop.example';
     await sqlOf(harness, 'alter table platform.audit_entry rename to lost');
     try {
-      const write = client().setMerchantContact({ ...contact(tenant), email }, { headers });
+      const write = client().setMerchantContact({ ...contact(tenant), email });
       await expect(write).rejects.toMatchObject({ code: Code.Internal });
     } finally {
       await sqlOf(harness, 'alter table platform.lost rename to audit_entry');
@@ -160,77 +243,41 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { acting, alone })
     };
     await sqlOf(harness, 'alter table webhooks.open_delivery rename to lost');
     try {
-      const broken = subscriptions.pauseWebhookSubscription(pause, { headers });
+      const broken = subscriptions.pauseWebhookSubscription(pause);
       await expect(broken).rejects.toMatchObject({ code: Code.Internal });
     } finally {
       await sqlOf(harness, 'alter table webhooks.lost rename to open_delivery');
     }
     const one = { action: expect.stringMatching(/\.PauseWebhookSubscription$/), request: { subscriptionId } };
-    expect([await isPaused(), await entriesOf(tenant)]).toMatchObject([true, [one]]);
-    for (let n = 0; n < 2; n += 1) await subscriptions.pauseWebhookSubscription(pause, { headers });
-    expect(await entriesOf(tenant)).toMatchObject([one]);
+    const made = { action: expect.stringMatching(/\.CreateWebhookSubscription$/) };
+    expect([await isPaused(), await entriesOf(tenant)]).toMatchObject([true, [made, one]]);
+    for (let n = 0; n < 2; n += 1) await subscriptions.pauseWebhookSubscription(pause);
+    expect(await entriesOf(tenant)).toMatchObject([made, one]);
     const again = { ...pause, idempotencyKey: newKey() };
-    await subscriptions.pauseWebhookSubscription(again, { headers });
-    expect(await entriesOf(tenant)).toMatchObject([one, one]);
+    await subscriptions.pauseWebhookSubscription(again);
+    expect(await entriesOf(tenant)).toMatchObject([made, one, one]);
   });
 
-  it('stores a request unchanged, without tenant and key', async () => {
+  it('stores a request unchanged, without tenant and key, and of a published event no data', async () => {
     const tenant = newTenant();
     const email = 'ana@shop.example';
-    await client().inviteMember(
-      { ...tenant, idempotencyKey: newKey(), email, role: Role.ADMIN },
-      { headers },
-    );
+    await client().inviteMember({ ...tenant, idempotencyKey: newKey(), email, role: Role.ADMIN });
     const events = createClient(EventService, acting());
     const [type] = (await events.listEventTypes({})).eventTypes;
     const event = { ...tenant, type: type!.name, objectId: 'one', data: type!.dataExample! };
-    await events.publishEvent({ ...event, idempotencyKey: newKey() }, { headers });
-    const [invitation, publication] = await entriesOf(tenant);
+    await events.publishEvent({ ...event, idempotencyKey: newKey() });
+    const [invitation, , publication] = await entriesOf(tenant);
     expect(invitation!.request).toEqual({ email, role: 'ROLE_ADMIN' });
-    expect(publication!.request).toEqual({ type: type!.name, objectId: 'one', data: type!.dataExample });
+    expect(publication!.request).toEqual({ type: type!.name, objectId: 'one' });
   });
 
-  it.each(['😀', '\u0001'])('stores requests with the longest reasons, of %j', async (character) => {
-    const { tenant, write, open } = refundsOf(harness);
-    const { id: refundCaseId } = await open();
-    const reason = character.repeat(2_000);
-    const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED, reason };
-    await createClient(RefundCaseService, acting()).decideRefundCase(decision, { headers });
-    const [entry] = await entriesOf(tenant);
-    expect(entry!.request).toMatchObject({ refundCaseId, reason });
+  it.each(['😀', '\u0001'])('stores requests with the longest texts, of %j', async (character) => {
+    const { tenant, write, refunds } = refundsOf(harness);
+    const disputeId = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID() });
+    const text = character.repeat(5_000);
+    await createClient(RefundCaseService, acting()).respondToDispute({ ...write(), disputeId, text });
+    const entry = (await entriesOf(tenant)).at(-1);
+    expect(entry!.request).toEqual({ disputeId, text });
   });
-});
-
-test('the scenarios contain every key and secret that no entry may contain', async () => {
-  const calls: ActedCall[] = [];
-  const transports = {
-    ...harness.transports,
-    inProcess: actingTransport(harness.transports.inProcess, actor, calls),
-  };
-  for (const area of ['api-keys', 'webhooks']) await SCENARIOS[area]!({ ...harness, transports });
-  const secrets = calls.flatMap(({ answer }) => answer.match(SECRET) ?? []);
-  expect(secrets.filter((secret) => secret.startsWith('mpk_')).length).toBeGreaterThan(0);
-  expect(secrets.filter((secret) => secret.startsWith('whsec_')).length).toBeGreaterThan(0);
-});
-
-test('every RPC that writes either leaves an entry, or has a stated reason why not', async () => {
-  const calls: ActedCall[] = [];
-  const transports = {
-    ...harness.transports,
-    inProcess: actingTransport(harness.transports.inProcess, actor, calls),
-  };
-  for (const play of Object.values(SCENARIOS)) await play({ ...harness, transports });
-  const without = calls
-    .filter(({ method }) => method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS)
-    .filter(({ method }) => !isKeyed(method))
-    .map(({ method }) => `${method.parent.name}.${method.name}`)
-    .filter((name) => !/^(Dispatch|WorkflowCommand)Service\./.test(name));
-  expect([...new Set(without)].sort()).toEqual([
-    // Sessions are of no merchant.
-    'AccountService.EndAllSessions',
-    'AccountService.EndSession',
-    'AccountService.StartSession',
-    // Leaves one where it names a merchant.
-    'FundsService.ReleaseDueFunds',
-  ]);
 });

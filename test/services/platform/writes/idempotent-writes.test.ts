@@ -47,7 +47,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
       expect((result.reason as ConnectError).code).toBe(Code.Aborted);
       expect(errorInfoOf(result.reason)?.reason).toBe('IDEMPOTENCY_KEY_IN_USE');
     }
-    for (const table of ['refunds.refund_case', 'platform.outbox_event', 'platform.idempotency_record']) {
+    for (const table of ['refunds.refund_case', 'webhooks.event', 'platform.idempotency_record']) {
       const counted = `select 1 from ${table} where merchant_id = $1`;
       expect(await sqlOf(harness, counted, [request.merchantId]), table).toHaveLength(1);
     }

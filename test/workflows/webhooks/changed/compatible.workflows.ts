@@ -2,7 +2,7 @@ import { patched, sleep } from '@temporalio/workflow';
 import type { RetryDeliveryInput } from '../../../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { retryDelivery as present } from '../../../../workflows/webhooks/retry-delivery.workflow.ts';
 
-export { deliverBatch } from '../../../../workflows/webhooks/deliver-batch.workflow.ts';
+export { recordDeliveries } from '../../../../workflows/webhooks/record-deliveries.workflow.ts';
 
 /** The same next version as it has to be written: what runs already goes on as it began. */
 export async function retryDelivery(retry: RetryDeliveryInput) {

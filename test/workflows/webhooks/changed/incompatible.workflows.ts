@@ -2,7 +2,7 @@ import { sleep } from '@temporalio/workflow';
 import type { RetryDeliveryInput } from '../../../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { retryDelivery as present } from '../../../../workflows/webhooks/retry-delivery.workflow.ts';
 
-export { deliverBatch } from '../../../../workflows/webhooks/deliver-batch.workflow.ts';
+export { recordDeliveries } from '../../../../workflows/webhooks/record-deliveries.workflow.ts';
 
 /** A next version that does something more at its beginning, which must not be written like this. */
 export async function retryDelivery(retry: RetryDeliveryInput) {

@@ -118,6 +118,13 @@ export declare type Membership = Message<"payments.accounts.v1.Membership"> & {
    * @generated from field: payments.accounts.v1.Role role = 2;
    */
   role: Role;
+
+  /**
+   * Empty when none is set (SetMerchantName).
+   *
+   * @generated from field: string merchant_name = 3;
+   */
+  merchantName: string;
 };
 
 /**
@@ -193,6 +200,13 @@ export declare type Invitation = Message<"payments.accounts.v1.Invitation"> & {
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * Empty when none is set (SetMerchantName).
+   *
+   * @generated from field: string merchant_name = 7;
+   */
+  merchantName: string;
 };
 
 /**
@@ -202,7 +216,7 @@ export declare type Invitation = Message<"payments.accounts.v1.Invitation"> & {
 export declare const InvitationSchema: GenMessage<Invitation>;
 
 /**
- * A change that a person made.
+ * A write, or a sign-in of a member.
  *
  * @generated from message payments.accounts.v1.AuditEntry
  */
@@ -218,7 +232,7 @@ export declare type AuditEntry = Message<"payments.accounts.v1.AuditEntry"> & {
   environment: Environment;
 
   /**
-   * The account that made the change.
+   * The person who made the call, or who started the workflow that made it. Empty when a service acted by itself.
    *
    * @generated from field: string account_id = 3;
    */
@@ -239,14 +253,14 @@ export declare type AuditEntry = Message<"payments.accounts.v1.AuditEntry"> & {
   action: string;
 
   /**
-   * The request without merchant, environment and idempotency key; absent when it was larger than 16 KiB.
+   * The request without merchant, environment and idempotency key; absent when it was larger than 32 KiB.
    *
    * @generated from field: google.protobuf.Struct request = 6;
    */
   request?: JsonObject | undefined;
 
   /**
-   * The address from which the request came.
+   * The address of the person who made the call; empty for calls of services and workflows.
    *
    * @generated from field: string ip_address = 7;
    */
@@ -261,6 +275,29 @@ export declare type AuditEntry = Message<"payments.accounts.v1.AuditEntry"> & {
    * @generated from field: google.protobuf.Timestamp occurred_at = 9;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * The service that made the call, by the name of its token. People call through the dashboard, workflows through the
+   * worker.
+   *
+   * @generated from field: string caller = 10;
+   */
+  caller: string;
+
+  /**
+   * Of a call that a workflow made: the service that started the workflow; if it is the dashboard, for the person in
+   * account_id. Empty for other calls.
+   *
+   * @generated from field: string started_by = 11;
+   */
+  startedBy: string;
+
+  /**
+   * The account's current name; empty when unknown.
+   *
+   * @generated from field: string account_name = 12;
+   */
+  accountName: string;
 };
 
 /**
@@ -1019,6 +1056,13 @@ export declare type GetMerchantContactResponse = Message<"payments.accounts.v1.G
    * @generated from field: bool is_set = 3;
    */
   isSet: boolean;
+
+  /**
+   * Empty when none is set (SetMerchantName).
+   *
+   * @generated from field: string merchant_name = 4;
+   */
+  merchantName: string;
 };
 
 /**
@@ -1082,7 +1126,220 @@ export declare type SetMerchantContactResponse = Message<"payments.accounts.v1.S
 export declare const SetMerchantContactResponseSchema: GenMessage<SetMerchantContactResponse>;
 
 /**
- * The merchant whose audit log to list, and the page.
+ * The account whose preferences to read.
+ *
+ * @generated from message payments.accounts.v1.GetMailPreferencesRequest
+ */
+export declare type GetMailPreferencesRequest = Message<"payments.accounts.v1.GetMailPreferencesRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message payments.accounts.v1.GetMailPreferencesRequest.
+ * Use `create(GetMailPreferencesRequestSchema)` to create a new message.
+ */
+export declare const GetMailPreferencesRequestSchema: GenMessage<GetMailPreferencesRequest>;
+
+/**
+ * The preferences.
+ *
+ * @generated from message payments.accounts.v1.GetMailPreferencesResponse
+ */
+export declare type GetMailPreferencesResponse = Message<"payments.accounts.v1.GetMailPreferencesResponse"> & {
+  /**
+   * In the order of the enum.
+   *
+   * @generated from field: repeated payments.accounts.v1.MailTopic unwanted = 1;
+   */
+  unwanted: MailTopic[];
+};
+
+/**
+ * Describes the message payments.accounts.v1.GetMailPreferencesResponse.
+ * Use `create(GetMailPreferencesResponseSchema)` to create a new message.
+ */
+export declare const GetMailPreferencesResponseSchema: GenMessage<GetMailPreferencesResponse>;
+
+/**
+ * The account, and all that it does not want.
+ *
+ * @generated from message payments.accounts.v1.SetMailPreferencesRequest
+ */
+export declare type SetMailPreferencesRequest = Message<"payments.accounts.v1.SetMailPreferencesRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: repeated payments.accounts.v1.MailTopic unwanted = 2;
+   */
+  unwanted: MailTopic[];
+};
+
+/**
+ * Describes the message payments.accounts.v1.SetMailPreferencesRequest.
+ * Use `create(SetMailPreferencesRequestSchema)` to create a new message.
+ */
+export declare const SetMailPreferencesRequestSchema: GenMessage<SetMailPreferencesRequest>;
+
+/**
+ * Empty: the preferences are set.
+ *
+ * @generated from message payments.accounts.v1.SetMailPreferencesResponse
+ */
+export declare type SetMailPreferencesResponse = Message<"payments.accounts.v1.SetMailPreferencesResponse"> & {
+};
+
+/**
+ * Describes the message payments.accounts.v1.SetMailPreferencesResponse.
+ * Use `create(SetMailPreferencesResponseSchema)` to create a new message.
+ */
+export declare const SetMailPreferencesResponseSchema: GenMessage<SetMailPreferencesResponse>;
+
+/**
+ * The merchant, and the topic of the mail.
+ *
+ * @generated from message payments.accounts.v1.ListMailRecipientsRequest
+ */
+export declare type ListMailRecipientsRequest = Message<"payments.accounts.v1.ListMailRecipientsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: payments.accounts.v1.MailTopic topic = 3;
+   */
+  topic: MailTopic;
+};
+
+/**
+ * Describes the message payments.accounts.v1.ListMailRecipientsRequest.
+ * Use `create(ListMailRecipientsRequestSchema)` to create a new message.
+ */
+export declare const ListMailRecipientsRequestSchema: GenMessage<ListMailRecipientsRequest>;
+
+/**
+ * The recipients.
+ *
+ * @generated from message payments.accounts.v1.ListMailRecipientsResponse
+ */
+export declare type ListMailRecipientsResponse = Message<"payments.accounts.v1.ListMailRecipientsResponse"> & {
+  /**
+   * @generated from field: repeated string emails = 1;
+   */
+  emails: string[];
+};
+
+/**
+ * Describes the message payments.accounts.v1.ListMailRecipientsResponse.
+ * Use `create(ListMailRecipientsResponseSchema)` to create a new message.
+ */
+export declare const ListMailRecipientsResponseSchema: GenMessage<ListMailRecipientsResponse>;
+
+/**
+ * The merchant whose name to read.
+ *
+ * @generated from message payments.accounts.v1.GetMerchantNameRequest
+ */
+export declare type GetMerchantNameRequest = Message<"payments.accounts.v1.GetMerchantNameRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * Describes the message payments.accounts.v1.GetMerchantNameRequest.
+ * Use `create(GetMerchantNameRequestSchema)` to create a new message.
+ */
+export declare const GetMerchantNameRequestSchema: GenMessage<GetMerchantNameRequest>;
+
+/**
+ * The name.
+ *
+ * @generated from message payments.accounts.v1.GetMerchantNameResponse
+ */
+export declare type GetMerchantNameResponse = Message<"payments.accounts.v1.GetMerchantNameResponse"> & {
+  /**
+   * Empty when none is set.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message payments.accounts.v1.GetMerchantNameResponse.
+ * Use `create(GetMerchantNameResponseSchema)` to create a new message.
+ */
+export declare const GetMerchantNameResponseSchema: GenMessage<GetMerchantNameResponse>;
+
+/**
+ * The name to set.
+ *
+ * @generated from message payments.accounts.v1.SetMerchantNameRequest
+ */
+export declare type SetMerchantNameRequest = Message<"payments.accounts.v1.SetMerchantNameRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Absent to remove the name. One line, not blank.
+   *
+   * @generated from field: optional string name = 4;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message payments.accounts.v1.SetMerchantNameRequest.
+ * Use `create(SetMerchantNameRequestSchema)` to create a new message.
+ */
+export declare const SetMerchantNameRequestSchema: GenMessage<SetMerchantNameRequest>;
+
+/**
+ * Empty: the name is set or removed.
+ *
+ * @generated from message payments.accounts.v1.SetMerchantNameResponse
+ */
+export declare type SetMerchantNameResponse = Message<"payments.accounts.v1.SetMerchantNameResponse"> & {
+};
+
+/**
+ * Describes the message payments.accounts.v1.SetMerchantNameResponse.
+ * Use `create(SetMerchantNameResponseSchema)` to create a new message.
+ */
+export declare const SetMerchantNameResponseSchema: GenMessage<SetMerchantNameResponse>;
+
+/**
+ * The merchant whose audit trail to list, and the page.
  *
  * @generated from message payments.accounts.v1.ListAuditEntriesRequest
  */
@@ -1112,11 +1369,18 @@ export declare type ListAuditEntriesRequest = Message<"payments.accounts.v1.List
   pageToken: string;
 
   /**
-   * Only changes by this account.
+   * Only what this person did or started.
    *
    * @generated from field: optional string account_id = 5;
    */
   accountId?: string | undefined;
+
+  /**
+   * Only what people did or started, not what services did by themselves.
+   *
+   * @generated from field: bool people_only = 6;
+   */
+  peopleOnly: boolean;
 };
 
 /**
@@ -1126,7 +1390,7 @@ export declare type ListAuditEntriesRequest = Message<"payments.accounts.v1.List
 export declare const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest>;
 
 /**
- * A page of the audit log.
+ * A page of the audit trail.
  *
  * @generated from message payments.accounts.v1.ListAuditEntriesResponse
  */
@@ -1151,7 +1415,8 @@ export declare type ListAuditEntriesResponse = Message<"payments.accounts.v1.Lis
 export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse>;
 
 /**
- * What a member may do for a merchant. Each role includes the permissions of those before it.
+ * What a member may do for a merchant, from VIEWER over FINANCE and DEVELOPER to ADMIN. Each role may make the calls of
+ * those before it.
  *
  * @generated from enum payments.accounts.v1.Role
  */
@@ -1162,25 +1427,32 @@ export enum Role {
   UNSPECIFIED = 0,
 
   /**
-   * Views everything except API keys and members.
+   * Views everything except API keys, members and the audit trail.
    *
    * @generated from enum value: ROLE_VIEWER = 1;
    */
   VIEWER = 1,
 
   /**
-   * Also manages webhooks, API keys, refund cases and advances, and uses the sandbox.
+   * Also manages webhooks and API keys, and uses the sandbox.
    *
    * @generated from enum value: ROLE_DEVELOPER = 2;
    */
   DEVELOPER = 2,
 
   /**
-   * Also manages members and the contact, and reads the audit log.
+   * Also manages members and the contact, and reads the audit trail.
    *
    * @generated from enum value: ROLE_ADMIN = 3;
    */
   ADMIN = 3,
+
+  /**
+   * Also decides refund cases, answers disputes and requests advances. The dashboard shows it no endpoints.
+   *
+   * @generated from enum value: ROLE_FINANCE = 4;
+   */
+  FINANCE = 4,
 }
 
 /**
@@ -1216,9 +1488,48 @@ export enum Language {
 export declare const LanguageSchema: GenEnum<Language>;
 
 /**
- * The people who use the dashboard: their accounts, sessions, roles at merchants, and audit log. An account is a
+ * What a mail is about. Invitations are sent in any case.
+ *
+ * @generated from enum payments.accounts.v1.MailTopic
+ */
+export enum MailTopic {
+  /**
+   * @generated from enum value: MAIL_TOPIC_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Refund cases whose decision is due soon, to finance staff, developers and administrators.
+   *
+   * @generated from enum value: MAIL_TOPIC_REFUND_DEADLINES = 1;
+   */
+  REFUND_DEADLINES = 1,
+
+  /**
+   * Disputes whose response is due soon, to the same people.
+   *
+   * @generated from enum value: MAIL_TOPIC_DISPUTE_DEADLINES = 2;
+   */
+  DISPUTE_DEADLINES = 2,
+
+  /**
+   * Endpoints that need attention, to administrators and, once they have been failing for a quarter of an hour, to
+   * developers too; unless the merchant has a contact.
+   *
+   * @generated from enum value: MAIL_TOPIC_WEBHOOK_PROBLEMS = 3;
+   */
+  WEBHOOK_PROBLEMS = 3,
+}
+
+/**
+ * Describes the enum payments.accounts.v1.MailTopic.
+ */
+export declare const MailTopicSchema: GenEnum<MailTopic>;
+
+/**
+ * The people who use the dashboard: their accounts, sessions, roles at merchants, and audit trail. An account is a
  * subject of an OpenID provider. A role applies to both environments of a merchant. The environment of a request about
- * a merchant is the one in which the person was working; the audit log records it.
+ * a merchant is the one in which the person was working; the audit trail records it.
  *
  * @generated from service payments.accounts.v1.AccountService
  */
@@ -1389,8 +1700,61 @@ export declare const AccountService: GenService<{
     output: typeof SetMerchantContactResponseSchema;
   },
   /**
-   * Lists what people did for a merchant in an environment, newest first by id. Entries commit with the changes that
-   * they record.
+   * Returns which mails a person does not want.
+   *
+   * @generated from rpc payments.accounts.v1.AccountService.GetMailPreferences
+   */
+  getMailPreferences: {
+    methodKind: "unary";
+    input: typeof GetMailPreferencesRequestSchema;
+    output: typeof GetMailPreferencesResponseSchema;
+  },
+  /**
+   * Sets which mails a person does not want, from all of their merchants.
+   *
+   * @generated from rpc payments.accounts.v1.AccountService.SetMailPreferences
+   */
+  setMailPreferences: {
+    methodKind: "unary";
+    input: typeof SetMailPreferencesRequestSchema;
+    output: typeof SetMailPreferencesResponseSchema;
+  },
+  /**
+   * Lists the verified addresses of the members who may act on a topic and have not opted out, the longest-serving first,
+   * at most 100.
+   *
+   * @generated from rpc payments.accounts.v1.AccountService.ListMailRecipients
+   */
+  listMailRecipients: {
+    methodKind: "unary";
+    input: typeof ListMailRecipientsRequestSchema;
+    output: typeof ListMailRecipientsResponseSchema;
+  },
+  /**
+   * Returns the name that people see in place of the merchant's id, the same in both environments. Empty when none is
+   * set.
+   *
+   * @generated from rpc payments.accounts.v1.AccountService.GetMerchantName
+   */
+  getMerchantName: {
+    methodKind: "unary";
+    input: typeof GetMerchantNameRequestSchema;
+    output: typeof GetMerchantNameResponseSchema;
+  },
+  /**
+   * Sets the merchant's name for both environments, or removes it when none is given. For internal teams, who know the
+   * merchant; people cannot call it.
+   *
+   * @generated from rpc payments.accounts.v1.AccountService.SetMerchantName
+   */
+  setMerchantName: {
+    methodKind: "unary";
+    input: typeof SetMerchantNameRequestSchema;
+    output: typeof SetMerchantNameResponseSchema;
+  },
+  /**
+   * Lists the writes for a merchant in an environment and the sign-ins of its members, newest first by id. Entries commit
+   * with the changes that they record, and are kept for two years unless AUDIT_RETENTION says otherwise.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ListAuditEntries
    */

@@ -190,6 +190,32 @@ export declare type ListAdvanceRequestsRequest = Message<"payments.advances.v1.L
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: optional payments.advances.v1.AdvanceRequestStatus status = 5;
+   */
+  status?: AdvanceRequestStatus | undefined;
+
+  /**
+   * First date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string from_date = 6;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string to_date = 7;
+   */
+  toDate?: string | undefined;
+
+  /**
+   * Whether to return totals: they read every request that matches.
+   *
+   * @generated from field: bool include_totals = 8;
+   */
+  includeTotals: boolean;
 };
 
 /**
@@ -197,6 +223,46 @@ export declare type ListAdvanceRequestsRequest = Message<"payments.advances.v1.L
  * Use `create(ListAdvanceRequestsRequestSchema)` to create a new message.
  */
 export declare const ListAdvanceRequestsRequestSchema: GenMessage<ListAdvanceRequestsRequest>;
+
+/**
+ * The requests in one state.
+ *
+ * @generated from message payments.advances.v1.AdvanceRequestTotal
+ */
+export declare type AdvanceRequestTotal = Message<"payments.advances.v1.AdvanceRequestTotal"> & {
+  /**
+   * @generated from field: payments.advances.v1.AdvanceRequestStatus status = 1;
+   */
+  status: AdvanceRequestStatus;
+
+  /**
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * @generated from field: int64 amount_minor = 3;
+   */
+  amountMinor: bigint;
+
+  /**
+   * @generated from field: int64 fee_amount_minor = 4;
+   */
+  feeAmountMinor: bigint;
+
+  /**
+   * amount - fee.
+   *
+   * @generated from field: int64 net_amount_minor = 5;
+   */
+  netAmountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.advances.v1.AdvanceRequestTotal.
+ * Use `create(AdvanceRequestTotalSchema)` to create a new message.
+ */
+export declare const AdvanceRequestTotalSchema: GenMessage<AdvanceRequestTotal>;
 
 /**
  * A page of requests.
@@ -215,6 +281,13 @@ export declare type ListAdvanceRequestsResponse = Message<"payments.advances.v1.
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Of all requests that match, by status, ascending; states without a request are absent. Only with include_totals.
+   *
+   * @generated from field: repeated payments.advances.v1.AdvanceRequestTotal totals = 3;
+   */
+  totals: AdvanceRequestTotal[];
 };
 
 /**
@@ -222,6 +295,66 @@ export declare type ListAdvanceRequestsResponse = Message<"payments.advances.v1.
  * Use `create(ListAdvanceRequestsResponseSchema)` to create a new message.
  */
 export declare const ListAdvanceRequestsResponseSchema: GenMessage<ListAdvanceRequestsResponse>;
+
+/**
+ * The requests to export.
+ *
+ * @generated from message payments.advances.v1.ExportAdvanceRequestsRequest
+ */
+export declare type ExportAdvanceRequestsRequest = Message<"payments.advances.v1.ExportAdvanceRequestsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: optional payments.advances.v1.AdvanceRequestStatus status = 3;
+   */
+  status?: AdvanceRequestStatus | undefined;
+
+  /**
+   * First date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string from_date = 4;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string to_date = 5;
+   */
+  toDate?: string | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.ExportAdvanceRequestsRequest.
+ * Use `create(ExportAdvanceRequestsRequestSchema)` to create a new message.
+ */
+export declare const ExportAdvanceRequestsRequestSchema: GenMessage<ExportAdvanceRequestsRequest>;
+
+/**
+ * A part of the requests.
+ *
+ * @generated from message payments.advances.v1.ExportAdvanceRequestsResponse
+ */
+export declare type ExportAdvanceRequestsResponse = Message<"payments.advances.v1.ExportAdvanceRequestsResponse"> & {
+  /**
+   * @generated from field: repeated payments.advances.v1.AdvanceRequest advance_requests = 1;
+   */
+  advanceRequests: AdvanceRequest[];
+};
+
+/**
+ * Describes the message payments.advances.v1.ExportAdvanceRequestsResponse.
+ * Use `create(ExportAdvanceRequestsResponseSchema)` to create a new message.
+ */
+export declare const ExportAdvanceRequestsResponseSchema: GenMessage<ExportAdvanceRequestsResponse>;
 
 /**
  * The request to return.
@@ -982,72 +1115,6 @@ export declare type RecordPayoutAnswerResponse = Message<"payments.advances.v1.R
 export declare const RecordPayoutAnswerResponseSchema: GenMessage<RecordPayoutAnswerResponse>;
 
 /**
- * The stuck payouts to list, and the page.
- *
- * @generated from message payments.advances.v1.ListStuckPayoutsRequest
- */
-export declare type ListStuckPayoutsRequest = Message<"payments.advances.v1.ListStuckPayoutsRequest"> & {
-  /**
-   * Absent for all merchants.
-   *
-   * @generated from field: optional string merchant_id = 1;
-   */
-  merchantId?: string | undefined;
-
-  /**
-   * Required with merchant_id; UNSPECIFIED for both environments without.
-   *
-   * @generated from field: payments.merchant.v1.Environment environment = 2;
-   */
-  environment: Environment;
-
-  /**
-   * 1 to 100; 0 is 50.
-   *
-   * @generated from field: int32 page_size = 3;
-   */
-  pageSize: number;
-
-  /**
-   * next_page_token of the previous page; at most 256 characters.
-   *
-   * @generated from field: string page_token = 4;
-   */
-  pageToken: string;
-};
-
-/**
- * Describes the message payments.advances.v1.ListStuckPayoutsRequest.
- * Use `create(ListStuckPayoutsRequestSchema)` to create a new message.
- */
-export declare const ListStuckPayoutsRequestSchema: GenMessage<ListStuckPayoutsRequest>;
-
-/**
- * A page of requests with stuck payouts.
- *
- * @generated from message payments.advances.v1.ListStuckPayoutsResponse
- */
-export declare type ListStuckPayoutsResponse = Message<"payments.advances.v1.ListStuckPayoutsResponse"> & {
-  /**
-   * @generated from field: repeated payments.advances.v1.AdvanceRequest advance_requests = 1;
-   */
-  advanceRequests: AdvanceRequest[];
-
-  /**
-   * Empty on the last page.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message payments.advances.v1.ListStuckPayoutsResponse.
- * Use `create(ListStuckPayoutsResponseSchema)` to create a new message.
- */
-export declare const ListStuckPayoutsResponseSchema: GenMessage<ListStuckPayoutsResponse>;
-
-/**
  * The requests to read.
  *
  * @generated from message payments.advances.v1.ScanAdvanceRequestsRequest
@@ -1112,6 +1179,219 @@ export declare type ScanAdvanceRequestsResponse = Message<"payments.advances.v1.
  * Use `create(ScanAdvanceRequestsResponseSchema)` to create a new message.
  */
 export declare const ScanAdvanceRequestsResponseSchema: GenMessage<ScanAdvanceRequestsResponse>;
+
+/**
+ * The requests to list, and the page.
+ *
+ * @generated from message payments.advances.v1.ListAdvanceQueueRequest
+ */
+export declare type ListAdvanceQueueRequest = Message<"payments.advances.v1.ListAdvanceQueueRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * PENDING_REVIEW or APPROVED.
+   *
+   * @generated from field: optional payments.advances.v1.AdvanceRequestStatus status = 3;
+   */
+  status?: AdvanceRequestStatus | undefined;
+
+  /**
+   * 1 to 100; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.ListAdvanceQueueRequest.
+ * Use `create(ListAdvanceQueueRequestSchema)` to create a new message.
+ */
+export declare const ListAdvanceQueueRequestSchema: GenMessage<ListAdvanceQueueRequest>;
+
+/**
+ * An advance request and its next action.
+ *
+ * @generated from message payments.advances.v1.AdvanceQueueItem
+ */
+export declare type AdvanceQueueItem = Message<"payments.advances.v1.AdvanceQueueItem"> & {
+  /**
+   * @generated from field: payments.advances.v1.AdvanceRequest advance_request = 1;
+   */
+  advanceRequest?: AdvanceRequest | undefined;
+
+  /**
+   * @generated from field: payments.advances.v1.AdvanceAction next_action = 2;
+   */
+  nextAction: AdvanceAction;
+
+  /**
+   * When it was requested or, for RELEASE, approved.
+   *
+   * @generated from field: google.protobuf.Timestamp waiting_since = 3;
+   */
+  waitingSince?: Timestamp | undefined;
+
+  /**
+   * The start of its first covered date in America/Sao_Paulo. Then it is refused automatically.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 4;
+   */
+  dueAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.AdvanceQueueItem.
+ * Use `create(AdvanceQueueItemSchema)` to create a new message.
+ */
+export declare const AdvanceQueueItemSchema: GenMessage<AdvanceQueueItem>;
+
+/**
+ * A page of the queue.
+ *
+ * @generated from message payments.advances.v1.ListAdvanceQueueResponse
+ */
+export declare type ListAdvanceQueueResponse = Message<"payments.advances.v1.ListAdvanceQueueResponse"> & {
+  /**
+   * @generated from field: repeated payments.advances.v1.AdvanceQueueItem items = 1;
+   */
+  items: AdvanceQueueItem[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.ListAdvanceQueueResponse.
+ * Use `create(ListAdvanceQueueResponseSchema)` to create a new message.
+ */
+export declare const ListAdvanceQueueResponseSchema: GenMessage<ListAdvanceQueueResponse>;
+
+/**
+ * The payouts to list, and the page.
+ *
+ * @generated from message payments.advances.v1.ListProviderQueueRequest
+ */
+export declare type ListProviderQueueRequest = Message<"payments.advances.v1.ListProviderQueueRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Only payouts that were not accepted in five calls or more.
+   *
+   * @generated from field: bool stuck_only = 3;
+   */
+  stuckOnly: boolean;
+
+  /**
+   * 1 to 100; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.ListProviderQueueRequest.
+ * Use `create(ListProviderQueueRequestSchema)` to create a new message.
+ */
+export declare const ListProviderQueueRequestSchema: GenMessage<ListProviderQueueRequest>;
+
+/**
+ * A payout that awaits the provider and its next action.
+ *
+ * @generated from message payments.advances.v1.ProviderQueueItem
+ */
+export declare type ProviderQueueItem = Message<"payments.advances.v1.ProviderQueueItem"> & {
+  /**
+   * @generated from field: payments.advances.v1.AdvanceRequest advance_request = 1;
+   */
+  advanceRequest?: AdvanceRequest | undefined;
+
+  /**
+   * @generated from field: payments.advances.v1.ProviderQueueAction next_action = 2;
+   */
+  nextAction: ProviderQueueAction;
+
+  /**
+   * When the request was released.
+   *
+   * @generated from field: google.protobuf.Timestamp waiting_since = 3;
+   */
+  waitingSince?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.advances.v1.ProviderQueueItem.
+ * Use `create(ProviderQueueItemSchema)` to create a new message.
+ */
+export declare const ProviderQueueItemSchema: GenMessage<ProviderQueueItem>;
+
+/**
+ * A page of the queue.
+ *
+ * @generated from message payments.advances.v1.ListProviderQueueResponse
+ */
+export declare type ListProviderQueueResponse = Message<"payments.advances.v1.ListProviderQueueResponse"> & {
+  /**
+   * @generated from field: repeated payments.advances.v1.ProviderQueueItem items = 1;
+   */
+  items: ProviderQueueItem[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.ListProviderQueueResponse.
+ * Use `create(ListProviderQueueResponseSchema)` to create a new message.
+ */
+export declare const ListProviderQueueResponseSchema: GenMessage<ListProviderQueueResponse>;
 
 /**
  * The states of an advance request.
@@ -1194,6 +1474,69 @@ export enum PayoutAnswer {
 export declare const PayoutAnswerSchema: GenEnum<PayoutAnswer>;
 
 /**
+ * What is to be done next about an advance request.
+ *
+ * @generated from enum payments.advances.v1.AdvanceAction
+ */
+export enum AdvanceAction {
+  /**
+   * @generated from enum value: ADVANCE_ACTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Approve or refuse it: ApproveAdvance, RefuseAdvance.
+   *
+   * @generated from enum value: ADVANCE_ACTION_REVIEW = 1;
+   */
+  REVIEW = 1,
+
+  /**
+   * It is approved: pay it out (ReleaseAdvance).
+   *
+   * @generated from enum value: ADVANCE_ACTION_RELEASE = 2;
+   */
+  RELEASE = 2,
+}
+
+/**
+ * Describes the enum payments.advances.v1.AdvanceAction.
+ */
+export declare const AdvanceActionSchema: GenEnum<AdvanceAction>;
+
+/**
+ * What is to be done next about a payout that awaits the provider.
+ *
+ * @generated from enum payments.advances.v1.ProviderQueueAction
+ */
+export enum ProviderQueueAction {
+  /**
+   * @generated from enum value: PROVIDER_QUEUE_ACTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The workflow advance-payout-<request id> submits it, again at most an hour apart. If the request has no payout a
+   * minute after its release, look at the workflow.
+   *
+   * @generated from enum value: PROVIDER_QUEUE_ACTION_AWAIT_PROVIDER = 1;
+   */
+  AWAIT_PROVIDER = 1,
+
+  /**
+   * It was not accepted in five calls or more: ask the provider about payout.last_reason. It is submitted again meanwhile.
+   *
+   * @generated from enum value: PROVIDER_QUEUE_ACTION_CONTACT_PROVIDER = 2;
+   */
+  CONTACT_PROVIDER = 2,
+}
+
+/**
+ * Describes the enum payments.advances.v1.ProviderQueueAction.
+ */
+export declare const ProviderQueueActionSchema: GenEnum<ProviderQueueAction>;
+
+/**
  * Advances of receivables: a quote for scheduled installments, a request that reserves them, its review and payout.
  *
  * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request returns the first
@@ -1207,7 +1550,7 @@ export declare const PayoutAnswerSchema: GenEnum<PayoutAnswer>;
 export declare const AdvanceService: GenService<{
   /**
    * Lists a merchant's requests, newest first by (requested_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant and environment.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and status.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ListAdvanceRequests
    */
@@ -1215,6 +1558,18 @@ export declare const AdvanceService: GenService<{
     methodKind: "unary";
     input: typeof ListAdvanceRequestsRequestSchema;
     output: typeof ListAdvanceRequestsResponseSchema;
+  },
+  /**
+   * Streams a merchant's requests, newest first, as they are at one moment. Every export is recorded in the audit trail.
+   * RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the caller takes more
+   * than five minutes, or 30 seconds for a message.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.ExportAdvanceRequests
+   */
+  exportAdvanceRequests: {
+    methodKind: "server_streaming";
+    input: typeof ExportAdvanceRequestsRequestSchema;
+    output: typeof ExportAdvanceRequestsResponseSchema;
   },
   /**
    * Returns one request. NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
@@ -1315,7 +1670,7 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * Records how the provider answered a call that submitted the payout of a released advance. Has no effect once the
-   * payout is accepted. Requires the grant saga.
+   * payout is accepted. Also for a payout that was made by other means.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RecordPayoutAnswer
    */
@@ -1336,17 +1691,29 @@ export declare const AdvanceService: GenService<{
     output: typeof ScanAdvanceRequestsResponseSchema;
   },
   /**
-   * Lists the requests whose payout the provider has not accepted in five calls or more, longest waiting first by
-   * (payout.submitted_at, id). They are submitted again, at most an hour apart, until they are accepted. Without
-   * merchant_id the list spans all merchants and requires the grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN)
-   * when the token belongs to another merchant or environment.
+   * The work queue of advances: the requests of all merchants to review or to pay out, oldest first by (requested_at,
+   * id), each with the next action, since when it has been waiting and when it is due. Requires the grant operations.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs to other filters.
    *
-   * @generated from rpc payments.advances.v1.AdvanceService.ListStuckPayouts
+   * @generated from rpc payments.advances.v1.AdvanceService.ListAdvanceQueue
    */
-  listStuckPayouts: {
+  listAdvanceQueue: {
     methodKind: "unary";
-    input: typeof ListStuckPayoutsRequestSchema;
-    output: typeof ListStuckPayoutsResponseSchema;
+    input: typeof ListAdvanceQueueRequestSchema;
+    output: typeof ListAdvanceQueueResponseSchema;
+  },
+  /**
+   * The work queue of payouts: those of all merchants that the provider has not accepted, from their release on, longest
+   * waiting first by (released_at, id). One that was never submitted leaves the queue when its request is SETTLED. The
+   * queue of refunds is in RefundCaseService. Requires the grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when
+   * the token belongs to other filters.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.ListProviderQueue
+   */
+  listProviderQueue: {
+    methodKind: "unary";
+    input: typeof ListProviderQueueRequestSchema;
+    output: typeof ListProviderQueueResponseSchema;
   },
 }>;
 

@@ -318,6 +318,13 @@ export declare type ListApiKeysRequest = Message<"payments.apikeys.v1.ListApiKey
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Only keys in this state.
+   *
+   * @generated from field: optional payments.apikeys.v1.ApiKeyState state = 5;
+   */
+  state?: ApiKeyState | undefined;
 };
 
 /**
@@ -455,6 +462,38 @@ export enum ApiKeyScope {
 export declare const ApiKeyScopeSchema: GenEnum<ApiKeyScope>;
 
 /**
+ * The states of a key.
+ *
+ * @generated from enum payments.apikeys.v1.ApiKeyState
+ */
+export enum ApiKeyState {
+  /**
+   * @generated from enum value: API_KEY_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: API_KEY_STATE_ACTIVE = 1;
+   */
+  ACTIVE = 1,
+
+  /**
+   * @generated from enum value: API_KEY_STATE_EXPIRED = 2;
+   */
+  EXPIRED = 2,
+
+  /**
+   * @generated from enum value: API_KEY_STATE_REVOKED = 3;
+   */
+  REVOKED = 3,
+}
+
+/**
+ * Describes the enum payments.apikeys.v1.ApiKeyState.
+ */
+export declare const ApiKeyStateSchema: GenEnum<ApiKeyState>;
+
+/**
  * Why a response contains no key.
  *
  * @generated from enum payments.apikeys.v1.KeyAbsentReason
@@ -522,7 +561,7 @@ export declare const ApiKeyService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Lists a merchant's keys, including revoked ones, newest first by (created_at, id).
+   * Lists a merchant's keys, including expired and revoked ones unless a state is given, newest first by (created_at, id).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.ListApiKeys
    */

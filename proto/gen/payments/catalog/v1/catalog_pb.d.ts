@@ -305,6 +305,13 @@ export declare type ListProductsRequest = Message<"payments.catalog.v1.ListProdu
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Only these products, to look up their names. Empty: all.
+   *
+   * @generated from field: repeated string product_ids = 6;
+   */
+  productIds: string[];
 };
 
 /**

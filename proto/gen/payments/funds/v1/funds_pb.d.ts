@@ -137,6 +137,13 @@ export declare type ListFundsReleasesRequest = Message<"payments.funds.v1.ListFu
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
+
+  /**
+   * Whether to return totals: they read every row that matches.
+   *
+   * @generated from field: bool include_totals = 8;
+   */
+  includeTotals: boolean;
 };
 
 /**
@@ -144,6 +151,256 @@ export declare type ListFundsReleasesRequest = Message<"payments.funds.v1.ListFu
  * Use `create(ListFundsReleasesRequestSchema)` to create a new message.
  */
 export declare const ListFundsReleasesRequestSchema: GenMessage<ListFundsReleasesRequest>;
+
+/**
+ * The sums of what a list has: original = gross - fees = deductions + advanced + blocked + released + scheduled.
+ *
+ * @generated from message payments.funds.v1.FundsTotals
+ */
+export declare type FundsTotals = Message<"payments.funds.v1.FundsTotals"> & {
+  /**
+   * Of the list's rows.
+   *
+   * @generated from field: int64 count = 1;
+   */
+  count: bigint;
+
+  /**
+   * @generated from field: int64 gross_amount_minor = 2;
+   */
+  grossAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 fees_amount_minor = 3;
+   */
+  feesAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 original_amount_minor = 4;
+   */
+  originalAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 deductions_amount_minor = 5;
+   */
+  deductionsAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 advanced_amount_minor = 6;
+   */
+  advancedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 blocked_amount_minor = 7;
+   */
+  blockedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 released_amount_minor = 8;
+   */
+  releasedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 scheduled_amount_minor = 9;
+   */
+  scheduledAmountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.funds.v1.FundsTotals.
+ * Use `create(FundsTotalsSchema)` to create a new message.
+ */
+export declare const FundsTotalsSchema: GenMessage<FundsTotals>;
+
+/**
+ * The release rows to export.
+ *
+ * @generated from message payments.funds.v1.ExportFundsReleasesRequest
+ */
+export declare type ExportFundsReleasesRequest = Message<"payments.funds.v1.ExportFundsReleasesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * First date, inclusive.
+   *
+   * @generated from field: optional string from_date = 3;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date, inclusive.
+   *
+   * @generated from field: optional string to_date = 4;
+   */
+  toDate?: string | undefined;
+
+  /**
+   * @generated from field: optional payments.funds.v1.FundsReleaseStatus status = 5;
+   */
+  status?: FundsReleaseStatus | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportFundsReleasesRequest.
+ * Use `create(ExportFundsReleasesRequestSchema)` to create a new message.
+ */
+export declare const ExportFundsReleasesRequestSchema: GenMessage<ExportFundsReleasesRequest>;
+
+/**
+ * A part of the release rows.
+ *
+ * @generated from message payments.funds.v1.ExportFundsReleasesResponse
+ */
+export declare type ExportFundsReleasesResponse = Message<"payments.funds.v1.ExportFundsReleasesResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.FundsRelease releases = 1;
+   */
+  releases: FundsRelease[];
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportFundsReleasesResponse.
+ * Use `create(ExportFundsReleasesResponseSchema)` to create a new message.
+ */
+export declare const ExportFundsReleasesResponseSchema: GenMessage<ExportFundsReleasesResponse>;
+
+/**
+ * The sales to export.
+ *
+ * @generated from message payments.funds.v1.ExportSalesRequest
+ */
+export declare type ExportSalesRequest = Message<"payments.funds.v1.ExportSalesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * First date of capture, inclusive.
+   *
+   * @generated from field: optional string from_date = 3;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date of capture, inclusive.
+   *
+   * @generated from field: optional string to_date = 4;
+   */
+  toDate?: string | undefined;
+
+  /**
+   * @generated from field: optional string order_id = 5;
+   */
+  orderId?: string | undefined;
+
+  /**
+   * The whole number, in the same case.
+   *
+   * @generated from field: optional string order_number = 6;
+   */
+  orderNumber?: string | undefined;
+
+  /**
+   * @generated from field: optional string product_id = 7;
+   */
+  productId?: string | undefined;
+
+  /**
+   * @generated from field: optional payments.funds.v1.SaleStatus status = 8;
+   */
+  status?: SaleStatus | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportSalesRequest.
+ * Use `create(ExportSalesRequestSchema)` to create a new message.
+ */
+export declare const ExportSalesRequestSchema: GenMessage<ExportSalesRequest>;
+
+/**
+ * A part of the sales.
+ *
+ * @generated from message payments.funds.v1.ExportSalesResponse
+ */
+export declare type ExportSalesResponse = Message<"payments.funds.v1.ExportSalesResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.Sale sales = 1;
+   */
+  sales: Sale[];
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportSalesResponse.
+ * Use `create(ExportSalesResponseSchema)` to create a new message.
+ */
+export declare const ExportSalesResponseSchema: GenMessage<ExportSalesResponse>;
+
+/**
+ * The day or the row whose sales to export.
+ *
+ * @generated from message payments.funds.v1.ExportReleaseSalesRequest
+ */
+export declare type ExportReleaseSalesRequest = Message<"payments.funds.v1.ExportReleaseSalesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string date = 3;
+   */
+  date: string;
+
+  /**
+   * The status of the row; absent for the day.
+   *
+   * @generated from field: optional payments.funds.v1.FundsReleaseStatus status = 4;
+   */
+  status?: FundsReleaseStatus | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportReleaseSalesRequest.
+ * Use `create(ExportReleaseSalesRequestSchema)` to create a new message.
+ */
+export declare const ExportReleaseSalesRequestSchema: GenMessage<ExportReleaseSalesRequest>;
+
+/**
+ * A part of the sales behind a day or a row.
+ *
+ * @generated from message payments.funds.v1.ExportReleaseSalesResponse
+ */
+export declare type ExportReleaseSalesResponse = Message<"payments.funds.v1.ExportReleaseSalesResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.ReleaseSale sales = 1;
+   */
+  sales: ReleaseSale[];
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportReleaseSalesResponse.
+ * Use `create(ExportReleaseSalesResponseSchema)` to create a new message.
+ */
+export declare const ExportReleaseSalesResponseSchema: GenMessage<ExportReleaseSalesResponse>;
 
 /**
  * A page of releases.
@@ -169,6 +426,13 @@ export declare type ListFundsReleasesResponse = Message<"payments.funds.v1.ListF
    * @generated from field: string timezone = 3;
    */
   timezone: string;
+
+  /**
+   * Of all rows that match. Only with include_totals.
+   *
+   * @generated from field: payments.funds.v1.FundsTotals totals = 4;
+   */
+  totals?: FundsTotals | undefined;
 };
 
 /**
@@ -496,6 +760,323 @@ export declare type ListDebtsResponse = Message<"payments.funds.v1.ListDebtsResp
 export declare const ListDebtsResponseSchema: GenMessage<ListDebtsResponse>;
 
 /**
+ * The balances of an account, or changes of them. Together they are what the merchant has, after debts.
+ *
+ * @generated from message payments.funds.v1.Balances
+ */
+export declare type Balances = Message<"payments.funds.v1.Balances"> & {
+  /**
+   * Released less open debts.
+   *
+   * @generated from field: int64 available_amount_minor = 1;
+   */
+  availableAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 scheduled_amount_minor = 2;
+   */
+  scheduledAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 blocked_amount_minor = 3;
+   */
+  blockedAmountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.funds.v1.Balances.
+ * Use `create(BalancesSchema)` to create a new message.
+ */
+export declare const BalancesSchema: GenMessage<Balances>;
+
+/**
+ * An entry of an account's statement.
+ *
+ * @generated from message payments.funds.v1.Movement
+ */
+export declare type Movement = Message<"payments.funds.v1.Movement"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: payments.funds.v1.MovementKind kind = 2;
+   */
+  kind: MovementKind;
+
+  /**
+   * When it took effect. Installments are released on their date, however late that is recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 3;
+   */
+  occurredAt?: Timestamp | undefined;
+
+  /**
+   * What caused it, as its kind says.
+   *
+   * @generated from field: optional string source_id = 4;
+   */
+  sourceId?: string | undefined;
+
+  /**
+   * The sale that it concerns, if it concerns one.
+   *
+   * @generated from field: optional string sale_id = 5;
+   */
+  saleId?: string | undefined;
+
+  /**
+   * The number of that sale's order, if it is known.
+   *
+   * @generated from field: optional string order_number = 6;
+   */
+  orderNumber?: string | undefined;
+
+  /**
+   * For RELEASE: the date of the installments.
+   *
+   * @generated from field: optional string release_date = 7;
+   */
+  releaseDate?: string | undefined;
+
+  /**
+   * For BLOCK, UNBLOCK and CONSUMPTION: the reason of the block.
+   *
+   * @generated from field: payments.funds.v1.BlockReason block_reason = 8;
+   */
+  blockReason: BlockReason;
+
+  /**
+   * What was added to each balance; negative when it fell.
+   *
+   * @generated from field: payments.funds.v1.Balances change = 9;
+   */
+  change?: Balances | undefined;
+
+  /**
+   * The balances after it.
+   *
+   * @generated from field: payments.funds.v1.Balances balance = 10;
+   */
+  balance?: Balances | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.Movement.
+ * Use `create(MovementSchema)` to create a new message.
+ */
+export declare const MovementSchema: GenMessage<Movement>;
+
+/**
+ * The movements of one kind over a range.
+ *
+ * @generated from message payments.funds.v1.MovementTotal
+ */
+export declare type MovementTotal = Message<"payments.funds.v1.MovementTotal"> & {
+  /**
+   * @generated from field: payments.funds.v1.MovementKind kind = 1;
+   */
+  kind: MovementKind;
+
+  /**
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * @generated from field: payments.funds.v1.Balances change = 3;
+   */
+  change?: Balances | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.MovementTotal.
+ * Use `create(MovementTotalSchema)` to create a new message.
+ */
+export declare const MovementTotalSchema: GenMessage<MovementTotal>;
+
+/**
+ * The range, and the page of its movements.
+ *
+ * @generated from message payments.funds.v1.ListMovementsRequest
+ */
+export declare type ListMovementsRequest = Message<"payments.funds.v1.ListMovementsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * First date, inclusive.
+   *
+   * @generated from field: optional string from_date = 3;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date, inclusive.
+   *
+   * @generated from field: optional string to_date = 4;
+   */
+  toDate?: string | undefined;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+
+  /**
+   * Whether to return totals: they read every movement of the range.
+   *
+   * @generated from field: bool include_totals = 7;
+   */
+  includeTotals: boolean;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListMovementsRequest.
+ * Use `create(ListMovementsRequestSchema)` to create a new message.
+ */
+export declare const ListMovementsRequestSchema: GenMessage<ListMovementsRequest>;
+
+/**
+ * A page of a statement.
+ *
+ * @generated from message payments.funds.v1.ListMovementsResponse
+ */
+export declare type ListMovementsResponse = Message<"payments.funds.v1.ListMovementsResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.Movement movements = 1;
+   */
+  movements: Movement[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * IANA name of the zone of the dates.
+   *
+   * @generated from field: string timezone = 3;
+   */
+  timezone: string;
+
+  /**
+   * Before from_date.
+   *
+   * @generated from field: payments.funds.v1.Balances opening_balance = 4;
+   */
+  openingBalance?: Balances | undefined;
+
+  /**
+   * After to_date.
+   *
+   * @generated from field: payments.funds.v1.Balances closing_balance = 5;
+   */
+  closingBalance?: Balances | undefined;
+
+  /**
+   * By kind, ascending; kinds without a movement are absent. Only with include_totals.
+   *
+   * @generated from field: repeated payments.funds.v1.MovementTotal totals = 6;
+   */
+  totals: MovementTotal[];
+};
+
+/**
+ * Describes the message payments.funds.v1.ListMovementsResponse.
+ * Use `create(ListMovementsResponseSchema)` to create a new message.
+ */
+export declare const ListMovementsResponseSchema: GenMessage<ListMovementsResponse>;
+
+/**
+ * The range to export.
+ *
+ * @generated from message payments.funds.v1.ExportMovementsRequest
+ */
+export declare type ExportMovementsRequest = Message<"payments.funds.v1.ExportMovementsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * First date, inclusive.
+   *
+   * @generated from field: optional string from_date = 3;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date, inclusive.
+   *
+   * @generated from field: optional string to_date = 4;
+   */
+  toDate?: string | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportMovementsRequest.
+ * Use `create(ExportMovementsRequestSchema)` to create a new message.
+ */
+export declare const ExportMovementsRequestSchema: GenMessage<ExportMovementsRequest>;
+
+/**
+ * A part of a statement.
+ *
+ * @generated from message payments.funds.v1.ExportMovementsResponse
+ */
+export declare type ExportMovementsResponse = Message<"payments.funds.v1.ExportMovementsResponse"> & {
+  /**
+   * In the first message only.
+   *
+   * @generated from field: payments.funds.v1.Balances opening_balance = 1;
+   */
+  openingBalance?: Balances | undefined;
+
+  /**
+   * @generated from field: repeated payments.funds.v1.Movement movements = 2;
+   */
+  movements: Movement[];
+
+  /**
+   * In the last message only.
+   *
+   * @generated from field: payments.funds.v1.Balances closing_balance = 3;
+   */
+  closingBalance?: Balances | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ExportMovementsResponse.
+ * Use `create(ExportMovementsResponseSchema)` to create a new message.
+ */
+export declare const ExportMovementsResponseSchema: GenMessage<ExportMovementsResponse>;
+
+/**
  * An account: a merchant in an environment.
  *
  * @generated from message payments.funds.v1.FundsAccount
@@ -687,6 +1268,130 @@ export declare type VerifyFundsResponse = Message<"payments.funds.v1.VerifyFunds
 export declare const VerifyFundsResponseSchema: GenMessage<VerifyFundsResponse>;
 
 /**
+ * The accounts to list, and the page.
+ *
+ * @generated from message payments.funds.v1.ListVerificationQueueRequest
+ */
+export declare type ListVerificationQueueRequest = Message<"payments.funds.v1.ListVerificationQueueRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListVerificationQueueRequest.
+ * Use `create(ListVerificationQueueRequestSchema)` to create a new message.
+ */
+export declare const ListVerificationQueueRequestSchema: GenMessage<ListVerificationQueueRequest>;
+
+/**
+ * An account that fails its verification and the next action.
+ *
+ * @generated from message payments.funds.v1.VerificationQueueItem
+ */
+export declare type VerificationQueueItem = Message<"payments.funds.v1.VerificationQueueItem"> & {
+  /**
+   * @generated from field: payments.funds.v1.FundsAccount account = 1;
+   */
+  account?: FundsAccount | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.VerificationAction next_action = 2;
+   */
+  nextAction: VerificationAction;
+
+  /**
+   * When the account first failed, since it was last verified without a difference.
+   *
+   * @generated from field: google.protobuf.Timestamp waiting_since = 3;
+   */
+  waitingSince?: Timestamp | undefined;
+
+  /**
+   * When it was last verified.
+   *
+   * @generated from field: google.protobuf.Timestamp verified_at = 4;
+   */
+  verifiedAt?: Timestamp | undefined;
+
+  /**
+   * The differences that the last verification found, up to a hundred of each check; 0 when it failed.
+   *
+   * @generated from field: int32 differences = 5;
+   */
+  differences: number;
+
+  /**
+   * The invariants that they violate.
+   *
+   * @generated from field: repeated payments.funds.v1.FundsInvariant invariants = 6;
+   */
+  invariants: FundsInvariant[];
+
+  /**
+   * Why the last verification failed; UNSPECIFIED when it found differences.
+   *
+   * @generated from field: payments.funds.v1.FundsVerificationFailureCause cause = 7;
+   */
+  cause: FundsVerificationFailureCause;
+};
+
+/**
+ * Describes the message payments.funds.v1.VerificationQueueItem.
+ * Use `create(VerificationQueueItemSchema)` to create a new message.
+ */
+export declare const VerificationQueueItemSchema: GenMessage<VerificationQueueItem>;
+
+/**
+ * A page of the queue.
+ *
+ * @generated from message payments.funds.v1.ListVerificationQueueResponse
+ */
+export declare type ListVerificationQueueResponse = Message<"payments.funds.v1.ListVerificationQueueResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.VerificationQueueItem items = 1;
+   */
+  items: VerificationQueueItem[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListVerificationQueueResponse.
+ * Use `create(ListVerificationQueueResponseSchema)` to create a new message.
+ */
+export declare const ListVerificationQueueResponseSchema: GenMessage<ListVerificationQueueResponse>;
+
+/**
  * The account, and the dates to list.
  *
  * @generated from message payments.funds.v1.ListAdvanceableInstallmentsRequest
@@ -850,6 +1555,33 @@ export declare type RecordSaleRequest = Message<"payments.funds.v1.RecordSaleReq
    * @generated from field: google.protobuf.Timestamp occurred_at = 9;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * What was sold, and to whom, as the caller names it. The service stores and returns these fields, filters by them, and
+   * does not look them up.
+   *
+   * @generated from field: optional string order_id = 10;
+   */
+  orderId?: string | undefined;
+
+  /**
+   * The order as people refer to it, such as R-10482.
+   *
+   * @generated from field: optional string order_number = 11;
+   */
+  orderNumber?: string | undefined;
+
+  /**
+   * @generated from field: optional string product_id = 12;
+   */
+  productId?: string | undefined;
+
+  /**
+   * Identifies the customer in the caller's records.
+   *
+   * @generated from field: optional string customer_reference = 13;
+   */
+  customerReference?: string | undefined;
 };
 
 /**
@@ -927,6 +1659,438 @@ export declare type SaleInstallment = Message<"payments.funds.v1.SaleInstallment
  * Use `create(SaleInstallmentSchema)` to create a new message.
  */
 export declare const SaleInstallmentSchema: GenMessage<SaleInstallment>;
+
+/**
+ * A recorded sale, and the sums of its installments:
+ * gross - fees = original = deductions + advanced + blocked + released + scheduled.
+ *
+ * @generated from message payments.funds.v1.Sale
+ */
+export declare type Sale = Message<"payments.funds.v1.Sale"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: payments.funds.v1.SaleMethod method = 2;
+   */
+  method: SaleMethod;
+
+  /**
+   * Captured amount.
+   *
+   * @generated from field: int64 gross_amount_minor = 3;
+   */
+  grossAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 fees_amount_minor = 4;
+   */
+  feesAmountMinor: bigint;
+
+  /**
+   * The number of installments.
+   *
+   * @generated from field: int32 installments = 5;
+   */
+  installments: number;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp captured_at = 6;
+   */
+  capturedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.SaleStatus status = 7;
+   */
+  status: SaleStatus;
+
+  /**
+   * As given to RecordSale.
+   *
+   * @generated from field: optional string order_id = 8;
+   */
+  orderId?: string | undefined;
+
+  /**
+   * @generated from field: optional string order_number = 9;
+   */
+  orderNumber?: string | undefined;
+
+  /**
+   * @generated from field: optional string product_id = 10;
+   */
+  productId?: string | undefined;
+
+  /**
+   * @generated from field: optional string customer_reference = 11;
+   */
+  customerReference?: string | undefined;
+
+  /**
+   * @generated from field: int64 original_amount_minor = 12;
+   */
+  originalAmountMinor: bigint;
+
+  /**
+   * Deductions and debits of refunds.
+   *
+   * @generated from field: int64 deductions_amount_minor = 13;
+   */
+  deductionsAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 advanced_amount_minor = 14;
+   */
+  advancedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 blocked_amount_minor = 15;
+   */
+  blockedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 released_amount_minor = 16;
+   */
+  releasedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 scheduled_amount_minor = 17;
+   */
+  scheduledAmountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.funds.v1.Sale.
+ * Use `create(SaleSchema)` to create a new message.
+ */
+export declare const SaleSchema: GenMessage<Sale>;
+
+/**
+ * The sale to return.
+ *
+ * @generated from message payments.funds.v1.GetSaleRequest
+ */
+export declare type GetSaleRequest = Message<"payments.funds.v1.GetSaleRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string sale_id = 3;
+   */
+  saleId: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.GetSaleRequest.
+ * Use `create(GetSaleRequestSchema)` to create a new message.
+ */
+export declare const GetSaleRequestSchema: GenMessage<GetSaleRequest>;
+
+/**
+ * The sale, and its installments by number and part.
+ *
+ * @generated from message payments.funds.v1.GetSaleResponse
+ */
+export declare type GetSaleResponse = Message<"payments.funds.v1.GetSaleResponse"> & {
+  /**
+   * @generated from field: payments.funds.v1.Sale sale = 1;
+   */
+  sale?: Sale | undefined;
+
+  /**
+   * @generated from field: repeated payments.funds.v1.SaleInstallment installments = 2;
+   */
+  installments: SaleInstallment[];
+};
+
+/**
+ * Describes the message payments.funds.v1.GetSaleResponse.
+ * Use `create(GetSaleResponseSchema)` to create a new message.
+ */
+export declare const GetSaleResponseSchema: GenMessage<GetSaleResponse>;
+
+/**
+ * Filters and page of a list of sales.
+ *
+ * @generated from message payments.funds.v1.ListSalesRequest
+ */
+export declare type ListSalesRequest = Message<"payments.funds.v1.ListSalesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * First date of capture, inclusive.
+   *
+   * @generated from field: optional string from_date = 3;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date of capture, inclusive.
+   *
+   * @generated from field: optional string to_date = 4;
+   */
+  toDate?: string | undefined;
+
+  /**
+   * @generated from field: optional string order_id = 5;
+   */
+  orderId?: string | undefined;
+
+  /**
+   * The whole number, in the same case.
+   *
+   * @generated from field: optional string order_number = 6;
+   */
+  orderNumber?: string | undefined;
+
+  /**
+   * @generated from field: optional string product_id = 7;
+   */
+  productId?: string | undefined;
+
+  /**
+   * @generated from field: optional payments.funds.v1.SaleStatus status = 8;
+   */
+  status?: SaleStatus | undefined;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 9;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 10;
+   */
+  pageToken: string;
+
+  /**
+   * Only these sales, to look up names and amounts by id. Empty: all.
+   *
+   * @generated from field: repeated string sale_ids = 11;
+   */
+  saleIds: string[];
+
+  /**
+   * Whether to return totals: they read every sale that matches.
+   *
+   * @generated from field: bool include_totals = 12;
+   */
+  includeTotals: boolean;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListSalesRequest.
+ * Use `create(ListSalesRequestSchema)` to create a new message.
+ */
+export declare const ListSalesRequestSchema: GenMessage<ListSalesRequest>;
+
+/**
+ * A page of sales.
+ *
+ * @generated from message payments.funds.v1.ListSalesResponse
+ */
+export declare type ListSalesResponse = Message<"payments.funds.v1.ListSalesResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.Sale sales = 1;
+   */
+  sales: Sale[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * IANA name of the zone of the dates.
+   *
+   * @generated from field: string timezone = 3;
+   */
+  timezone: string;
+
+  /**
+   * Of all sales that match. Only with include_totals.
+   *
+   * @generated from field: payments.funds.v1.FundsTotals totals = 4;
+   */
+  totals?: FundsTotals | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListSalesResponse.
+ * Use `create(ListSalesResponseSchema)` to create a new message.
+ */
+export declare const ListSalesResponseSchema: GenMessage<ListSalesResponse>;
+
+/**
+ * The day or the row, and the page of its sales.
+ *
+ * @generated from message payments.funds.v1.ListReleaseSalesRequest
+ */
+export declare type ListReleaseSalesRequest = Message<"payments.funds.v1.ListReleaseSalesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The date of the row, or the day of the calendar.
+   *
+   * @generated from field: string date = 3;
+   */
+  date: string;
+
+  /**
+   * The status of the row; absent for the day.
+   *
+   * @generated from field: optional payments.funds.v1.FundsReleaseStatus status = 4;
+   */
+  status?: FundsReleaseStatus | undefined;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListReleaseSalesRequest.
+ * Use `create(ListReleaseSalesRequestSchema)` to create a new message.
+ */
+export declare const ListReleaseSalesRequestSchema: GenMessage<ListReleaseSalesRequest>;
+
+/**
+ * A sale behind a row or a day, and the amounts that it has there. The amounts within `sale` are those of the whole sale.
+ *
+ * @generated from message payments.funds.v1.ReleaseSale
+ */
+export declare type ReleaseSale = Message<"payments.funds.v1.ReleaseSale"> & {
+  /**
+   * @generated from field: payments.funds.v1.Sale sale = 1;
+   */
+  sale?: Sale | undefined;
+
+  /**
+   * The installment of the sale that is released on the date, from 1.
+   *
+   * @generated from field: int32 installment = 2;
+   */
+  installment: number;
+
+  /**
+   * @generated from field: int64 original_amount_minor = 3;
+   */
+  originalAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 gross_allocated_amount_minor = 4;
+   */
+  grossAllocatedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 fees_allocated_amount_minor = 5;
+   */
+  feesAllocatedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 deductions_amount_minor = 6;
+   */
+  deductionsAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 advanced_amount_minor = 7;
+   */
+  advancedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 blocked_amount_minor = 8;
+   */
+  blockedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 released_amount_minor = 9;
+   */
+  releasedAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 scheduled_amount_minor = 10;
+   */
+  scheduledAmountMinor: bigint;
+
+  /**
+   * Not empty exactly when blocked_amount_minor is above 0.
+   *
+   * @generated from field: repeated payments.funds.v1.BlockReason blocked_reasons = 11;
+   */
+  blockedReasons: BlockReason[];
+};
+
+/**
+ * Describes the message payments.funds.v1.ReleaseSale.
+ * Use `create(ReleaseSaleSchema)` to create a new message.
+ */
+export declare const ReleaseSaleSchema: GenMessage<ReleaseSale>;
+
+/**
+ * A page of the sales of a row or a day.
+ *
+ * @generated from message payments.funds.v1.ListReleaseSalesResponse
+ */
+export declare type ListReleaseSalesResponse = Message<"payments.funds.v1.ListReleaseSalesResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.ReleaseSale sales = 1;
+   */
+  sales: ReleaseSale[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListReleaseSalesResponse.
+ * Use `create(ListReleaseSalesResponseSchema)` to create a new message.
+ */
+export declare const ListReleaseSalesResponseSchema: GenMessage<ListReleaseSalesResponse>;
 
 /**
  * The recorded installments.
@@ -2420,6 +3584,94 @@ export enum BankHoliday {
 export declare const BankHolidaySchema: GenEnum<BankHoliday>;
 
 /**
+ * What changes the balances of an account.
+ *
+ * @generated from enum payments.funds.v1.MovementKind
+ */
+export enum MovementKind {
+  /**
+   * @generated from enum value: MOVEMENT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A sale was recorded: its net amount is scheduled, or available at once. The source is the sale.
+   *
+   * @generated from enum value: MOVEMENT_KIND_SALE = 1;
+   */
+  SALE = 1,
+
+  /**
+   * The scheduled installments of a date became available on it. No source; see release_date.
+   *
+   * @generated from enum value: MOVEMENT_KIND_RELEASE = 2;
+   */
+  RELEASE = 2,
+
+  /**
+   * A dispute, a refund or a review holds funds of a sale. The source is that of the block.
+   *
+   * @generated from enum value: MOVEMENT_KIND_BLOCK = 3;
+   */
+  BLOCK = 3,
+
+  /**
+   * What a block held is available or scheduled again. The source is that of the block.
+   *
+   * @generated from enum value: MOVEMENT_KIND_UNBLOCK = 4;
+   */
+  UNBLOCK = 4,
+
+  /**
+   * What a block held was deducted, as for a lost dispute. The source is that of the block.
+   *
+   * @generated from enum value: MOVEMENT_KIND_CONSUMPTION = 5;
+   */
+  CONSUMPTION = 5,
+
+  /**
+   * An amount was deducted; what no installment covered lowers the available balance as a debt. The source is the
+   * deduction's.
+   *
+   * @generated from enum value: MOVEMENT_KIND_DEDUCTION = 6;
+   */
+  DEDUCTION = 6,
+
+  /**
+   * A debt was collected from scheduled installments: the available balance rises by it. The source is the deduction's.
+   *
+   * @generated from enum value: MOVEMENT_KIND_DEBT_COLLECTION = 7;
+   */
+  DEBT_COLLECTION = 7,
+
+  /**
+   * A refund was debited. The source is the refund case.
+   *
+   * @generated from enum value: MOVEMENT_KIND_REFUND = 8;
+   */
+  REFUND = 8,
+
+  /**
+   * The debit of a refund was reversed. The source is the refund case.
+   *
+   * @generated from enum value: MOVEMENT_KIND_REFUND_REVERSAL = 9;
+   */
+  REFUND_REVERSAL = 9,
+
+  /**
+   * Scheduled installments were advanced. The source is the advance request.
+   *
+   * @generated from enum value: MOVEMENT_KIND_ADVANCE = 10;
+   */
+  ADVANCE = 10,
+}
+
+/**
+ * Describes the enum payments.funds.v1.MovementKind.
+ */
+export declare const MovementKindSchema: GenEnum<MovementKind>;
+
+/**
  * What holds for every account after every transaction.
  *
  * @generated from enum payments.funds.v1.FundsInvariant
@@ -2445,8 +3697,8 @@ export enum FundsInvariant {
   DISTRIBUTION = 2,
 
   /**
-   * (C) Nothing is negative; an installment counts in the row that follows from its blocks and its release; a row is
-   * BLOCKED exactly when it has a blocked amount and reasons.
+   * (C) Nothing is negative; an installment counts in the row that follows from its blocks and its release, and the status
+   * of a sale follows from its installments; a row is BLOCKED exactly when it has a blocked amount and reasons.
    *
    * @generated from enum value: FUNDS_INVARIANT_STATUS = 3;
    */
@@ -2508,6 +3760,13 @@ export enum FundsInvariant {
    * @generated from enum value: FUNDS_INVARIANT_HOLD = 11;
    */
   HOLD = 11,
+
+  /**
+   * The movements of an account add up to its balances, and those of a day to the day.
+   *
+   * @generated from enum value: FUNDS_INVARIANT_MOVEMENT = 12;
+   */
+  MOVEMENT = 12,
 }
 
 /**
@@ -2545,6 +3804,84 @@ export enum FundsVerificationFailureCause {
  * Describes the enum payments.funds.v1.FundsVerificationFailureCause.
  */
 export declare const FundsVerificationFailureCauseSchema: GenEnum<FundsVerificationFailureCause>;
+
+/**
+ * What is to be done next about an account that fails its verification.
+ *
+ * @generated from enum payments.funds.v1.VerificationAction
+ */
+export enum VerificationAction {
+  /**
+   * @generated from enum value: VERIFICATION_ACTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Stored and recomputed funds differ: read the differences (VerifyFunds), find their cause and correct the account.
+   *
+   * @generated from enum value: VERIFICATION_ACTION_CORRECT_ACCOUNT = 1;
+   */
+  CORRECT_ACCOUNT = 1,
+
+  /**
+   * The account could not be verified: verify it again (VerifyFunds) and, if it fails again, read the services' log.
+   *
+   * @generated from enum value: VERIFICATION_ACTION_VERIFY_AGAIN = 2;
+   */
+  VERIFY_AGAIN = 2,
+}
+
+/**
+ * Describes the enum payments.funds.v1.VerificationAction.
+ */
+export declare const VerificationActionSchema: GenEnum<VerificationAction>;
+
+/**
+ * What has become of a sale's funds: the status follows from the release rows in which its installments count. Funds that
+ * were deducted or advanced count in the row that they were deducted or advanced from, so a sale that was refunded or
+ * advanced in full is still released on its dates.
+ *
+ * @generated from enum payments.funds.v1.SaleStatus
+ */
+export enum SaleStatus {
+  /**
+   * @generated from enum value: SALE_STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Nothing is blocked, and nothing has been released yet.
+   *
+   * @generated from enum value: SALE_STATUS_SCHEDULED = 1;
+   */
+  SCHEDULED = 1,
+
+  /**
+   * Nothing is blocked, and some installments have been released, others not yet.
+   *
+   * @generated from enum value: SALE_STATUS_PARTIALLY_RELEASED = 2;
+   */
+  PARTIALLY_RELEASED = 2,
+
+  /**
+   * Nothing is blocked, and every installment has been released.
+   *
+   * @generated from enum value: SALE_STATUS_RELEASED = 3;
+   */
+  RELEASED = 3,
+
+  /**
+   * Some of the sale is blocked, whatever has become of the rest.
+   *
+   * @generated from enum value: SALE_STATUS_BLOCKED = 4;
+   */
+  BLOCKED = 4,
+}
+
+/**
+ * Describes the enum payments.funds.v1.SaleStatus.
+ */
+export declare const SaleStatusSchema: GenEnum<SaleStatus>;
 
 /**
  * The state of a refund's debit.
@@ -2601,6 +3938,39 @@ export declare const FundsService: GenService<{
     output: typeof ListFundsReleasesResponseSchema;
   },
   /**
+   * Lists the sales behind a day, or behind one of its release rows: for each sale, the amounts that it has there, which
+   * add up to the day or the row. A sale has at most one installment on a date. Ascending by sale id.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ListReleaseSales
+   */
+  listReleaseSales: {
+    methodKind: "unary";
+    input: typeof ListReleaseSalesRequestSchema;
+    output: typeof ListReleaseSalesResponseSchema;
+  },
+  /**
+   * Returns a sale with its installments. NOT_FOUND (SALE_NOT_FOUND).
+   *
+   * @generated from rpc payments.funds.v1.FundsService.GetSale
+   */
+  getSale: {
+    methodKind: "unary";
+    input: typeof GetSaleRequestSchema;
+    output: typeof GetSaleResponseSchema;
+  },
+  /**
+   * Lists the sales of a merchant, newest first by (captured_at, id).
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ListSales
+   */
+  listSales: {
+    methodKind: "unary";
+    input: typeof ListSalesRequestSchema;
+    output: typeof ListSalesResponseSchema;
+  },
+  /**
    * Returns the days of a month that have a release, and its bank holidays, ascending.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetReleaseCalendar
@@ -2633,11 +4003,69 @@ export declare const FundsService: GenService<{
     output: typeof ListDebtsResponseSchema;
   },
   /**
+   * The statement of an account over a range of dates: its movements, ascending by (occurred_at, id), each with the balance
+   * after it, and the balances before and after the range. In each of the three balances, the opening balance plus the
+   * movements of the range is the closing balance. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a sum exceeds 64 bits.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and range.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ListMovements
+   */
+  listMovements: {
+    methodKind: "unary";
+    input: typeof ListMovementsRequestSchema;
+    output: typeof ListMovementsResponseSchema;
+  },
+  /**
+   * Streams the statement of an account over a range of dates, as it is at one moment. The first message has the opening
+   * balance, the last one the closing balance; a stream that ends without it is incomplete. Every export is recorded in
+   * the audit trail. RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the
+   * caller takes more than five minutes, or 30 seconds for a message. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ExportMovements
+   */
+  exportMovements: {
+    methodKind: "server_streaming";
+    input: typeof ExportMovementsRequestSchema;
+    output: typeof ExportMovementsResponseSchema;
+  },
+  /**
+   * Streams the release rows of a merchant, the sales, or the sales behind a day or one of its rows, as they are at one
+   * moment, with the filters and in the order of their list. Otherwise like ExportMovements.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ExportFundsReleases
+   */
+  exportFundsReleases: {
+    methodKind: "server_streaming";
+    input: typeof ExportFundsReleasesRequestSchema;
+    output: typeof ExportFundsReleasesResponseSchema;
+  },
+  /**
+   * See ExportFundsReleases.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ExportSales
+   */
+  exportSales: {
+    methodKind: "server_streaming";
+    input: typeof ExportSalesRequestSchema;
+    output: typeof ExportSalesResponseSchema;
+  },
+  /**
+   * See ExportFundsReleases.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ExportReleaseSales
+   */
+  exportReleaseSales: {
+    methodKind: "server_streaming";
+    input: typeof ExportReleaseSalesRequestSchema;
+    output: typeof ExportReleaseSalesResponseSchema;
+  },
+  /**
    * Recomputes the stored sums of an account from its sales, installments, blocks and postings: of one merchant or,
    * with the grant operations and without a merchant, of all merchants. Returns the differences; a difference is not an
    * error. Each account is read at one moment, without locking it, for at most five seconds. An account that cannot be
    * verified is a failure in the response, and the others are still verified. Across merchants, call again with `after`
-   * while `next` is set.
+   * while `next` is set. Changes no funds; only updates ListVerificationQueue. Declared as a read because it is safe to
+   * repeat and needs no grant to write.
    *
    * @generated from rpc payments.funds.v1.FundsService.VerifyFunds
    */
@@ -2645,6 +4073,18 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof VerifyFundsRequestSchema;
     output: typeof VerifyFundsResponseSchema;
+  },
+  /**
+   * The work queue of the verification: the accounts of all merchants whose last verification found differences or
+   * failed, longest failing first. An account leaves the queue when it is verified without a difference. Requires the
+   * grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs to other filters.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ListVerificationQueue
+   */
+  listVerificationQueue: {
+    methodKind: "unary";
+    input: typeof ListVerificationQueueRequestSchema;
+    output: typeof ListVerificationQueueResponseSchema;
   },
   /**
    * Reads the debits of refunds that are not reversed, or those that await funding, ascending by (merchant, environment,
@@ -2756,9 +4196,10 @@ export declare const FundsService: GenService<{
     output: typeof ReleaseDueFundsResponseSchema;
   },
   /**
-   * Reserves installments for an advance, exclusively. FAILED_PRECONDITION (QUOTE_STALE) when an installment has
-   * changed since the quote, is reserved, blocked, or dated today or earlier. Unique by advance request: repeating
-   * returns what was reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed, even before it was made.
+   * Reserves installments for an advance, exclusively. Requires the grant saga. FAILED_PRECONDITION (QUOTE_STALE) when
+   * an installment has changed since the quote, is reserved, blocked, or dated today or earlier. Unique by advance
+   * request: repeating returns what was reserved, FAILED_PRECONDITION (RESERVATION_FREED) after it was freed, even
+   * before it was made.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReserveForAdvance
    */
@@ -2769,8 +4210,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Frees a reservation; open blocks of the sales, then open debts apply in the same transaction. Repeating is not an
-   * error. Freeing a reservation that does not exist is not an error either, and keeps it from being made.
-   * FAILED_PRECONDITION (RESERVATION_SETTLED).
+   * error. Freeing a reservation that does not exist is not an error either, and keeps it from being made. Requires the
+   * grant saga. FAILED_PRECONDITION (RESERVATION_SETTLED).
    *
    * @generated from rpc payments.funds.v1.FundsService.FreeReservation
    */
@@ -2780,8 +4221,8 @@ export declare const FundsService: GenService<{
     output: typeof FreeReservationResponseSchema;
   },
   /**
-   * Pays out a reservation: the rows' advanced amount rises and scheduled falls. Repeating is not an error.
-   * NOT_FOUND (RESERVATION_NOT_FOUND); FAILED_PRECONDITION (RESERVATION_FREED, COVERED_PART_DUE).
+   * Pays out a reservation: the rows' advanced amount rises and scheduled falls. Repeating is not an error. Requires
+   * the grant saga. NOT_FOUND (RESERVATION_NOT_FOUND); FAILED_PRECONDITION (RESERVATION_FREED, COVERED_PART_DUE).
    *
    * @generated from rpc payments.funds.v1.FundsService.SettleReservation
    */
@@ -2791,11 +4232,12 @@ export declare const FundsService: GenService<{
     output: typeof SettleReservationResponseSchema;
   },
   /**
-   * Debits a refund, unique by case: from the sale's installments that are released or held for the case (latest
-   * date first), then from released rows (oldest first). Never makes a debt: FAILED_PRECONDITION
+   * Debits a refund, unique by case: from the sale's installments that are released or held for the case (latest date
+   * first), then from released rows (oldest first). Never makes a debt: FAILED_PRECONDITION
    * (INSUFFICIENT_AVAILABLE_BALANCE) with the available amount in the metadata. Repeating is not an error;
    * FAILED_PRECONDITION (REFUND_EXECUTION_ENDED) once the execution awaits funding or the case has ended,
-   * (REFUND_DEBIT_REVERSED) after its reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with another amount.
+   * (REFUND_DEBIT_REVERSED) after its reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with another amount. Requires
+   * the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.DebitForRefund
    */
@@ -2808,7 +4250,8 @@ export declare const FundsService: GenService<{
    * Records that a refund refused for its amount awaits funding, unless the balance covers it now: then it can be
    * debited again. The execution that waits can no longer debit: a new one does. A command that makes the balance cover
    * such a refund starts the workflow refund-funding-<id>, which executes the account's pending refunds, oldest case
-   * first. The debit ends the wait. FAILED_PRECONDITION (REFUND_EXECUTION_ENDED) once the wait of the execution has ended.
+   * first. The debit ends the wait. Requires the grant saga. FAILED_PRECONDITION (REFUND_EXECUTION_ENDED) once the wait
+   * of the execution has ended.
    *
    * @generated from rpc payments.funds.v1.FundsService.AwaitFunding
    */
@@ -2818,7 +4261,8 @@ export declare const FundsService: GenService<{
     output: typeof AwaitFundingResponseSchema;
   },
   /**
-   * Ends the wait of a refund, unless a later execution of it waits. For a refund that does not wait it is not an error.
+   * Ends the wait of a refund, unless a later execution of it waits. For a refund that does not wait it is not an
+   * error. Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.EndFundingWait
    */
@@ -2829,6 +4273,7 @@ export declare const FundsService: GenService<{
   },
   /**
    * Ends executions of a refund, because its case has ended: their wait, and every later debit of them is refused.
+   * Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.EndRefundExecutions
    */
@@ -2838,7 +4283,7 @@ export declare const FundsService: GenService<{
     output: typeof EndRefundExecutionsResponseSchema;
   },
   /**
-   * Returns the oldest pending refund that the balance covers now.
+   * Returns the oldest pending refund that the balance covers now. Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.FindCoveredRefund
    */
@@ -2848,7 +4293,7 @@ export declare const FundsService: GenService<{
     output: typeof FindCoveredRefundResponseSchema;
   },
   /**
-   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND).
+   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND). Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReverseRefundDebit
    */

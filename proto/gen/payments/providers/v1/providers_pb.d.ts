@@ -363,10 +363,10 @@ export declare const PayoutProviderService: GenService<{
    *
    * The covered installments belong to the service once the advance is released, so a payout is owed until it is
    * accepted. After `refused` or any gRPC error the call is repeated, first after a second, then less and less often, at
-   * most an hour apart. After five calls that were not accepted the payout is also listed by
-   * payments.advances.v1.AdvanceService/ListStuckPayouts, for example because the merchant's bank account is unknown.
+   * most an hour apart. After five calls that were not accepted, for example because the merchant's bank account is
+   * unknown, the payout counts as stuck: payments.advances.v1.AdvanceService/ListProviderQueue asks to contact the provider.
    *
-   * The acceptance is final: the provider owes the payout from then on. No outcome is reported.
+   * The acceptance is final: the provider is responsible for the payout from then on. No outcome is reported.
    *
    * @generated from rpc payments.providers.v1.PayoutProviderService.SubmitPayout
    */

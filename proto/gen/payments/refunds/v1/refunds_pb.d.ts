@@ -153,6 +153,8 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
   blockedBy: RefundBlocker[];
 
   /**
+   * The pieces of evidence submitted with the request, plus those added since (AddEvidence).
+   *
    * @generated from field: int32 evidence_count = 10;
    */
   evidenceCount: number;
@@ -234,6 +236,13 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
    * @generated from field: google.protobuf.Timestamp execution_started_at = 24;
    */
   executionStartedAt?: Timestamp | undefined;
+
+  /**
+   * When the merchant was notified that the deadline of its review approaches.
+   *
+   * @generated from field: google.protobuf.Timestamp deadline_notified_at = 25;
+   */
+  deadlineNotifiedAt?: Timestamp | undefined;
 };
 
 /**
@@ -296,6 +305,41 @@ export declare type ListRefundCasesRequest = Message<"payments.refunds.v1.ListRe
    * @generated from field: payments.refunds.v1.RefundCaseOrder order = 9;
    */
   order: RefundCaseOrder;
+
+  /**
+   * Only cases of these sales. Empty: all.
+   *
+   * @generated from field: repeated string sale_ids = 10;
+   */
+  saleIds: string[];
+
+  /**
+   * Only these cases, to look up their amounts by id. Empty: all.
+   *
+   * @generated from field: repeated string refund_case_ids = 11;
+   */
+  refundCaseIds: string[];
+
+  /**
+   * First date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string from_date = 12;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string to_date = 13;
+   */
+  toDate?: string | undefined;
+
+  /**
+   * Whether to return totals: they read every case that matches.
+   *
+   * @generated from field: bool include_totals = 14;
+   */
+  includeTotals: boolean;
 };
 
 /**
@@ -303,6 +347,34 @@ export declare type ListRefundCasesRequest = Message<"payments.refunds.v1.ListRe
  * Use `create(ListRefundCasesRequestSchema)` to create a new message.
  */
 export declare const ListRefundCasesRequestSchema: GenMessage<ListRefundCasesRequest>;
+
+/**
+ * The cases in one state.
+ *
+ * @generated from message payments.refunds.v1.RefundCaseTotal
+ */
+export declare type RefundCaseTotal = Message<"payments.refunds.v1.RefundCaseTotal"> & {
+  /**
+   * @generated from field: payments.refunds.v1.RefundCaseStatus status = 1;
+   */
+  status: RefundCaseStatus;
+
+  /**
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * @generated from field: int64 amount_minor = 3;
+   */
+  amountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.refunds.v1.RefundCaseTotal.
+ * Use `create(RefundCaseTotalSchema)` to create a new message.
+ */
+export declare const RefundCaseTotalSchema: GenMessage<RefundCaseTotal>;
 
 /**
  * A page of cases.
@@ -321,6 +393,13 @@ export declare type ListRefundCasesResponse = Message<"payments.refunds.v1.ListR
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Of all cases that match, by status, ascending; states without a case are absent. Only with include_totals.
+   *
+   * @generated from field: repeated payments.refunds.v1.RefundCaseTotal totals = 3;
+   */
+  totals: RefundCaseTotal[];
 };
 
 /**
@@ -328,6 +407,81 @@ export declare type ListRefundCasesResponse = Message<"payments.refunds.v1.ListR
  * Use `create(ListRefundCasesResponseSchema)` to create a new message.
  */
 export declare const ListRefundCasesResponseSchema: GenMessage<ListRefundCasesResponse>;
+
+/**
+ * The cases to export.
+ *
+ * @generated from message payments.refunds.v1.ExportRefundCasesRequest
+ */
+export declare type ExportRefundCasesRequest = Message<"payments.refunds.v1.ExportRefundCasesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: optional payments.refunds.v1.RefundInitiator initiator = 3;
+   */
+  initiator?: RefundInitiator | undefined;
+
+  /**
+   * @generated from field: optional string order_id = 4;
+   */
+  orderId?: string | undefined;
+
+  /**
+   * @generated from field: optional string payment_intent_id = 5;
+   */
+  paymentIntentId?: string | undefined;
+
+  /**
+   * @generated from field: optional payments.refunds.v1.RefundCaseStatus status = 6;
+   */
+  status?: RefundCaseStatus | undefined;
+
+  /**
+   * First date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string from_date = 7;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date of the request, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string to_date = 8;
+   */
+  toDate?: string | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ExportRefundCasesRequest.
+ * Use `create(ExportRefundCasesRequestSchema)` to create a new message.
+ */
+export declare const ExportRefundCasesRequestSchema: GenMessage<ExportRefundCasesRequest>;
+
+/**
+ * A part of the cases.
+ *
+ * @generated from message payments.refunds.v1.ExportRefundCasesResponse
+ */
+export declare type ExportRefundCasesResponse = Message<"payments.refunds.v1.ExportRefundCasesResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.RefundCase refund_cases = 1;
+   */
+  refundCases: RefundCase[];
+};
+
+/**
+ * Describes the message payments.refunds.v1.ExportRefundCasesResponse.
+ * Use `create(ExportRefundCasesResponseSchema)` to create a new message.
+ */
+export declare const ExportRefundCasesResponseSchema: GenMessage<ExportRefundCasesResponse>;
 
 /**
  * The case to read.
@@ -426,6 +580,8 @@ export declare type OpenRefundCaseRequest = Message<"payments.refunds.v1.OpenRef
   reason: string;
 
   /**
+   * How many pieces of evidence the requester has submitted elsewhere. AddEvidence adds to it.
+   *
    * @generated from field: int32 evidence_count = 9;
    */
   evidenceCount: number;
@@ -812,6 +968,28 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
    * @generated from field: optional string sale_id = 7;
    */
   saleId?: string | undefined;
+
+  /**
+   * Until when the merchant can respond; after occurred_at. Absent when it is not known.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 8;
+   */
+  dueAt?: Timestamp | undefined;
+
+  /**
+   * The disputed amount in centavos, at most what was paid, if that is known. Absent for the rest of the sale: what was
+   * captured less what has been refunded.
+   *
+   * @generated from field: optional int64 amount_minor = 9;
+   */
+  amountMinor?: bigint | undefined;
+
+  /**
+   * UNSPECIFIED means GENERAL.
+   *
+   * @generated from field: payments.refunds.v1.DisputeReason reason = 10;
+   */
+  reason: DisputeReason;
 };
 
 /**
@@ -821,7 +999,7 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
 export declare const OpenDisputeRequestSchema: GenMessage<OpenDisputeRequest>;
 
 /**
- * The payment's cases that the dispute returned to review or blocked.
+ * The dispute, and the payment's cases that it returned to review or blocked.
  *
  * @generated from message payments.refunds.v1.OpenDisputeResponse
  */
@@ -830,6 +1008,11 @@ export declare type OpenDisputeResponse = Message<"payments.refunds.v1.OpenDispu
    * @generated from field: repeated payments.refunds.v1.RefundCase refund_cases = 1;
    */
   refundCases: RefundCase[];
+
+  /**
+   * @generated from field: payments.refunds.v1.Dispute dispute = 2;
+   */
+  dispute?: Dispute | undefined;
 };
 
 /**
@@ -837,6 +1020,71 @@ export declare type OpenDisputeResponse = Message<"payments.refunds.v1.OpenDispu
  * Use `create(OpenDisputeResponseSchema)` to create a new message.
  */
 export declare const OpenDisputeResponseSchema: GenMessage<OpenDisputeResponse>;
+
+/**
+ * The merchant's response to a dispute. Its files are added before it, with AddEvidence.
+ *
+ * @generated from message payments.refunds.v1.RespondToDisputeRequest
+ */
+export declare type RespondToDisputeRequest = Message<"payments.refunds.v1.RespondToDisputeRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string dispute_id = 4;
+   */
+  disputeId: string;
+
+  /**
+   * Why the payment was legitimate, for the reviewer; 1 to 5,000 characters.
+   *
+   * @generated from field: string text = 5;
+   */
+  text: string;
+
+  /**
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 6;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.RespondToDisputeRequest.
+ * Use `create(RespondToDisputeRequestSchema)` to create a new message.
+ */
+export declare const RespondToDisputeRequestSchema: GenMessage<RespondToDisputeRequest>;
+
+/**
+ * The dispute with its response.
+ *
+ * @generated from message payments.refunds.v1.RespondToDisputeResponse
+ */
+export declare type RespondToDisputeResponse = Message<"payments.refunds.v1.RespondToDisputeResponse"> & {
+  /**
+   * @generated from field: payments.refunds.v1.Dispute dispute = 1;
+   */
+  dispute?: Dispute | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.RespondToDisputeResponse.
+ * Use `create(RespondToDisputeResponseSchema)` to create a new message.
+ */
+export declare const RespondToDisputeResponseSchema: GenMessage<RespondToDisputeResponse>;
 
 /**
  * The dispute to close, and its outcome.
@@ -886,7 +1134,7 @@ export declare type CloseDisputeRequest = Message<"payments.refunds.v1.CloseDisp
 export declare const CloseDisputeRequestSchema: GenMessage<CloseDisputeRequest>;
 
 /**
- * The payment's cases that the dispute had blocked.
+ * The closed dispute, and the payment's cases that it had blocked.
  *
  * @generated from message payments.refunds.v1.CloseDisputeResponse
  */
@@ -895,6 +1143,11 @@ export declare type CloseDisputeResponse = Message<"payments.refunds.v1.CloseDis
    * @generated from field: repeated payments.refunds.v1.RefundCase refund_cases = 1;
    */
   refundCases: RefundCase[];
+
+  /**
+   * @generated from field: payments.refunds.v1.Dispute dispute = 2;
+   */
+  dispute?: Dispute | undefined;
 };
 
 /**
@@ -902,6 +1155,29 @@ export declare type CloseDisputeResponse = Message<"payments.refunds.v1.CloseDis
  * Use `create(CloseDisputeResponseSchema)` to create a new message.
  */
 export declare const CloseDisputeResponseSchema: GenMessage<CloseDisputeResponse>;
+
+/**
+ * What the merchant responded to a dispute.
+ *
+ * @generated from message payments.refunds.v1.DisputeResponse
+ */
+export declare type DisputeResponse = Message<"payments.refunds.v1.DisputeResponse"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp responded_at = 2;
+   */
+  respondedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.DisputeResponse.
+ * Use `create(DisputeResponseSchema)` to create a new message.
+ */
+export declare const DisputeResponseSchema: GenMessage<DisputeResponse>;
 
 /**
  * A dispute of a payment, open or closed.
@@ -954,6 +1230,46 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
    * @generated from field: payments.refunds.v1.DisputeOutcome outcome = 8;
    */
   outcome: DisputeOutcome;
+
+  /**
+   * Until when the merchant can respond. Absent when it is not known: then until it is closed.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 9;
+   */
+  dueAt?: Timestamp | undefined;
+
+  /**
+   * Centavos. Absent for the rest of the sale: what was captured less what has been refunded.
+   *
+   * @generated from field: optional int64 amount_minor = 10;
+   */
+  amountMinor?: bigint | undefined;
+
+  /**
+   * Always BRL.
+   *
+   * @generated from field: string currency = 11;
+   */
+  currency: string;
+
+  /**
+   * @generated from field: payments.refunds.v1.DisputeReason reason = 12;
+   */
+  reason: DisputeReason;
+
+  /**
+   * Absent until the merchant responds.
+   *
+   * @generated from field: payments.refunds.v1.DisputeResponse response = 13;
+   */
+  response?: DisputeResponse | undefined;
+
+  /**
+   * The files that were added (AddEvidence).
+   *
+   * @generated from field: int32 evidence_count = 14;
+   */
+  evidenceCount: number;
 };
 
 /**
@@ -1042,6 +1358,23 @@ export declare type ListDisputesRequest = Message<"payments.refunds.v1.ListDispu
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: optional payments.refunds.v1.DisputeStatus status = 6;
+   */
+  status?: DisputeStatus | undefined;
+
+  /**
+   * @generated from field: payments.refunds.v1.DisputeOrder order = 7;
+   */
+  order: DisputeOrder;
+
+  /**
+   * Only these disputes, to look up their payments by id. Empty: all.
+   *
+   * @generated from field: repeated string dispute_ids = 8;
+   */
+  disputeIds: string[];
 };
 
 /**
@@ -1074,6 +1407,273 @@ export declare type ListDisputesResponse = Message<"payments.refunds.v1.ListDisp
  * Use `create(ListDisputesResponseSchema)` to create a new message.
  */
 export declare const ListDisputesResponseSchema: GenMessage<ListDisputesResponse>;
+
+/**
+ * A file that is evidence in a refund case or a dispute, without its content.
+ *
+ * @generated from message payments.refunds.v1.Evidence
+ */
+export declare type Evidence = Message<"payments.refunds.v1.Evidence"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 3;
+   */
+  environment: Environment;
+
+  /**
+   * The case or the dispute that it belongs to: exactly one is present.
+   *
+   * @generated from field: optional string refund_case_id = 4;
+   */
+  refundCaseId?: string | undefined;
+
+  /**
+   * @generated from field: optional string dispute_id = 5;
+   */
+  disputeId?: string | undefined;
+
+  /**
+   * As it was named when it was added, for display only.
+   *
+   * @generated from field: string file_name = 6;
+   */
+  fileName: string;
+
+  /**
+   * application/pdf, image/jpeg or image/png, as recognized by the content.
+   *
+   * @generated from field: string content_type = 7;
+   */
+  contentType: string;
+
+  /**
+   * @generated from field: int32 size_bytes = 8;
+   */
+  sizeBytes: number;
+
+  /**
+   * SHA-256 of the content.
+   *
+   * @generated from field: bytes sha256 = 9;
+   */
+  sha256: Uint8Array;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp added_at = 10;
+   */
+  addedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.Evidence.
+ * Use `create(EvidenceSchema)` to create a new message.
+ */
+export declare const EvidenceSchema: GenMessage<Evidence>;
+
+/**
+ * A part of a file to add. All fields but chunk belong in the first message only.
+ *
+ * @generated from message payments.refunds.v1.AddEvidenceRequest
+ */
+export declare type AddEvidenceRequest = Message<"payments.refunds.v1.AddEvidenceRequest"> & {
+  /**
+   * Required in the first message.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Required in the first message.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Required in the first message.
+   *
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * The case or the dispute that the file belongs to: exactly one is required in the first message.
+   *
+   * @generated from field: optional string refund_case_id = 4;
+   */
+  refundCaseId?: string | undefined;
+
+  /**
+   * @generated from field: optional string dispute_id = 5;
+   */
+  disputeId?: string | undefined;
+
+  /**
+   * Required in the first message. Only for display: folders, control characters and quotes are removed.
+   *
+   * @generated from field: string file_name = 6;
+   */
+  fileName: string;
+
+  /**
+   * The SHA-256 of the whole content, to have it checked.
+   *
+   * @generated from field: optional bytes content_sha256 = 7;
+   */
+  contentSha256?: Uint8Array | undefined;
+
+  /**
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 8;
+   */
+  occurredAt?: Timestamp | undefined;
+
+  /**
+   * At most 256 KiB. Required after the first message.
+   *
+   * @generated from field: bytes chunk = 9;
+   */
+  chunk: Uint8Array;
+};
+
+/**
+ * Describes the message payments.refunds.v1.AddEvidenceRequest.
+ * Use `create(AddEvidenceRequestSchema)` to create a new message.
+ */
+export declare const AddEvidenceRequestSchema: GenMessage<AddEvidenceRequest>;
+
+/**
+ * The added file.
+ *
+ * @generated from message payments.refunds.v1.AddEvidenceResponse
+ */
+export declare type AddEvidenceResponse = Message<"payments.refunds.v1.AddEvidenceResponse"> & {
+  /**
+   * @generated from field: payments.refunds.v1.Evidence evidence = 1;
+   */
+  evidence?: Evidence | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.AddEvidenceResponse.
+ * Use `create(AddEvidenceResponseSchema)` to create a new message.
+ */
+export declare const AddEvidenceResponseSchema: GenMessage<AddEvidenceResponse>;
+
+/**
+ * The files to list: those of a case or of a dispute; exactly one is required.
+ *
+ * @generated from message payments.refunds.v1.ListEvidenceRequest
+ */
+export declare type ListEvidenceRequest = Message<"payments.refunds.v1.ListEvidenceRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: optional string refund_case_id = 3;
+   */
+  refundCaseId?: string | undefined;
+
+  /**
+   * @generated from field: optional string dispute_id = 4;
+   */
+  disputeId?: string | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListEvidenceRequest.
+ * Use `create(ListEvidenceRequestSchema)` to create a new message.
+ */
+export declare const ListEvidenceRequestSchema: GenMessage<ListEvidenceRequest>;
+
+/**
+ * The files; none for an unknown case or dispute.
+ *
+ * @generated from message payments.refunds.v1.ListEvidenceResponse
+ */
+export declare type ListEvidenceResponse = Message<"payments.refunds.v1.ListEvidenceResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.Evidence evidence = 1;
+   */
+  evidence: Evidence[];
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListEvidenceResponse.
+ * Use `create(ListEvidenceResponseSchema)` to create a new message.
+ */
+export declare const ListEvidenceResponseSchema: GenMessage<ListEvidenceResponse>;
+
+/**
+ * The file to read.
+ *
+ * @generated from message payments.refunds.v1.GetEvidenceRequest
+ */
+export declare type GetEvidenceRequest = Message<"payments.refunds.v1.GetEvidenceRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string evidence_id = 3;
+   */
+  evidenceId: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.GetEvidenceRequest.
+ * Use `create(GetEvidenceRequestSchema)` to create a new message.
+ */
+export declare const GetEvidenceRequestSchema: GenMessage<GetEvidenceRequest>;
+
+/**
+ * A part of the file.
+ *
+ * @generated from message payments.refunds.v1.GetEvidenceResponse
+ */
+export declare type GetEvidenceResponse = Message<"payments.refunds.v1.GetEvidenceResponse"> & {
+  /**
+   * In the first message only.
+   *
+   * @generated from field: payments.refunds.v1.Evidence evidence = 1;
+   */
+  evidence?: Evidence | undefined;
+
+  /**
+   * @generated from field: bytes chunk = 2;
+   */
+  chunk: Uint8Array;
+};
+
+/**
+ * Describes the message payments.refunds.v1.GetEvidenceResponse.
+ * Use `create(GetEvidenceResponseSchema)` to create a new message.
+ */
+export declare const GetEvidenceResponseSchema: GenMessage<GetEvidenceResponse>;
 
 /**
  * A blocker to add.
@@ -1669,6 +2269,365 @@ export declare type ScanDisputesResponse = Message<"payments.refunds.v1.ScanDisp
 export declare const ScanDisputesResponseSchema: GenMessage<ScanDisputesResponse>;
 
 /**
+ * The cases to list, and the page.
+ *
+ * @generated from message payments.refunds.v1.ListRefundCaseQueueRequest
+ */
+export declare type ListRefundCaseQueueRequest = Message<"payments.refunds.v1.ListRefundCaseQueueRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * An open status: MERCHANT_REVIEW, SERVICE_REVIEW, APPROVED_FOR_EXECUTION, FUNDING_REQUIRED or PROCESSING.
+   *
+   * @generated from field: optional payments.refunds.v1.RefundCaseStatus status = 3;
+   */
+  status?: RefundCaseStatus | undefined;
+
+  /**
+   * Only cases that it blocks.
+   *
+   * @generated from field: optional payments.refunds.v1.RefundBlocker blocker = 4;
+   */
+  blocker?: RefundBlocker | undefined;
+
+  /**
+   * Only cases that were requested at least this long ago.
+   *
+   * @generated from field: int32 min_age_seconds = 5;
+   */
+  minAgeSeconds: number;
+
+  /**
+   * 1 to 100; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 6;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 7;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListRefundCaseQueueRequest.
+ * Use `create(ListRefundCaseQueueRequestSchema)` to create a new message.
+ */
+export declare const ListRefundCaseQueueRequestSchema: GenMessage<ListRefundCaseQueueRequest>;
+
+/**
+ * An open case and its next action.
+ *
+ * @generated from message payments.refunds.v1.RefundCaseQueueItem
+ */
+export declare type RefundCaseQueueItem = Message<"payments.refunds.v1.RefundCaseQueueItem"> & {
+  /**
+   * @generated from field: payments.refunds.v1.RefundCase refund_case = 1;
+   */
+  refundCase?: RefundCase | undefined;
+
+  /**
+   * @generated from field: payments.refunds.v1.RefundCaseAction next_action = 2;
+   */
+  nextAction: RefundCaseAction;
+
+  /**
+   * When the case entered its status; once its execution has started, that time; for AWAIT_PROVIDER, the last report of
+   * the provider.
+   *
+   * @generated from field: google.protobuf.Timestamp waiting_since = 3;
+   */
+  waitingSince?: Timestamp | undefined;
+
+  /**
+   * The deadline of the merchant's review; an hour after waiting_since for AWAIT_EXECUTION, PROVIDER_SILENT_AFTER for
+   * AWAIT_PROVIDER, and REFUND_WORK_DUE_AFTER for everything else. Overdue cases raise the alert RefundCasesOverdue or
+   * RefundProviderSilent.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 4;
+   */
+  dueAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: payments.refunds.v1.ActionOwner owner = 5;
+   */
+  owner: ActionOwner;
+};
+
+/**
+ * Describes the message payments.refunds.v1.RefundCaseQueueItem.
+ * Use `create(RefundCaseQueueItemSchema)` to create a new message.
+ */
+export declare const RefundCaseQueueItemSchema: GenMessage<RefundCaseQueueItem>;
+
+/**
+ * A page of the queue.
+ *
+ * @generated from message payments.refunds.v1.ListRefundCaseQueueResponse
+ */
+export declare type ListRefundCaseQueueResponse = Message<"payments.refunds.v1.ListRefundCaseQueueResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.RefundCaseQueueItem items = 1;
+   */
+  items: RefundCaseQueueItem[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListRefundCaseQueueResponse.
+ * Use `create(ListRefundCaseQueueResponseSchema)` to create a new message.
+ */
+export declare const ListRefundCaseQueueResponseSchema: GenMessage<ListRefundCaseQueueResponse>;
+
+/**
+ * The disputes to list, and the page.
+ *
+ * @generated from message payments.refunds.v1.ListDisputeQueueRequest
+ */
+export declare type ListDisputeQueueRequest = Message<"payments.refunds.v1.ListDisputeQueueRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Only disputes that are due by then. Those without a due date are due when they are opened.
+   *
+   * @generated from field: google.protobuf.Timestamp due_by = 3;
+   */
+  dueBy?: Timestamp | undefined;
+
+  /**
+   * 1 to 100; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListDisputeQueueRequest.
+ * Use `create(ListDisputeQueueRequestSchema)` to create a new message.
+ */
+export declare const ListDisputeQueueRequestSchema: GenMessage<ListDisputeQueueRequest>;
+
+/**
+ * An open dispute and its next action.
+ *
+ * @generated from message payments.refunds.v1.DisputeQueueItem
+ */
+export declare type DisputeQueueItem = Message<"payments.refunds.v1.DisputeQueueItem"> & {
+  /**
+   * @generated from field: payments.refunds.v1.Dispute dispute = 1;
+   */
+  dispute?: Dispute | undefined;
+
+  /**
+   * @generated from field: payments.refunds.v1.DisputeAction next_action = 2;
+   */
+  nextAction: DisputeAction;
+
+  /**
+   * When it was opened; for RECORD_OUTCOME its due date, if any; for REVIEW_RESPONSE when the merchant responded.
+   *
+   * @generated from field: google.protobuf.Timestamp waiting_since = 3;
+   */
+  waitingSince?: Timestamp | undefined;
+
+  /**
+   * Absent when the due date is not known.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 4;
+   */
+  dueAt?: Timestamp | undefined;
+
+  /**
+   * MERCHANT for AWAIT_MERCHANT, otherwise OPERATIONS.
+   *
+   * @generated from field: payments.refunds.v1.ActionOwner owner = 5;
+   */
+  owner: ActionOwner;
+};
+
+/**
+ * Describes the message payments.refunds.v1.DisputeQueueItem.
+ * Use `create(DisputeQueueItemSchema)` to create a new message.
+ */
+export declare const DisputeQueueItemSchema: GenMessage<DisputeQueueItem>;
+
+/**
+ * A page of the queue.
+ *
+ * @generated from message payments.refunds.v1.ListDisputeQueueResponse
+ */
+export declare type ListDisputeQueueResponse = Message<"payments.refunds.v1.ListDisputeQueueResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.DisputeQueueItem items = 1;
+   */
+  items: DisputeQueueItem[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListDisputeQueueResponse.
+ * Use `create(ListDisputeQueueResponseSchema)` to create a new message.
+ */
+export declare const ListDisputeQueueResponseSchema: GenMessage<ListDisputeQueueResponse>;
+
+/**
+ * The refunds to list, and the page.
+ *
+ * @generated from message payments.refunds.v1.ListProviderQueueRequest
+ */
+export declare type ListProviderQueueRequest = Message<"payments.refunds.v1.ListProviderQueueRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Only refunds that the provider has not reported on for PROVIDER_SILENT_AFTER.
+   *
+   * @generated from field: bool silent_only = 3;
+   */
+  silentOnly: boolean;
+
+  /**
+   * 1 to 100; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListProviderQueueRequest.
+ * Use `create(ListProviderQueueRequestSchema)` to create a new message.
+ */
+export declare const ListProviderQueueRequestSchema: GenMessage<ListProviderQueueRequest>;
+
+/**
+ * A refund that awaits the provider and its next action.
+ *
+ * @generated from message payments.refunds.v1.ProviderQueueItem
+ */
+export declare type ProviderQueueItem = Message<"payments.refunds.v1.ProviderQueueItem"> & {
+  /**
+   * @generated from field: payments.refunds.v1.RefundCase refund_case = 1;
+   */
+  refundCase?: RefundCase | undefined;
+
+  /**
+   * @generated from field: payments.refunds.v1.ProviderQueueAction next_action = 2;
+   */
+  nextAction: ProviderQueueAction;
+
+  /**
+   * The provider's last report or, before the first, the debit.
+   *
+   * @generated from field: google.protobuf.Timestamp waiting_since = 3;
+   */
+  waitingSince?: Timestamp | undefined;
+
+  /**
+   * When the provider counts as silent: PROVIDER_SILENT_AFTER later.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 4;
+   */
+  dueAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ProviderQueueItem.
+ * Use `create(ProviderQueueItemSchema)` to create a new message.
+ */
+export declare const ProviderQueueItemSchema: GenMessage<ProviderQueueItem>;
+
+/**
+ * A page of the queue.
+ *
+ * @generated from message payments.refunds.v1.ListProviderQueueResponse
+ */
+export declare type ListProviderQueueResponse = Message<"payments.refunds.v1.ListProviderQueueResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.ProviderQueueItem items = 1;
+   */
+  items: ProviderQueueItem[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ListProviderQueueResponse.
+ * Use `create(ListProviderQueueResponseSchema)` to create a new message.
+ */
+export declare const ListProviderQueueResponseSchema: GenMessage<ListProviderQueueResponse>;
+
+/**
  * The states of a refund case.
  *
  * @generated from enum payments.refunds.v1.RefundCaseStatus
@@ -1978,6 +2937,79 @@ export enum ProviderOutcome {
 export declare const ProviderOutcomeSchema: GenEnum<ProviderOutcome>;
 
 /**
+ * Why the customer disputes a payment, as their bank or card network reports it.
+ *
+ * @generated from enum payments.refunds.v1.DisputeReason
+ */
+export enum DisputeReason {
+  /**
+   * Recorded as GENERAL.
+   *
+   * @generated from enum value: DISPUTE_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * No reason is reported, or none of the others.
+   *
+   * @generated from enum value: DISPUTE_REASON_GENERAL = 1;
+   */
+  GENERAL = 1,
+
+  /**
+   * The customer says that they did not authorize the payment.
+   *
+   * @generated from enum value: DISPUTE_REASON_FRAUDULENT = 2;
+   */
+  FRAUDULENT = 2,
+
+  /**
+   * The customer does not recognize the payment on their statement.
+   *
+   * @generated from enum value: DISPUTE_REASON_UNRECOGNIZED = 3;
+   */
+  UNRECOGNIZED = 3,
+
+  /**
+   * The customer was charged more than once.
+   *
+   * @generated from enum value: DISPUTE_REASON_DUPLICATE = 4;
+   */
+  DUPLICATE = 4,
+
+  /**
+   * @generated from enum value: DISPUTE_REASON_PRODUCT_NOT_RECEIVED = 5;
+   */
+  PRODUCT_NOT_RECEIVED = 5,
+
+  /**
+   * The product was received, but is defective or not as described.
+   *
+   * @generated from enum value: DISPUTE_REASON_PRODUCT_UNACCEPTABLE = 6;
+   */
+  PRODUCT_UNACCEPTABLE = 6,
+
+  /**
+   * The customer was charged after they canceled a subscription.
+   *
+   * @generated from enum value: DISPUTE_REASON_SUBSCRIPTION_CANCELED = 7;
+   */
+  SUBSCRIPTION_CANCELED = 7,
+
+  /**
+   * The customer returned the product or canceled, and was not refunded.
+   *
+   * @generated from enum value: DISPUTE_REASON_CREDIT_NOT_PROCESSED = 8;
+   */
+  CREDIT_NOT_PROCESSED = 8,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.DisputeReason.
+ */
+export declare const DisputeReasonSchema: GenEnum<DisputeReason>;
+
+/**
  * How a dispute ended.
  *
  * @generated from enum payments.refunds.v1.DisputeOutcome
@@ -2037,6 +3069,60 @@ export enum RefundCaseOrder {
 export declare const RefundCaseOrderSchema: GenEnum<RefundCaseOrder>;
 
 /**
+ * Whether a dispute has ended.
+ *
+ * @generated from enum payments.refunds.v1.DisputeStatus
+ */
+export enum DisputeStatus {
+  /**
+   * @generated from enum value: DISPUTE_STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: DISPUTE_STATUS_OPEN = 1;
+   */
+  OPEN = 1,
+
+  /**
+   * @generated from enum value: DISPUTE_STATUS_CLOSED = 2;
+   */
+  CLOSED = 2,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.DisputeStatus.
+ */
+export declare const DisputeStatusSchema: GenEnum<DisputeStatus>;
+
+/**
+ * The order of listed disputes.
+ *
+ * @generated from enum payments.refunds.v1.DisputeOrder
+ */
+export enum DisputeOrder {
+  /**
+   * Newest first by (opened_at, id).
+   *
+   * @generated from enum value: DISPUTE_ORDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Only those awaiting the merchant's response (open, before their due date, without a response), by (due_at, id).
+   * Those without a due date come by when they were opened.
+   *
+   * @generated from enum value: DISPUTE_ORDER_DUE_DATE = 1;
+   */
+  DUE_DATE = 1,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.DisputeOrder.
+ */
+export declare const DisputeOrderSchema: GenEnum<DisputeOrder>;
+
+/**
  * Which cases to read.
  *
  * @generated from enum payments.refunds.v1.RefundCaseScope
@@ -2075,6 +3161,189 @@ export enum RefundCaseScope {
 export declare const RefundCaseScopeSchema: GenEnum<RefundCaseScope>;
 
 /**
+ * What is to be done next about an open case.
+ *
+ * @generated from enum payments.refunds.v1.RefundCaseAction
+ */
+export enum RefundCaseAction {
+  /**
+   * @generated from enum value: REFUND_CASE_ACTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The merchant decides until due_at. Then the case moves to SERVICE_REVIEW automatically.
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_AWAIT_MERCHANT = 1;
+   */
+  AWAIT_MERCHANT = 1,
+
+  /**
+   * Approve or reject it: ReviewRefundCase.
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_REVIEW = 2;
+   */
+  REVIEW = 2,
+
+  /**
+   * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase).
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_RESOLVE_DISPUTE = 3;
+   */
+  RESOLVE_DISPUTE = 3,
+
+  /**
+   * It is approved, but blocked: clear the blockers (ClearBlocker) once their cause is gone.
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_CLEAR_BLOCKER = 4;
+   */
+  CLEAR_BLOCKER = 4,
+
+  /**
+   * It is approved: StartRefund. Only with REFUND_EXECUTION=manual.
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_START_REFUND = 5;
+   */
+  START_REFUND = 5,
+
+  /**
+   * The workflow refund-<case id> starts and debits it. If that takes longer than seconds, look at the workflow.
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_AWAIT_EXECUTION = 6;
+   */
+  AWAIT_EXECUTION = 6,
+
+  /**
+   * The merchant's balance does not cover it yet. It is executed automatically once it does.
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_AWAIT_FUNDS = 7;
+   */
+  AWAIT_FUNDS = 7,
+
+  /**
+   * The provider has yet to report the outcome: see ListProviderQueue.
+   *
+   * @generated from enum value: REFUND_CASE_ACTION_AWAIT_PROVIDER = 8;
+   */
+  AWAIT_PROVIDER = 8,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.RefundCaseAction.
+ */
+export declare const RefundCaseActionSchema: GenEnum<RefundCaseAction>;
+
+/**
+ * Who must act next.
+ *
+ * @generated from enum payments.refunds.v1.ActionOwner
+ */
+export enum ActionOwner {
+  /**
+   * @generated from enum value: ACTION_OWNER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: ACTION_OWNER_MERCHANT = 1;
+   */
+  MERCHANT = 1,
+
+  /**
+   * @generated from enum value: ACTION_OWNER_OPERATIONS = 2;
+   */
+  OPERATIONS = 2,
+
+  /**
+   * @generated from enum value: ACTION_OWNER_PROVIDER = 3;
+   */
+  PROVIDER = 3,
+
+  /**
+   * This service and its workflows.
+   *
+   * @generated from enum value: ACTION_OWNER_SERVICE = 4;
+   */
+  SERVICE = 4,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.ActionOwner.
+ */
+export declare const ActionOwnerSchema: GenEnum<ActionOwner>;
+
+/**
+ * What is to be done next about an open dispute.
+ *
+ * @generated from enum payments.refunds.v1.DisputeAction
+ */
+export enum DisputeAction {
+  /**
+   * @generated from enum value: DISPUTE_ACTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The merchant responds until due_at.
+   *
+   * @generated from enum value: DISPUTE_ACTION_AWAIT_MERCHANT = 1;
+   */
+  AWAIT_MERCHANT = 1,
+
+  /**
+   * Without a response, it is past its due date or has none: record the outcome once the provider reports it
+   * (CloseDispute).
+   *
+   * @generated from enum value: DISPUTE_ACTION_RECORD_OUTCOME = 2;
+   */
+  RECORD_OUTCOME = 2,
+
+  /**
+   * The merchant has responded: read the response and its evidence, pass them on to the provider, and record the outcome
+   * once the provider reports it (CloseDispute).
+   *
+   * @generated from enum value: DISPUTE_ACTION_REVIEW_RESPONSE = 3;
+   */
+  REVIEW_RESPONSE = 3,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.DisputeAction.
+ */
+export declare const DisputeActionSchema: GenEnum<DisputeAction>;
+
+/**
+ * What is to be done next about a refund that awaits the provider.
+ *
+ * @generated from enum payments.refunds.v1.ProviderQueueAction
+ */
+export enum ProviderQueueAction {
+  /**
+   * @generated from enum value: PROVIDER_QUEUE_ACTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The provider has until due_at to report. Until it accepts the refund, the workflow refund-<case id> submits it again.
+   *
+   * @generated from enum value: PROVIDER_QUEUE_ACTION_AWAIT_PROVIDER = 1;
+   */
+  AWAIT_PROVIDER = 1,
+
+  /**
+   * The provider is silent: ask it, and record its answer (RecordProviderOutcome).
+   *
+   * @generated from enum value: PROVIDER_QUEUE_ACTION_CONTACT_PROVIDER = 2;
+   */
+  CONTACT_PROVIDER = 2,
+}
+
+/**
+ * Describes the enum payments.refunds.v1.ProviderQueueAction.
+ */
+export declare const ProviderQueueActionSchema: GenEnum<ProviderQueueAction>;
+
+/**
  * Refund cases of merchants: how money is returned to customers, who decides about it, and what blocks it.
  *
  * Every write takes an idempotency_key. The same key with the same request returns the first response, with another
@@ -2097,6 +3366,18 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof ListRefundCasesRequestSchema;
     output: typeof ListRefundCasesResponseSchema;
+  },
+  /**
+   * Streams a merchant's cases, newest first, as they are at one moment. Every export is recorded in the audit trail.
+   * RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the caller takes more
+   * than five minutes, or 30 seconds for a message.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ExportRefundCases
+   */
+  exportRefundCases: {
+    methodKind: "server_streaming";
+    input: typeof ExportRefundCasesRequestSchema;
+    output: typeof ExportRefundCasesResponseSchema;
   },
   /**
    * Returns a case. NOT_FOUND (REFUND_CASE_NOT_FOUND).
@@ -2134,8 +3415,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof DecideRefundCaseResponseSchema;
   },
   /**
-   * Records that the deadline of the merchant's review has passed: SERVICE_REVIEW with the decision EXPIRED.
-   * FAILED_PRECONDITION (MERCHANT_REVIEW_NOT_DUE) before the deadline.
+   * Records that the deadline of the merchant's review has passed: SERVICE_REVIEW with the decision EXPIRED. Requires
+   * the grant saga. FAILED_PRECONDITION (MERCHANT_REVIEW_NOT_DUE) before the deadline.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ExpireMerchantReview
    */
@@ -2146,8 +3427,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Publishes refund.deadline_approaching once, at REFUND_DEADLINE_NOTICE before the end of the merchant's review, or
-   * halfway through a shorter review. Has no effect once it is published or the deadline has passed.
-   * FAILED_PRECONDITION (DEADLINE_NOTICE_NOT_DUE) before that time, which is noticeAt in the metadata.
+   * halfway through a shorter review. Has no effect once it is published or the deadline has passed. Requires the grant
+   * saga. FAILED_PRECONDITION (DEADLINE_NOTICE_NOT_DUE) before that time, which is noticeAt in the metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.AnnounceReviewDeadline
    */
@@ -2171,7 +3452,8 @@ export declare const RefundCaseService: GenService<{
    * Opens a dispute of a payment. Its open cases are blocked by PAYMENT_DISPUTED, approved ones return to
    * SERVICE_REVIEW, and new ones start there. The workflow dispute-hold-<dispute id> blocks the funds of the payment's
    * sale (HOLD_OR_DISPUTE), if the sale is known. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when a case is
-   * executing, (PAYMENT_FACTS_DIFFER) for a sale other than the payment's; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS).
+   * executing, (PAYMENT_FACTS_DIFFER) for a sale other than the payment's, (DISPUTE_EXCEEDS_PAYMENT) for more than was
+   * paid; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS); INVALID_ARGUMENT (DUE_DATE_BEFORE_OPENING).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenDispute
    */
@@ -2179,6 +3461,19 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof OpenDisputeRequestSchema;
     output: typeof OpenDisputeResponseSchema;
+  },
+  /**
+   * Records the merchant's response to an open dispute, before its due date. A response is final. The reviewer acts
+   * next (REVIEW_RESPONSE in ListDisputeQueue). Publishes dispute.responded. NOT_FOUND (DISPUTE_NOT_FOUND);
+   * FAILED_PRECONDITION (DISPUTE_CLOSED), (DISPUTE_RESPONDED) for a second response, (DISPUTE_RESPONSE_OVERDUE) from the
+   * due date on, which is dueAt in the metadata.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.RespondToDispute
+   */
+  respondToDispute: {
+    methodKind: "unary";
+    input: typeof RespondToDisputeRequestSchema;
+    output: typeof RespondToDisputeResponseSchema;
   },
   /**
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
@@ -2205,8 +3500,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof GetDisputeResponseSchema;
   },
   /**
-   * Lists a merchant's disputes, newest first by (opened_at, id). INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token
-   * belongs to another merchant, environment or filter.
+   * Lists a merchant's disputes, newest first by (opened_at, id), or those awaiting the merchant's response, earliest due
+   * date first, those without one by when they were opened. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs
+   * to another merchant, environment, filter or order.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ListDisputes
    */
@@ -2214,6 +3510,48 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof ListDisputesRequestSchema;
     output: typeof ListDisputesResponseSchema;
+  },
+  /**
+   * Adds a file to a refund case or a dispute. The first message carries every field except the content, later ones
+   * carry only a chunk of it each, of 1 byte to 256 KiB; the first may carry one too. The content must be a PDF, JPEG
+   * or PNG, whatever its name says, of at most 5 MB (5242880 bytes), and arrive within 60 s in at most 2,000 messages,
+   * none of them more than 10 s after the one before. A case takes files in MERCHANT_REVIEW and SERVICE_REVIEW, a
+   * dispute until the merchant's response, its due date or its end; each takes at most ten. Files stay with their case
+   * or dispute. The idempotent request includes the SHA-256 of the content. Nothing is stored unless the stream is
+   * complete. INVALID_ARGUMENT (EVIDENCE_EMPTY, EVIDENCE_TOO_LARGE, EVIDENCE_TYPE_NOT_SUPPORTED, EVIDENCE_INCOMPLETE
+   * when the end of the file is missing, EVIDENCE_HASH_MISMATCH); NOT_FOUND (REFUND_CASE_NOT_FOUND, DISPUTE_NOT_FOUND);
+   * FAILED_PRECONDITION (REFUND_CASE_STATE, DISPUTE_CLOSED, DISPUTE_RESPONDED, DISPUTE_RESPONSE_OVERDUE);
+   * RESOURCE_EXHAUSTED (EVIDENCE_LIMIT_REACHED; EVIDENCE_STORAGE_FULL for more than 200 MB in a merchant's sandbox;
+   * TOO_MANY_UPLOADS: try again); ABORTED (UPLOAD_TOO_SLOW).
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.AddEvidence
+   */
+  addEvidence: {
+    methodKind: "client_streaming";
+    input: typeof AddEvidenceRequestSchema;
+    output: typeof AddEvidenceResponseSchema;
+  },
+  /**
+   * Lists the files of a refund case or a dispute, oldest first by (added_at, id), without their content. There are at most
+   * ten, so there are no pages.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ListEvidence
+   */
+  listEvidence: {
+    methodKind: "unary";
+    input: typeof ListEvidenceRequestSchema;
+    output: typeof ListEvidenceResponseSchema;
+  },
+  /**
+   * Returns a file, its content in chunks of 192 KiB. Every download is recorded in the audit trail. NOT_FOUND
+   * (EVIDENCE_NOT_FOUND).
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.GetEvidence
+   */
+  getEvidence: {
+    methodKind: "server_streaming";
+    input: typeof GetEvidenceRequestSchema;
+    output: typeof GetEvidenceResponseSchema;
   },
   /**
    * Reads cases in some states, ascending by (merchant, environment, id), for the check over areas. Without merchant_id
@@ -2235,6 +3573,41 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof ScanDisputesRequestSchema;
     output: typeof ScanDisputesResponseSchema;
+  },
+  /**
+   * The work queue of refunds: the open cases of all merchants, oldest first by (requested_at, id), each with the next
+   * action, since when it has been waiting and when it is due. Requires the grant operations. INVALID_ARGUMENT
+   * (INVALID_PAGE_TOKEN) when the token belongs to other filters.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ListRefundCaseQueue
+   */
+  listRefundCaseQueue: {
+    methodKind: "unary";
+    input: typeof ListRefundCaseQueueRequestSchema;
+    output: typeof ListRefundCaseQueueResponseSchema;
+  },
+  /**
+   * The work queue of disputes: the open disputes of all merchants, by due date, those without one by when they were
+   * opened. Requires the grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs to other filters.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ListDisputeQueue
+   */
+  listDisputeQueue: {
+    methodKind: "unary";
+    input: typeof ListDisputeQueueRequestSchema;
+    output: typeof ListDisputeQueueResponseSchema;
+  },
+  /**
+   * The work queue of refunds at the provider: those of all merchants in PROCESSING, oldest first by (time of the debit,
+   * id). The queue of payouts is in AdvanceService. Requires the grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN)
+   * when the token belongs to other filters.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ListProviderQueue
+   */
+  listProviderQueue: {
+    methodKind: "unary";
+    input: typeof ListProviderQueueRequestSchema;
+    output: typeof ListProviderQueueResponseSchema;
   },
   /**
    * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case. Has no effect when it is already
@@ -2274,8 +3647,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Commits that an execution has started, the first step of its workflow, unless StartRefund has. Repeating has no
-   * effect. FAILED_PRECONDITION (REFUND_CASE_STATE, REFUND_CASE_BLOCKED) when a cancellation, a dispute or a blocker
-   * came first, (REFUND_EXECUTION_NOT_CURRENT) unless it is the current or the next execution.
+   * effect. Requires the grant saga. FAILED_PRECONDITION (REFUND_CASE_STATE, REFUND_CASE_BLOCKED) when a cancellation,
+   * a dispute or a blocker came first, (REFUND_EXECUTION_NOT_CURRENT) unless it is the current or the next execution.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.BeginRefundExecution
    */
@@ -2286,9 +3659,9 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Records the outcome of an execution's debit, the saga's third step: PROCESSING when it was debited,
-   * FUNDING_REQUIRED when the balance does not suffice. Repeating the recorded outcome has no effect.
-   * FAILED_PRECONDITION (REFUND_EXECUTION_NOT_STARTED) without an execution in progress, (REFUND_EXECUTION_NOT_CURRENT)
-   * when a later execution has started.
+   * FUNDING_REQUIRED when the balance does not suffice. Repeating the recorded outcome has no effect. Requires the
+   * grant saga. FAILED_PRECONDITION (REFUND_EXECUTION_NOT_STARTED) without an execution in progress,
+   * (REFUND_EXECUTION_NOT_CURRENT) when a later execution has started.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.RecordRefundDebit
    */

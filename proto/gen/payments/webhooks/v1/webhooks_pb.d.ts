@@ -82,16 +82,39 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
   pausedAt?: Timestamp | undefined;
 
   /**
-   * Set by SetDeliveryLimits; absent: the default.
+   * Set by SetDeliveryLimits; absent: 50.
    *
    * @generated from field: optional int32 max_concurrent_attempts = 12;
    */
   maxConcurrentAttempts?: number | undefined;
 
   /**
+   * Set by SetDeliveryLimits; absent: no limit.
+   *
    * @generated from field: optional int32 max_attempts_per_second = 13;
    */
   maxAttemptsPerSecond?: number | undefined;
+
+  /**
+   * The merchant's own note on what the endpoint is for; empty: none.
+   *
+   * @generated from field: string description = 14;
+   */
+  description: string;
+
+  /**
+   * When it was deleted; absent unless it was. A deleted subscription is DISABLED.
+   *
+   * @generated from field: google.protobuf.Timestamp deleted_at = 15;
+   */
+  deletedAt?: Timestamp | undefined;
+
+  /**
+   * Only if it was asked for. Absent while it is DISABLED, and until its present url has been sent something.
+   *
+   * @generated from field: payments.webhooks.v1.EndpointHealth health = 16;
+   */
+  health?: EndpointHealth | undefined;
 };
 
 /**
@@ -99,6 +122,63 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
  * Use `create(WebhookSubscriptionSchema)` to create a new message.
  */
 export declare const WebhookSubscriptionSchema: GenMessage<WebhookSubscription>;
+
+/**
+ * How the attempts of an endpoint ended lately. Up to five seconds old.
+ *
+ * @generated from message payments.webhooks.v1.EndpointHealth
+ */
+export declare type EndpointHealth = Message<"payments.webhooks.v1.EndpointHealth"> & {
+  /**
+   * The end of the first failed attempt after the last success; absent unless the endpoint is failing.
+   *
+   * @generated from field: google.protobuf.Timestamp failing_since = 1;
+   */
+  failingSince?: Timestamp | undefined;
+
+  /**
+   * How the last attempt of a failing endpoint ended: with this HTTP status, or with this failure.
+   *
+   * @generated from field: optional int32 http_status = 2;
+   */
+  httpStatus?: number | undefined;
+
+  /**
+   * @generated from field: optional payments.webhooks.v1.AttemptFailure failure = 3;
+   */
+  failure?: AttemptFailure | undefined;
+
+  /**
+   * Attempts that ended in the last hour, to five minutes, and those of them that got a 2xx response.
+   *
+   * @generated from field: int64 attempts = 4;
+   */
+  attempts: bigint;
+
+  /**
+   * @generated from field: int64 delivered = 5;
+   */
+  delivered: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp last_success_at = 6;
+   */
+  lastSuccessAt?: Timestamp | undefined;
+
+  /**
+   * The time within which 95 of 100 responses of the last hour came, in milliseconds, rounded up to the next class.
+   * Absent without responses, and in lists.
+   *
+   * @generated from field: optional int32 p95_ms = 7;
+   */
+  p95Ms?: number | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.EndpointHealth.
+ * Use `create(EndpointHealthSchema)` to create a new message.
+ */
+export declare const EndpointHealthSchema: GenMessage<EndpointHealth>;
 
 /**
  * The error of a subscription. Contains nothing from the endpoint's response body.
@@ -205,6 +285,13 @@ export declare type CreateWebhookSubscriptionRequest = Message<"payments.webhook
    * @generated from field: bool ordered = 6;
    */
   ordered: boolean;
+
+  /**
+   * The merchant's own note on what the endpoint is for.
+   *
+   * @generated from field: string description = 7;
+   */
+  description: string;
 };
 
 /**
@@ -251,6 +338,13 @@ export declare type GetWebhookSubscriptionRequest = Message<"payments.webhooks.v
    * @generated from field: string subscription_id = 3;
    */
   subscriptionId: string;
+
+  /**
+   * Whether to return its health.
+   *
+   * @generated from field: bool with_health = 4;
+   */
+  withHealth: boolean;
 };
 
 /**
@@ -306,6 +400,18 @@ export declare type ListWebhookSubscriptionsRequest = Message<"payments.webhooks
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * @generated from field: optional payments.webhooks.v1.WebhookSubscriptionState state = 5;
+   */
+  state?: WebhookSubscriptionState | undefined;
+
+  /**
+   * Whether to return their health, without latencies.
+   *
+   * @generated from field: bool with_health = 6;
+   */
+  withHealth: boolean;
 };
 
 /**
@@ -338,6 +444,129 @@ export declare type ListWebhookSubscriptionsResponse = Message<"payments.webhook
  * Use `create(ListWebhookSubscriptionsResponseSchema)` to create a new message.
  */
 export declare const ListWebhookSubscriptionsResponseSchema: GenMessage<ListWebhookSubscriptionsResponse>;
+
+/**
+ * What to change about a subscription.
+ *
+ * @generated from message payments.webhooks.v1.UpdateWebhookSubscriptionRequest
+ */
+export declare type UpdateWebhookSubscriptionRequest = Message<"payments.webhooks.v1.UpdateWebhookSubscriptionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string subscription_id = 4;
+   */
+  subscriptionId: string;
+
+  /**
+   * As for CreateWebhookSubscription; absent: unchanged.
+   *
+   * @generated from field: optional string url = 5;
+   */
+  url?: string | undefined;
+
+  /**
+   * All event types that it is to have, at most 50 distinct ones of the catalogue; empty: unchanged.
+   *
+   * @generated from field: repeated string event_types = 6;
+   */
+  eventTypes: string[];
+
+  /**
+   * Absent: unchanged; empty: none.
+   *
+   * @generated from field: optional string description = 7;
+   */
+  description?: string | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.UpdateWebhookSubscriptionRequest.
+ * Use `create(UpdateWebhookSubscriptionRequestSchema)` to create a new message.
+ */
+export declare const UpdateWebhookSubscriptionRequestSchema: GenMessage<UpdateWebhookSubscriptionRequest>;
+
+/**
+ * The changed subscription.
+ *
+ * @generated from message payments.webhooks.v1.UpdateWebhookSubscriptionResponse
+ */
+export declare type UpdateWebhookSubscriptionResponse = Message<"payments.webhooks.v1.UpdateWebhookSubscriptionResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.WebhookSubscription subscription = 1;
+   */
+  subscription?: WebhookSubscription | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.UpdateWebhookSubscriptionResponse.
+ * Use `create(UpdateWebhookSubscriptionResponseSchema)` to create a new message.
+ */
+export declare const UpdateWebhookSubscriptionResponseSchema: GenMessage<UpdateWebhookSubscriptionResponse>;
+
+/**
+ * A subscription to delete.
+ *
+ * @generated from message payments.webhooks.v1.DeleteWebhookSubscriptionRequest
+ */
+export declare type DeleteWebhookSubscriptionRequest = Message<"payments.webhooks.v1.DeleteWebhookSubscriptionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string subscription_id = 4;
+   */
+  subscriptionId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.DeleteWebhookSubscriptionRequest.
+ * Use `create(DeleteWebhookSubscriptionRequestSchema)` to create a new message.
+ */
+export declare const DeleteWebhookSubscriptionRequestSchema: GenMessage<DeleteWebhookSubscriptionRequest>;
+
+/**
+ * The subscription, deleted.
+ *
+ * @generated from message payments.webhooks.v1.DeleteWebhookSubscriptionResponse
+ */
+export declare type DeleteWebhookSubscriptionResponse = Message<"payments.webhooks.v1.DeleteWebhookSubscriptionResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.WebhookSubscription subscription = 1;
+   */
+  subscription?: WebhookSubscription | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.DeleteWebhookSubscriptionResponse.
+ * Use `create(DeleteWebhookSubscriptionResponseSchema)` to create a new message.
+ */
+export declare const DeleteWebhookSubscriptionResponseSchema: GenMessage<DeleteWebhookSubscriptionResponse>;
 
 /**
  * A subscription to disable.
@@ -435,6 +664,8 @@ export declare type ReactivateWebhookSubscriptionResponse = Message<"payments.we
   subscription?: WebhookSubscription | undefined;
 
   /**
+   * For people: when it was disabled and reactivated.
+   *
    * @generated from field: google.protobuf.Timestamp missed_from = 2;
    */
   missedFrom?: Timestamp | undefined;
@@ -443,6 +674,14 @@ export declare type ReactivateWebhookSubscriptionResponse = Message<"payments.we
    * @generated from field: google.protobuf.Timestamp missed_to = 3;
    */
   missedTo?: Timestamp | undefined;
+
+  /**
+   * Exactly what it has missed, for ResendDeliveries: the events that were published while it was disabled, and those
+   * whose deliveries were canceled when it was disabled.
+   *
+   * @generated from field: payments.webhooks.v1.MissedEvents missed = 4;
+   */
+  missed?: MissedEvents | undefined;
 };
 
 /**
@@ -450,6 +689,33 @@ export declare type ReactivateWebhookSubscriptionResponse = Message<"payments.we
  * Use `create(ReactivateWebhookSubscriptionResponseSchema)` to create a new message.
  */
 export declare const ReactivateWebhookSubscriptionResponseSchema: GenMessage<ReactivateWebhookSubscriptionResponse>;
+
+/**
+ * A range of positions among a merchant's events.
+ *
+ * @generated from message payments.webhooks.v1.MissedEvents
+ */
+export declare type MissedEvents = Message<"payments.webhooks.v1.MissedEvents"> & {
+  /**
+   * The position of the first event.
+   *
+   * @generated from field: int64 from = 1;
+   */
+  from: bigint;
+
+  /**
+   * The first position after the last event.
+   *
+   * @generated from field: int64 before = 2;
+   */
+  before: bigint;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.MissedEvents.
+ * Use `create(MissedEventsSchema)` to create a new message.
+ */
+export declare const MissedEventsSchema: GenMessage<MissedEvents>;
 
 /**
  * A subscription to pause.
@@ -580,7 +846,7 @@ export declare type SetDeliveryLimitsRequest = Message<"payments.webhooks.v1.Set
   subscriptionId: string;
 
   /**
-   * Concurrent attempts; absent: 200.
+   * Concurrent attempts: they grow from 10 to this limit while attempts succeed; absent: to 50.
    *
    * @generated from field: optional int32 max_concurrent_attempts = 5;
    */
@@ -941,6 +1207,102 @@ export declare type PublishEventResponse = Message<"payments.webhooks.v1.Publish
 export declare const PublishEventResponseSchema: GenMessage<PublishEventResponse>;
 
 /**
+ * The events to publish. A request has at most 1 MiB.
+ *
+ * @generated from message payments.webhooks.v1.PublishEventsRequest
+ */
+export declare type PublishEventsRequest = Message<"payments.webhooks.v1.PublishEventsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * 1 to 100.
+   *
+   * @generated from field: repeated payments.webhooks.v1.EventToPublish events = 4;
+   */
+  events: EventToPublish[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.PublishEventsRequest.
+ * Use `create(PublishEventsRequestSchema)` to create a new message.
+ */
+export declare const PublishEventsRequestSchema: GenMessage<PublishEventsRequest>;
+
+/**
+ * One event of PublishEvents.
+ *
+ * @generated from message payments.webhooks.v1.EventToPublish
+ */
+export declare type EventToPublish = Message<"payments.webhooks.v1.EventToPublish"> & {
+  /**
+   * An event type of the catalogue.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * The object that the event is about; each event of an object increments its sequence.
+   *
+   * @generated from field: string object_id = 2;
+   */
+  objectId: string;
+
+  /**
+   * Valid against the type's JSON Schema.
+   *
+   * @generated from field: google.protobuf.Struct data = 3;
+   */
+  data?: JsonObject | undefined;
+
+  /**
+   * The request that caused it; absent: this call.
+   *
+   * @generated from field: optional string request_id = 4;
+   */
+  requestId?: string | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.EventToPublish.
+ * Use `create(EventToPublishSchema)` to create a new message.
+ */
+export declare const EventToPublishSchema: GenMessage<EventToPublish>;
+
+/**
+ * The published events.
+ *
+ * @generated from message payments.webhooks.v1.PublishEventsResponse
+ */
+export declare type PublishEventsResponse = Message<"payments.webhooks.v1.PublishEventsResponse"> & {
+  /**
+   * In the order of the request, without their data.
+   *
+   * @generated from field: repeated payments.webhooks.v1.Event events = 1;
+   */
+  events: Event[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.PublishEventsResponse.
+ * Use `create(PublishEventsResponseSchema)` to create a new message.
+ */
+export declare const PublishEventsResponseSchema: GenMessage<PublishEventsResponse>;
+
+/**
  * An event as delivered.
  *
  * @generated from message payments.webhooks.v1.Event
@@ -1045,6 +1407,188 @@ export declare type GetEventResponse = Message<"payments.webhooks.v1.GetEventRes
  * Use `create(GetEventResponseSchema)` to create a new message.
  */
 export declare const GetEventResponseSchema: GenMessage<GetEventResponse>;
+
+/**
+ * Where to start, and which events to read.
+ *
+ * @generated from message payments.webhooks.v1.ListEventFeedRequest
+ */
+export declare type ListEventFeedRequest = Message<"payments.webhooks.v1.ListEventFeedRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Event types of the catalogue; empty for all.
+   *
+   * @generated from field: repeated string event_types = 3;
+   */
+  eventTypes: string[];
+
+  /**
+   * Where to start. Absent for the oldest event that is kept.
+   *
+   * @generated from oneof payments.webhooks.v1.ListEventFeedRequest.start
+   */
+  start: {
+    /**
+     * A cursor of either RPC, also one that was returned for other filters.
+     *
+     * @generated from field: string cursor = 4;
+     */
+    value: string;
+    case: "cursor";
+  } | {
+    /**
+     * The first event in the feed that was published at or after this time, and all that follow it.
+     *
+     * @generated from field: google.protobuf.Timestamp published_from = 5;
+     */
+    value: Timestamp;
+    case: "publishedFrom";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 max_events = 6;
+   */
+  maxEvents: number;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListEventFeedRequest.
+ * Use `create(ListEventFeedRequestSchema)` to create a new message.
+ */
+export declare const ListEventFeedRequestSchema: GenMessage<ListEventFeedRequest>;
+
+/**
+ * The next events of the feed.
+ *
+ * @generated from message payments.webhooks.v1.ListEventFeedResponse
+ */
+export declare type ListEventFeedResponse = Message<"payments.webhooks.v1.ListEventFeedResponse"> & {
+  /**
+   * In the order of the feed. There may be fewer than max_events, or none, even if has_more is set.
+   *
+   * @generated from field: repeated payments.webhooks.v1.Event events = 1;
+   */
+  events: Event[];
+
+  /**
+   * Where to continue; always present, and valid for as long as the events after it are kept.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+
+  /**
+   * False at the end of the feed: wait before continuing.
+   *
+   * @generated from field: bool has_more = 3;
+   */
+  hasMore: boolean;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListEventFeedResponse.
+ * Use `create(ListEventFeedResponseSchema)` to create a new message.
+ */
+export declare const ListEventFeedResponseSchema: GenMessage<ListEventFeedResponse>;
+
+/**
+ * Where to start the stream, and which events to send.
+ *
+ * @generated from message payments.webhooks.v1.GetEventFeedRequest
+ */
+export declare type GetEventFeedRequest = Message<"payments.webhooks.v1.GetEventFeedRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Event types of the catalogue; empty for all.
+   *
+   * @generated from field: repeated string event_types = 3;
+   */
+  eventTypes: string[];
+
+  /**
+   * Where to start. Absent for the oldest event that is kept.
+   *
+   * @generated from oneof payments.webhooks.v1.GetEventFeedRequest.start
+   */
+  start: {
+    /**
+     * A cursor of either RPC, also one that was returned for other filters.
+     *
+     * @generated from field: string cursor = 4;
+     */
+    value: string;
+    case: "cursor";
+  } | {
+    /**
+     * The first event in the feed that was published at or after this time, and all that follow it.
+     *
+     * @generated from field: google.protobuf.Timestamp published_from = 5;
+     */
+    value: Timestamp;
+    case: "publishedFrom";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetEventFeedRequest.
+ * Use `create(GetEventFeedRequestSchema)` to create a new message.
+ */
+export declare const GetEventFeedRequestSchema: GenMessage<GetEventFeedRequest>;
+
+/**
+ * The next event of the feed, or only a cursor.
+ *
+ * @generated from message payments.webhooks.v1.GetEventFeedResponse
+ */
+export declare type GetEventFeedResponse = Message<"payments.webhooks.v1.GetEventFeedResponse"> & {
+  /**
+   * Absent when there is no new event.
+   *
+   * @generated from field: payments.webhooks.v1.Event event = 1;
+   */
+  event?: Event | undefined;
+
+  /**
+   * Where to continue after this message.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetEventFeedResponse.
+ * Use `create(GetEventFeedResponseSchema)` to create a new message.
+ */
+export declare const GetEventFeedResponseSchema: GenMessage<GetEventFeedResponse>;
 
 /**
  * The events to list, and the page of them.
@@ -1270,8 +1814,8 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Its Temporal workflow: batch-<id>, then delivery-<id>; empty while it has none. After it has ended, its last
-   * workflow, which Temporal keeps for 7 days.
+   * The Temporal workflow that shows it: delivery-<id> while it is RETRYING, and after its end if it was then; the
+   * deliveries-… of its second if it succeeded otherwise. Else empty. Temporal keeps workflows for 7 days.
    *
    * @generated from field: string workflow_id = 12;
    */
@@ -1375,6 +1919,49 @@ export declare type Attempt = Message<"payments.webhooks.v1.Attempt"> & {
    * @generated from field: optional string response_excerpt = 7;
    */
   responseExcerpt?: string | undefined;
+
+  /**
+   * What explains the result further.
+   *
+   * @generated from oneof payments.webhooks.v1.Attempt.detail
+   */
+  detail: {
+    /**
+     * Where a 3xx response redirects to: scheme, host, port and path of its Location, at most 300 characters.
+     *
+     * @generated from field: string redirect_location = 8;
+     */
+    value: string;
+    case: "redirectLocation";
+  } | {
+    /**
+     * For CERTIFICATE_WRONG_NAME: the names in the certificate, at most 300 characters of the endpoint's own.
+     *
+     * @generated from field: string certificate_names = 9;
+     */
+    value: string;
+    case: "certificateNames";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The request as it was sent, or would have been sent had there been a connection. Absent while the attempt is in
+   * progress, and if its process died.
+   *
+   * @generated from field: payments.webhooks.v1.SentRequest request = 10;
+   */
+  request?: SentRequest | undefined;
+
+  /**
+   * The headers of the response, at most 1,024 characters. Values that may be secrets, such as cookies, are "[omitted]".
+   *
+   * @generated from field: repeated payments.webhooks.v1.HttpHeader response_headers = 11;
+   */
+  responseHeaders: HttpHeader[];
+
+  /**
+   * @generated from field: payments.webhooks.v1.AttemptTiming timing = 12;
+   */
+  timing?: AttemptTiming | undefined;
 };
 
 /**
@@ -1382,6 +1969,96 @@ export declare type Attempt = Message<"payments.webhooks.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export declare const AttemptSchema: GenMessage<Attempt>;
+
+/**
+ * The request of an attempt: a POST of the request_body of its delivery.
+ *
+ * @generated from message payments.webhooks.v1.SentRequest
+ */
+export declare type SentRequest = Message<"payments.webhooks.v1.SentRequest"> & {
+  /**
+   * Empty if the URL of the subscription has been changed since.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * In the order in which they were sent.
+   *
+   * @generated from field: repeated payments.webhooks.v1.HttpHeader headers = 2;
+   */
+  headers: HttpHeader[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.SentRequest.
+ * Use `create(SentRequestSchema)` to create a new message.
+ */
+export declare const SentRequestSchema: GenMessage<SentRequest>;
+
+/**
+ * A header of HTTP.
+ *
+ * @generated from message payments.webhooks.v1.HttpHeader
+ */
+export declare type HttpHeader = Message<"payments.webhooks.v1.HttpHeader"> & {
+  /**
+   * In lower case.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.HttpHeader.
+ * Use `create(HttpHeaderSchema)` to create a new message.
+ */
+export declare const HttpHeaderSchema: GenMessage<HttpHeader>;
+
+/**
+ * How long the steps of an attempt took, in milliseconds; latency_ms is its whole duration. Absent: the step was not
+ * reached or, up to TLS, an open connection was used.
+ *
+ * @generated from message payments.webhooks.v1.AttemptTiming
+ */
+export declare type AttemptTiming = Message<"payments.webhooks.v1.AttemptTiming"> & {
+  /**
+   * @generated from field: optional int32 dns_ms = 1;
+   */
+  dnsMs?: number | undefined;
+
+  /**
+   * The TCP connection.
+   *
+   * @generated from field: optional int32 connect_ms = 2;
+   */
+  connectMs?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 tls_ms = 3;
+   */
+  tlsMs?: number | undefined;
+
+  /**
+   * From the request to the beginning of the response.
+   *
+   * @generated from field: optional int32 first_byte_ms = 4;
+   */
+  firstByteMs?: number | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.AttemptTiming.
+ * Use `create(AttemptTimingSchema)` to create a new message.
+ */
+export declare const AttemptTimingSchema: GenMessage<AttemptTiming>;
 
 /**
  * The deliveries to list, and the page of them.
@@ -1552,6 +2229,21 @@ export declare type GetDeliveryResponse = Message<"payments.webhooks.v1.GetDeliv
    * @generated from field: repeated payments.webhooks.v1.Attempt attempts = 2;
    */
   attempts: Attempt[];
+
+  /**
+   * The body of every attempt, to the byte. Absent once the retention period of the event has ended.
+   *
+   * @generated from field: optional string request_body = 3;
+   */
+  requestBody?: string | undefined;
+
+  /**
+   * While it is open: when the remaining attempts are expected if all fail at once, each up to 20 % sooner or later. After
+   * the last it is EXHAUSTED. The first is next_attempt_at; one that is HELD or BLOCKED may be later.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp expected_attempts = 4;
+   */
+  expectedAttempts: Timestamp[];
 };
 
 /**
@@ -1729,6 +2421,14 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
      */
     value: PublishedPeriod;
     case: "period";
+  } | {
+    /**
+     * What ReactivateWebhookSubscription returned; requires subscription_id. Sends only what was not delivered.
+     *
+     * @generated from field: payments.webhooks.v1.MissedEvents missed = 9;
+     */
+    value: MissedEvents;
+    case: "missed";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1742,6 +2442,13 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
    * @generated from field: bool only_failed = 8;
    */
   onlyFailed: boolean;
+
+  /**
+   * Skips events that were never sent to the subscription, such as those that are older than it.
+   *
+   * @generated from field: bool skip_never_sent = 10;
+   */
+  skipNeverSent: boolean;
 };
 
 /**
@@ -1749,6 +2456,124 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
  * Use `create(ResendDeliveriesRequestSchema)` to create a new message.
  */
 export declare const ResendDeliveriesRequestSchema: GenMessage<ResendDeliveriesRequest>;
+
+/**
+ * The selection to count, as of ResendDeliveries.
+ *
+ * @generated from message payments.webhooks.v1.PreviewResendRequest
+ */
+export declare type PreviewResendRequest = Message<"payments.webhooks.v1.PreviewResendRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from oneof payments.webhooks.v1.PreviewResendRequest.selection
+   */
+  selection: {
+    /**
+     * @generated from field: string event_id = 3;
+     */
+    value: string;
+    case: "eventId";
+  } | {
+    /**
+     * @generated from field: string request_id = 4;
+     */
+    value: string;
+    case: "requestId";
+  } | {
+    /**
+     * Requires subscription_id.
+     *
+     * @generated from field: payments.webhooks.v1.PublishedPeriod period = 5;
+     */
+    value: PublishedPeriod;
+    case: "period";
+  } | {
+    /**
+     * Requires subscription_id.
+     *
+     * @generated from field: payments.webhooks.v1.MissedEvents missed = 6;
+     */
+    value: MissedEvents;
+    case: "missed";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: optional string subscription_id = 7;
+   */
+  subscriptionId?: string | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.PreviewResendRequest.
+ * Use `create(PreviewResendRequestSchema)` to create a new message.
+ */
+export declare const PreviewResendRequestSchema: GenMessage<PreviewResendRequest>;
+
+/**
+ * The events of the selection to which the subscription is subscribed, by what has become of them. An event that goes
+ * to several subscriptions counts once for each.
+ *
+ * @generated from message payments.webhooks.v1.PreviewResendResponse
+ */
+export declare type PreviewResendResponse = Message<"payments.webhooks.v1.PreviewResendResponse"> & {
+  /**
+   * Sent, and never accepted: no delivery SUCCEEDED, none is open, at least one was EXHAUSTED or CANCELED.
+   *
+   * @generated from field: int64 failed_count = 1;
+   */
+  failedCount: bigint;
+
+  /**
+   * Never sent: published before the subscription existed, while it was disabled, or while it was not subscribed to the
+   * type. Sent within the retention period, that is: older deliveries are not known any more.
+   *
+   * @generated from field: int64 never_sent_count = 2;
+   */
+  neverSentCount: bigint;
+
+  /**
+   * Those of never_sent_count that were published before the subscription was created.
+   *
+   * @generated from field: int64 older_count = 3;
+   */
+  olderCount: bigint;
+
+  /**
+   * At least one delivery SUCCEEDED, and none is open.
+   *
+   * @generated from field: int64 delivered_count = 4;
+   */
+  deliveredCount: bigint;
+
+  /**
+   * Being delivered: a delivery is open.
+   *
+   * @generated from field: int64 open_count = 5;
+   */
+  openCount: bigint;
+
+  /**
+   * The counts are of the oldest 10,000 events only: there are more.
+   *
+   * @generated from field: bool has_more = 6;
+   */
+  hasMore: boolean;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.PreviewResendResponse.
+ * Use `create(PreviewResendResponseSchema)` to create a new message.
+ */
+export declare const PreviewResendResponseSchema: GenMessage<PreviewResendResponse>;
 
 /**
  * The resend, which has started.
@@ -1795,7 +2620,7 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
   state: ResendState;
 
   /**
-   * The selection: exactly one of the three is set.
+   * The selection: exactly one of event_id, request_id, period and missed is set.
    *
    * @generated from field: optional string event_id = 5;
    */
@@ -1812,6 +2637,11 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
   period?: PublishedPeriod | undefined;
 
   /**
+   * @generated from field: payments.webhooks.v1.MissedEvents missed = 20;
+   */
+  missed?: MissedEvents | undefined;
+
+  /**
    * @generated from field: optional string subscription_id = 8;
    */
   subscriptionId?: string | undefined;
@@ -1820,6 +2650,11 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
    * @generated from field: bool only_failed = 9;
    */
   onlyFailed: boolean;
+
+  /**
+   * @generated from field: bool skip_never_sent = 21;
+   */
+  skipNeverSent: boolean;
 
   /**
    * @generated from field: google.protobuf.Timestamp created_at = 10;
@@ -2050,440 +2885,61 @@ export declare type CancelResendResponse = Message<"payments.webhooks.v1.CancelR
 export declare const CancelResendResponseSchema: GenMessage<CancelResendResponse>;
 
 /**
- * A worker's request for deliveries.
+ * The attempt to make.
  *
- * @generated from message payments.webhooks.v1.ClaimBatchRequest
+ * @generated from message payments.webhooks.v1.RequestAttemptRequest
  */
-export declare type ClaimBatchRequest = Message<"payments.webhooks.v1.ClaimBatchRequest"> & {
-  /**
-   * How long to wait for work, in milliseconds; at most 20000.
-   *
-   * @generated from field: int32 wait_ms = 1;
-   */
-  waitMs: number;
-
-  /**
-   * The maximum number of deliveries to claim.
-   *
-   * @generated from field: int32 max_deliveries = 2;
-   */
-  maxDeliveries: number;
-
-  /**
-   * Batches to claim into; they may hold deliveries of earlier calls. Absent: new batches.
-   *
-   * @generated from field: optional payments.webhooks.v1.BatchIds batch_ids = 3;
-   */
-  batchIds?: BatchIds | undefined;
-};
-
-/**
- * Describes the message payments.webhooks.v1.ClaimBatchRequest.
- * Use `create(ClaimBatchRequestSchema)` to create a new message.
- */
-export declare const ClaimBatchRequestSchema: GenMessage<ClaimBatchRequest>;
-
-/**
- * Ids of the batches that a worker is filling, by environment.
- *
- * @generated from message payments.webhooks.v1.BatchIds
- */
-export declare type BatchIds = Message<"payments.webhooks.v1.BatchIds"> & {
-  /**
-   * @generated from field: string live = 1;
-   */
-  live: string;
-
-  /**
-   * @generated from field: string test = 2;
-   */
-  test: string;
-};
-
-/**
- * Describes the message payments.webhooks.v1.BatchIds.
- * Use `create(BatchIdsSchema)` to create a new message.
- */
-export declare const BatchIdsSchema: GenMessage<BatchIds>;
-
-/**
- * The work to do.
- *
- * @generated from message payments.webhooks.v1.ClaimBatchResponse
- */
-export declare type ClaimBatchResponse = Message<"payments.webhooks.v1.ClaimBatchResponse"> & {
-  /**
-   * @generated from field: repeated payments.webhooks.v1.Batch batches = 1;
-   */
-  batches: Batch[];
-
-  /**
-   * Retries whose workflow seems lost: start delivery-<id> anew.
-   *
-   * @generated from field: repeated payments.webhooks.v1.RetryStart retries = 2;
-   */
-  retries: RetryStart[];
-};
-
-/**
- * Describes the message payments.webhooks.v1.ClaimBatchResponse.
- * Use `create(ClaimBatchResponseSchema)` to create a new message.
- */
-export declare const ClaimBatchResponseSchema: GenMessage<ClaimBatchResponse>;
-
-/**
- * Deliveries of one environment that this call claimed into a batch; the batch may hold more from earlier calls.
- *
- * @generated from message payments.webhooks.v1.Batch
- */
-export declare type Batch = Message<"payments.webhooks.v1.Batch"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
-  id: string;
-
-  /**
-   * @generated from field: payments.merchant.v1.Environment environment = 2;
-   */
-  environment: Environment;
-
-  /**
-   * @generated from field: repeated string delivery_ids = 3;
-   */
-  deliveryIds: string[];
-
-  /**
-   * For the workflow's search attributes.
-   *
-   * @generated from field: repeated string merchant_ids = 4;
-   */
-  merchantIds: string[];
-
-  /**
-   * @generated from field: repeated string subscription_ids = 5;
-   */
-  subscriptionIds: string[];
-
-  /**
-   * @generated from field: repeated string request_ids = 6;
-   */
-  requestIds: string[];
-
-  /**
-   * Set if all deliveries have the same event type.
-   *
-   * @generated from field: optional string event_type = 7;
-   */
-  eventType?: string | undefined;
-};
-
-/**
- * Describes the message payments.webhooks.v1.Batch.
- * Use `create(BatchSchema)` to create a new message.
- */
-export declare const BatchSchema: GenMessage<Batch>;
-
-/**
- * A delivery to continue in its retry workflow.
- *
- * @generated from message payments.webhooks.v1.RetryStart
- */
-export declare type RetryStart = Message<"payments.webhooks.v1.RetryStart"> & {
+export declare type RequestAttemptRequest = Message<"payments.webhooks.v1.RequestAttemptRequest"> & {
   /**
    * @generated from field: string delivery_id = 1;
    */
   deliveryId: string;
 
   /**
-   * @generated from field: string merchant_id = 2;
-   */
-  merchantId: string;
-
-  /**
-   * @generated from field: payments.merchant.v1.Environment environment = 3;
-   */
-  environment: Environment;
-
-  /**
-   * @generated from field: string subscription_id = 4;
-   */
-  subscriptionId: string;
-
-  /**
-   * @generated from field: string request_id = 5;
-   */
-  requestId: string;
-
-  /**
-   * @generated from field: string event_type = 6;
-   */
-  eventType: string;
-};
-
-/**
- * Describes the message payments.webhooks.v1.RetryStart.
- * Use `create(RetryStartSchema)` to create a new message.
- */
-export declare const RetryStartSchema: GenMessage<RetryStart>;
-
-/**
- * Attempts that a worker is about to make.
- *
- * @generated from message payments.webhooks.v1.GetAttemptRequest
- */
-export declare type GetAttemptRequest = Message<"payments.webhooks.v1.GetAttemptRequest"> & {
-  /**
-   * @generated from field: repeated payments.webhooks.v1.AttemptKey attempts = 1;
-   */
-  attempts: AttemptKey[];
-};
-
-/**
- * Describes the message payments.webhooks.v1.GetAttemptRequest.
- * Use `create(GetAttemptRequestSchema)` to create a new message.
- */
-export declare const GetAttemptRequestSchema: GenMessage<GetAttemptRequest>;
-
-/**
- * The delivery to attempt, and on whose behalf.
- *
- * @generated from message payments.webhooks.v1.AttemptKey
- */
-export declare type AttemptKey = Message<"payments.webhooks.v1.AttemptKey"> & {
-  /**
-   * @generated from field: string delivery_id = 1;
-   */
-  deliveryId: string;
-
-  /**
-   * The delivery's batch; absent in a retry workflow.
+   * Makes the next attempt due now, as RetryDelivery does, unless an attempt is in progress.
    *
-   * @generated from field: optional string batch_id = 2;
-   */
-  batchId?: string | undefined;
-
-  /**
-   * Makes the next attempt of a RETRYING delivery due now, as RetryDelivery does, unless an attempt is in progress.
-   *
-   * @generated from field: bool now = 3;
+   * @generated from field: bool now = 2;
    */
   now: boolean;
 };
 
 /**
- * Describes the message payments.webhooks.v1.AttemptKey.
- * Use `create(AttemptKeySchema)` to create a new message.
+ * Describes the message payments.webhooks.v1.RequestAttemptRequest.
+ * Use `create(RequestAttemptRequestSchema)` to create a new message.
  */
-export declare const AttemptKeySchema: GenMessage<AttemptKey>;
+export declare const RequestAttemptRequestSchema: GenMessage<RequestAttemptRequest>;
 
 /**
- * In the order of the request.
+ * Whether the attempt is made.
  *
- * @generated from message payments.webhooks.v1.GetAttemptResponse
+ * @generated from message payments.webhooks.v1.RequestAttemptResponse
  */
-export declare type GetAttemptResponse = Message<"payments.webhooks.v1.GetAttemptResponse"> & {
+export declare type RequestAttemptResponse = Message<"payments.webhooks.v1.RequestAttemptResponse"> & {
   /**
-   * @generated from field: repeated payments.webhooks.v1.AttemptAnswer answers = 1;
-   */
-  answers: AttemptAnswer[];
-};
-
-/**
- * Describes the message payments.webhooks.v1.GetAttemptResponse.
- * Use `create(GetAttemptResponseSchema)` to create a new message.
- */
-export declare const GetAttemptResponseSchema: GenMessage<GetAttemptResponse>;
-
-/**
- * What to do for one delivery.
- *
- * @generated from message payments.webhooks.v1.AttemptAnswer
- */
-export declare type AttemptAnswer = Message<"payments.webhooks.v1.AttemptAnswer"> & {
-  /**
-   * @generated from field: string delivery_id = 1;
-   */
-  deliveryId: string;
-
-  /**
-   * @generated from oneof payments.webhooks.v1.AttemptAnswer.answer
-   */
-  answer: {
-    /**
-     * @generated from field: payments.webhooks.v1.AttemptSend send = 2;
-     */
-    value: AttemptSend;
-    case: "send";
-  } | {
-    /**
-     * @generated from field: payments.webhooks.v1.AttemptSkip skip = 3;
-     */
-    value: AttemptSkip;
-    case: "skip";
-  } | {
-    /**
-     * @generated from field: payments.webhooks.v1.AttemptNotNow not_now = 4;
-     */
-    value: AttemptNotNow;
-    case: "notNow";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message payments.webhooks.v1.AttemptAnswer.
- * Use `create(AttemptAnswerSchema)` to create a new message.
- */
-export declare const AttemptAnswerSchema: GenMessage<AttemptAnswer>;
-
-/**
- * A request to send.
- *
- * @generated from message payments.webhooks.v1.AttemptSend
- */
-export declare type AttemptSend = Message<"payments.webhooks.v1.AttemptSend"> & {
-  /**
-   * @generated from field: int32 attempt_number = 1;
-   */
-  attemptNumber: number;
-
-  /**
-   * The generation of the subscription to which the outcome applies.
+   * The number of the next attempt, which the owner of the lane now makes. Absent if it is not made.
    *
-   * @generated from field: int64 generation = 2;
-   */
-  generation: bigint;
-
-  /**
-   * @generated from field: string subscription_id = 3;
-   */
-  subscriptionId: string;
-
-  /**
-   * @generated from field: payments.merchant.v1.Environment environment = 4;
-   */
-  environment: Environment;
-
-  /**
-   * @generated from field: string url = 5;
-   */
-  url: string;
-
-  /**
-   * Sent as the header webhook-id.
-   *
-   * @generated from field: string event_id = 6;
-   */
-  eventId: string;
-
-  /**
-   * The exact bytes to sign and send.
-   *
-   * @generated from field: bytes body = 7;
-   */
-  body: Uint8Array;
-
-  /**
-   * The secrets to sign with, current first.
-   *
-   * @generated from field: repeated string signing_secrets = 8;
-   */
-  signingSecrets: string[];
-};
-
-/**
- * Describes the message payments.webhooks.v1.AttemptSend.
- * Use `create(AttemptSendSchema)` to create a new message.
- */
-export declare const AttemptSendSchema: GenMessage<AttemptSend>;
-
-/**
- * Nothing left to send.
- *
- * @generated from message payments.webhooks.v1.AttemptSkip
- */
-export declare type AttemptSkip = Message<"payments.webhooks.v1.AttemptSkip"> & {
-  /**
-   * The delivery's status, for the workflow's result; HELD if the delivery has no workflow while it is on hold.
-   *
-   * @generated from field: payments.webhooks.v1.DeliveryStatus status = 1;
-   */
-  status: DeliveryStatus;
-
-  /**
-   * Set if a retry workflow continues the delivery: a batch that runs again makes sure that it has started.
-   *
-   * @generated from field: payments.webhooks.v1.RetryStart retry = 2;
-   */
-  retry?: RetryStart | undefined;
-};
-
-/**
- * Describes the message payments.webhooks.v1.AttemptSkip.
- * Use `create(AttemptSkipSchema)` to create a new message.
- */
-export declare const AttemptSkipSchema: GenMessage<AttemptSkip>;
-
-/**
- * Nothing to send yet; this does not count as an attempt.
- *
- * @generated from message payments.webhooks.v1.AttemptNotNow
- */
-export declare type AttemptNotNow = Message<"payments.webhooks.v1.AttemptNotNow"> & {
-  /**
-   * @generated from field: int32 delay_ms = 1;
-   */
-  delayMs: number;
-
-  /**
-   * The last attempt, for the workflow's status message; absent before the first. With neither http_status nor failure,
-   * it is still in progress.
-   *
-   * @generated from field: optional int32 attempt_number = 2;
+   * @generated from field: optional int32 attempt_number = 1;
    */
   attemptNumber?: number | undefined;
 
   /**
-   * @generated from field: optional int32 http_status = 3;
+   * @generated from field: payments.webhooks.v1.DeliveryState state = 2;
    */
-  httpStatus?: number | undefined;
-
-  /**
-   * @generated from field: optional payments.webhooks.v1.AttemptFailure failure = 4;
-   */
-  failure?: AttemptFailure | undefined;
+  state?: DeliveryState | undefined;
 };
 
 /**
- * Describes the message payments.webhooks.v1.AttemptNotNow.
- * Use `create(AttemptNotNowSchema)` to create a new message.
+ * Describes the message payments.webhooks.v1.RequestAttemptResponse.
+ * Use `create(RequestAttemptResponseSchema)` to create a new message.
  */
-export declare const AttemptNotNowSchema: GenMessage<AttemptNotNow>;
+export declare const RequestAttemptResponseSchema: GenMessage<RequestAttemptResponse>;
 
 /**
- * Attempts that finished or are still in progress.
+ * The attempt to wait for.
  *
- * @generated from message payments.webhooks.v1.ReportAttemptsRequest
+ * @generated from message payments.webhooks.v1.AwaitAttemptRequest
  */
-export declare type ReportAttemptsRequest = Message<"payments.webhooks.v1.ReportAttemptsRequest"> & {
-  /**
-   * @generated from field: repeated payments.webhooks.v1.AttemptReport reports = 1;
-   */
-  reports: AttemptReport[];
-};
-
-/**
- * Describes the message payments.webhooks.v1.ReportAttemptsRequest.
- * Use `create(ReportAttemptsRequestSchema)` to create a new message.
- */
-export declare const ReportAttemptsRequestSchema: GenMessage<ReportAttemptsRequest>;
-
-/**
- * The outcome of one attempt: either still_running with deadline_at, or one of http_status and failure. Anything else
- * is INVALID_ARGUMENT (ATTEMPT_REPORT).
- *
- * @generated from message payments.webhooks.v1.AttemptReport
- */
-export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"> & {
+export declare type AwaitAttemptRequest = Message<"payments.webhooks.v1.AwaitAttemptRequest"> & {
   /**
    * @generated from field: string delivery_id = 1;
    */
@@ -2495,118 +2951,166 @@ export declare type AttemptReport = Message<"payments.webhooks.v1.AttemptReport"
   attemptNumber: number;
 
   /**
-   * As returned by GetAttempt.
+   * At most 20000.
    *
-   * @generated from field: int64 generation = 3;
+   * @generated from field: int32 wait_ms = 3;
    */
-  generation: bigint;
+  waitMs: number;
+};
 
-  /**
-   * @generated from field: google.protobuf.Timestamp started_at = 4;
-   */
-  startedAt?: Timestamp | undefined;
+/**
+ * Describes the message payments.webhooks.v1.AwaitAttemptRequest.
+ * Use `create(AwaitAttemptRequestSchema)` to create a new message.
+ */
+export declare const AwaitAttemptRequestSchema: GenMessage<AwaitAttemptRequest>;
 
+/**
+ * Whether the attempt has ended.
+ *
+ * @generated from message payments.webhooks.v1.AwaitAttemptResponse
+ */
+export declare type AwaitAttemptResponse = Message<"payments.webhooks.v1.AwaitAttemptResponse"> & {
   /**
-   * True: the attempt outlasts its activity, and the worker reports its outcome by deadline_at. Without that report, it
-   * ends as WORKER_LOST five seconds later.
+   * False when the time was up first.
    *
-   * @generated from field: bool still_running = 5;
+   * @generated from field: bool ended = 1;
    */
-  stillRunning: boolean;
+  ended: boolean;
 
   /**
-   * @generated from field: google.protobuf.Timestamp deadline_at = 6;
+   * @generated from field: payments.webhooks.v1.DeliveryState state = 2;
    */
-  deadlineAt?: Timestamp | undefined;
+  state?: DeliveryState | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.AwaitAttemptResponse.
+ * Use `create(AwaitAttemptResponseSchema)` to create a new message.
+ */
+export declare const AwaitAttemptResponseSchema: GenMessage<AwaitAttemptResponse>;
+
+/**
+ * A delivery as its retry workflow shows it.
+ *
+ * @generated from message payments.webhooks.v1.DeliveryState
+ */
+export declare type DeliveryState = Message<"payments.webhooks.v1.DeliveryState"> & {
+  /**
+   * CANCELED also for a delivery that no longer exists.
+   *
+   * @generated from field: payments.webhooks.v1.DeliveryStatus status = 1;
+   */
+  status: DeliveryStatus;
 
   /**
-   * @generated from field: optional int32 latency_ms = 7;
+   * Until the next attempt is due, in milliseconds; while one is in progress, until it counts as lost. 0 if it has ended.
+   *
+   * @generated from field: int64 delay_ms = 2;
    */
-  latencyMs?: number | undefined;
+  delayMs: bigint;
 
   /**
-   * @generated from field: optional int32 http_status = 8;
+   * The last attempt; absent before the first. With neither http_status nor failure, it is in progress.
+   *
+   * @generated from field: optional int32 last_attempt_number = 3;
+   */
+  lastAttemptNumber?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 http_status = 4;
    */
   httpStatus?: number | undefined;
 
   /**
-   * @generated from field: optional payments.webhooks.v1.AttemptFailure failure = 9;
+   * @generated from field: optional payments.webhooks.v1.AttemptFailure failure = 5;
    */
   failure?: AttemptFailure | undefined;
-
-  /**
-   * @generated from field: optional string response_excerpt = 10;
-   */
-  responseExcerpt?: string | undefined;
-
-  /**
-   * From the Retry-After header of a 429 or 503; capped at 24 hours.
-   *
-   * @generated from field: optional int64 retry_after_ms = 11;
-   */
-  retryAfterMs?: bigint | undefined;
 };
 
 /**
- * Describes the message payments.webhooks.v1.AttemptReport.
- * Use `create(AttemptReportSchema)` to create a new message.
+ * Describes the message payments.webhooks.v1.DeliveryState.
+ * Use `create(DeliveryStateSchema)` to create a new message.
  */
-export declare const AttemptReportSchema: GenMessage<AttemptReport>;
+export declare const DeliveryStateSchema: GenMessage<DeliveryState>;
 
 /**
- * In the order of the request.
+ * The workflow to show.
  *
- * @generated from message payments.webhooks.v1.ReportAttemptsResponse
+ * @generated from message payments.webhooks.v1.ListDeliveryRecordsRequest
  */
-export declare type ReportAttemptsResponse = Message<"payments.webhooks.v1.ReportAttemptsResponse"> & {
+export declare type ListDeliveryRecordsRequest = Message<"payments.webhooks.v1.ListDeliveryRecordsRequest"> & {
   /**
-   * @generated from field: repeated payments.webhooks.v1.AttemptOutcome outcomes = 1;
+   * @generated from field: string workflow_id = 1;
    */
-  outcomes: AttemptOutcome[];
+  workflowId: string;
 };
 
 /**
- * Describes the message payments.webhooks.v1.ReportAttemptsResponse.
- * Use `create(ReportAttemptsResponseSchema)` to create a new message.
+ * Describes the message payments.webhooks.v1.ListDeliveryRecordsRequest.
+ * Use `create(ListDeliveryRecordsRequestSchema)` to create a new message.
  */
-export declare const ReportAttemptsResponseSchema: GenMessage<ReportAttemptsResponse>;
+export declare const ListDeliveryRecordsRequestSchema: GenMessage<ListDeliveryRecordsRequest>;
 
 /**
- * The next step of a delivery.
+ * What it shows.
  *
- * @generated from message payments.webhooks.v1.AttemptOutcome
+ * @generated from message payments.webhooks.v1.ListDeliveryRecordsResponse
  */
-export declare type AttemptOutcome = Message<"payments.webhooks.v1.AttemptOutcome"> & {
+export declare type ListDeliveryRecordsResponse = Message<"payments.webhooks.v1.ListDeliveryRecordsResponse"> & {
+  /**
+   * @generated from field: repeated payments.webhooks.v1.DeliveryRecord deliveries = 1;
+   */
+  deliveries: DeliveryRecord[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListDeliveryRecordsResponse.
+ * Use `create(ListDeliveryRecordsResponseSchema)` to create a new message.
+ */
+export declare const ListDeliveryRecordsResponseSchema: GenMessage<ListDeliveryRecordsResponse>;
+
+/**
+ * A delivery that succeeded without a retry workflow.
+ *
+ * @generated from message payments.webhooks.v1.DeliveryRecord
+ */
+export declare type DeliveryRecord = Message<"payments.webhooks.v1.DeliveryRecord"> & {
   /**
    * @generated from field: string delivery_id = 1;
    */
   deliveryId: string;
 
   /**
-   * @generated from field: payments.webhooks.v1.DeliveryStatus status = 2;
+   * @generated from field: string merchant_id = 2;
    */
-  status: DeliveryStatus;
+  merchantId: string;
 
   /**
-   * Set if the delivery is RETRYING or HELD; while an attempt is running, when it counts as lost.
-   *
-   * @generated from field: google.protobuf.Timestamp next_attempt_at = 3;
+   * @generated from field: string subscription_id = 3;
    */
-  nextAttemptAt?: Timestamp | undefined;
+  subscriptionId: string;
 
   /**
-   * Set if and only if the delivery is RETRYING.
-   *
-   * @generated from field: payments.webhooks.v1.RetryStart retry = 4;
+   * @generated from field: string request_id = 4;
    */
-  retry?: RetryStart | undefined;
+  requestId: string;
+
+  /**
+   * @generated from field: string event_type = 5;
+   */
+  eventType: string;
+
+  /**
+   * @generated from field: int32 http_status = 6;
+   */
+  httpStatus: number;
 };
 
 /**
- * Describes the message payments.webhooks.v1.AttemptOutcome.
- * Use `create(AttemptOutcomeSchema)` to create a new message.
+ * Describes the message payments.webhooks.v1.DeliveryRecord.
+ * Use `create(DeliveryRecordSchema)` to create a new message.
  */
-export declare const AttemptOutcomeSchema: GenMessage<AttemptOutcome>;
+export declare const DeliveryRecordSchema: GenMessage<DeliveryRecord>;
 
 /**
  * The resend to continue.
@@ -2650,6 +3154,13 @@ export declare type ContinueResendResponse = Message<"payments.webhooks.v1.Conti
    * @generated from field: bool more = 2;
    */
   more: boolean;
+
+  /**
+   * It creates no more until others of its deliveries have had their first attempt, or have ended.
+   *
+   * @generated from field: bool waiting = 3;
+   */
+  waiting: boolean;
 };
 
 /**
@@ -2717,6 +3228,385 @@ export declare type ApplyRetentionResponse = Message<"payments.webhooks.v1.Apply
 export declare const ApplyRetentionResponseSchema: GenMessage<ApplyRetentionResponse>;
 
 /**
+ * A listener to open.
+ *
+ * @generated from message payments.webhooks.v1.OpenListenerRequest
+ */
+export declare type OpenListenerRequest = Message<"payments.webhooks.v1.OpenListenerRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Listeners exist only in the sandbox.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Distinct event types of the catalogue; empty for all.
+   *
+   * @generated from field: repeated string event_types = 3;
+   */
+  eventTypes: string[];
+
+  /**
+   * Where the program forwards deliveries to, for people who read about them later. Nothing is sent there.
+   *
+   * @generated from field: string forwards_to = 4;
+   */
+  forwardsTo: string;
+
+  /**
+   * The secret that signs its deliveries: whsec_ and base64 of 24 to 64 bytes. It is not stored.
+   *
+   * @generated from field: string signing_secret = 5;
+   */
+  signingSecret: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.OpenListenerRequest.
+ * Use `create(OpenListenerRequestSchema)` to create a new message.
+ */
+export declare const OpenListenerRequestSchema: GenMessage<OpenListenerRequest>;
+
+/**
+ * A message of a listener's stream: at first the listener, then deliveries. Without either, it keeps the stream alive.
+ *
+ * @generated from message payments.webhooks.v1.OpenListenerResponse
+ */
+export declare type OpenListenerResponse = Message<"payments.webhooks.v1.OpenListenerResponse"> & {
+  /**
+   * @generated from oneof payments.webhooks.v1.OpenListenerResponse.message
+   */
+  message: {
+    /**
+     * @generated from field: payments.webhooks.v1.ListenerOpened opened = 1;
+     */
+    value: ListenerOpened;
+    case: "opened";
+  } | {
+    /**
+     * @generated from field: payments.webhooks.v1.ListenerDelivery delivery = 2;
+     */
+    value: ListenerDelivery;
+    case: "delivery";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message payments.webhooks.v1.OpenListenerResponse.
+ * Use `create(OpenListenerResponseSchema)` to create a new message.
+ */
+export declare const OpenListenerResponseSchema: GenMessage<OpenListenerResponse>;
+
+/**
+ * The listener of a stream.
+ *
+ * @generated from message payments.webhooks.v1.ListenerOpened
+ */
+export declare type ListenerOpened = Message<"payments.webhooks.v1.ListenerOpened"> & {
+  /**
+   * @generated from field: string listener_id = 1;
+   */
+  listenerId: string;
+
+  /**
+   * The event types that it receives.
+   *
+   * @generated from field: repeated string event_types = 2;
+   */
+  eventTypes: string[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListenerOpened.
+ * Use `create(ListenerOpenedSchema)` to create a new message.
+ */
+export declare const ListenerOpenedSchema: GenMessage<ListenerOpened>;
+
+/**
+ * A delivery as it would be sent to an endpoint.
+ *
+ * @generated from message payments.webhooks.v1.ListenerDelivery
+ */
+export declare type ListenerDelivery = Message<"payments.webhooks.v1.ListenerDelivery"> & {
+  /**
+   * @generated from field: string delivery_id = 1;
+   */
+  deliveryId: string;
+
+  /**
+   * @generated from field: string event_id = 2;
+   */
+  eventId: string;
+
+  /**
+   * @generated from field: string event_type = 3;
+   */
+  eventType: string;
+
+  /**
+   * Names in lower case.
+   *
+   * @generated from field: map<string, string> headers = 4;
+   */
+  headers: { [key: string]: string };
+
+  /**
+   * The exact bytes that are signed.
+   *
+   * @generated from field: bytes body = 5;
+   */
+  body: Uint8Array;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ListenerDelivery.
+ * Use `create(ListenerDeliverySchema)` to create a new message.
+ */
+export declare const ListenerDeliverySchema: GenMessage<ListenerDelivery>;
+
+/**
+ * The outcome of a listener's delivery.
+ *
+ * @generated from message payments.webhooks.v1.ReportListenerDeliveryRequest
+ */
+export declare type ReportListenerDeliveryRequest = Message<"payments.webhooks.v1.ReportListenerDeliveryRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Listeners exist only in the sandbox.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string listener_id = 3;
+   */
+  listenerId: string;
+
+  /**
+   * @generated from field: string delivery_id = 4;
+   */
+  deliveryId: string;
+
+  /**
+   * @generated from oneof payments.webhooks.v1.ReportListenerDeliveryRequest.outcome
+   */
+  outcome: {
+    /**
+     * @generated from field: int32 http_status = 5;
+     */
+    value: number;
+    case: "httpStatus";
+  } | {
+    /**
+     * @generated from field: payments.webhooks.v1.AttemptFailure failure = 6;
+     */
+    value: AttemptFailure;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: int32 latency_ms = 7;
+   */
+  latencyMs: number;
+
+  /**
+   * The start of the response body; what exceeds 4 KiB is cut.
+   *
+   * @generated from field: string response_excerpt = 8;
+   */
+  responseExcerpt: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ReportListenerDeliveryRequest.
+ * Use `create(ReportListenerDeliveryRequestSchema)` to create a new message.
+ */
+export declare const ReportListenerDeliveryRequestSchema: GenMessage<ReportListenerDeliveryRequest>;
+
+/**
+ * Empty.
+ *
+ * @generated from message payments.webhooks.v1.ReportListenerDeliveryResponse
+ */
+export declare type ReportListenerDeliveryResponse = Message<"payments.webhooks.v1.ReportListenerDeliveryResponse"> & {
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ReportListenerDeliveryResponse.
+ * Use `create(ReportListenerDeliveryResponseSchema)` to create a new message.
+ */
+export declare const ReportListenerDeliveryResponseSchema: GenMessage<ReportListenerDeliveryResponse>;
+
+/**
+ * The type of the event to publish.
+ *
+ * @generated from message payments.webhooks.v1.TriggerEventRequest
+ */
+export declare type TriggerEventRequest = Message<"payments.webhooks.v1.TriggerEventRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Listeners exist only in the sandbox.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * An event type of the catalogue.
+   *
+   * @generated from field: string event_type = 4;
+   */
+  eventType: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.TriggerEventRequest.
+ * Use `create(TriggerEventRequestSchema)` to create a new message.
+ */
+export declare const TriggerEventRequestSchema: GenMessage<TriggerEventRequest>;
+
+/**
+ * The published event.
+ *
+ * @generated from message payments.webhooks.v1.TriggerEventResponse
+ */
+export declare type TriggerEventResponse = Message<"payments.webhooks.v1.TriggerEventResponse"> & {
+  /**
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.TriggerEventResponse.
+ * Use `create(TriggerEventResponseSchema)` to create a new message.
+ */
+export declare const TriggerEventResponseSchema: GenMessage<TriggerEventResponse>;
+
+/**
+ * The event to deliver again.
+ *
+ * @generated from message payments.webhooks.v1.ResendToListenersRequest
+ */
+export declare type ResendToListenersRequest = Message<"payments.webhooks.v1.ResendToListenersRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Listeners exist only in the sandbox.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string event_id = 4;
+   */
+  eventId: string;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ResendToListenersRequest.
+ * Use `create(ResendToListenersRequestSchema)` to create a new message.
+ */
+export declare const ResendToListenersRequestSchema: GenMessage<ResendToListenersRequest>;
+
+/**
+ * How many listeners it goes to.
+ *
+ * @generated from message payments.webhooks.v1.ResendToListenersResponse
+ */
+export declare type ResendToListenersResponse = Message<"payments.webhooks.v1.ResendToListenersResponse"> & {
+  /**
+   * @generated from field: int32 listener_count = 1;
+   */
+  listenerCount: number;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.ResendToListenersResponse.
+ * Use `create(ResendToListenersResponseSchema)` to create a new message.
+ */
+export declare const ResendToListenersResponseSchema: GenMessage<ResendToListenersResponse>;
+
+/**
+ * Which events to stream.
+ *
+ * @generated from message payments.webhooks.v1.FollowEventsRequest
+ */
+export declare type FollowEventsRequest = Message<"payments.webhooks.v1.FollowEventsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Listeners exist only in the sandbox.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Distinct event types of the catalogue; empty for all.
+   *
+   * @generated from field: repeated string event_types = 3;
+   */
+  eventTypes: string[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.FollowEventsRequest.
+ * Use `create(FollowEventsRequestSchema)` to create a new message.
+ */
+export declare const FollowEventsRequestSchema: GenMessage<FollowEventsRequest>;
+
+/**
+ * An event; absent in messages that keep the stream alive.
+ *
+ * @generated from message payments.webhooks.v1.FollowEventsResponse
+ */
+export declare type FollowEventsResponse = Message<"payments.webhooks.v1.FollowEventsResponse"> & {
+  /**
+   * @generated from field: payments.webhooks.v1.Event event = 1;
+   */
+  event?: Event | undefined;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.FollowEventsResponse.
+ * Use `create(FollowEventsResponseSchema)` to create a new message.
+ */
+export declare const FollowEventsResponseSchema: GenMessage<FollowEventsResponse>;
+
+/**
  * The states of a subscription.
  *
  * @generated from enum payments.webhooks.v1.WebhookSubscriptionState
@@ -2769,7 +3659,7 @@ export enum DeliveryStatus {
   UNSPECIFIED = 0,
 
   /**
-   * Queued for a batch: for its first attempt, or for a later one after it was on hold.
+   * Queued: for its first attempt, or for a later one after it was on hold.
    *
    * @generated from enum value: DELIVERY_STATUS_PENDING = 1;
    */
@@ -2831,11 +3721,15 @@ export enum AttemptFailure {
   UNSPECIFIED = 0,
 
   /**
+   * The host name has no address.
+   *
    * @generated from enum value: ATTEMPT_FAILURE_DNS = 1;
    */
   DNS = 1,
 
   /**
+   * No TCP connection within five seconds.
+   *
    * @generated from enum value: ATTEMPT_FAILURE_CONNECT_TIMEOUT = 2;
    */
   CONNECT_TIMEOUT = 2,
@@ -2851,21 +3745,29 @@ export enum AttemptFailure {
   CONNECTION_RESET = 4,
 
   /**
+   * The TLS handshake failed for another reason than those named below.
+   *
    * @generated from enum value: ATTEMPT_FAILURE_TLS = 5;
    */
   TLS = 5,
 
   /**
+   * The request was sent, and no response began within 15 seconds of the start of the attempt.
+   *
    * @generated from enum value: ATTEMPT_FAILURE_TIMEOUT = 6;
    */
   TIMEOUT = 6,
 
   /**
+   * The host resolves to an address to which no webhooks are sent.
+   *
    * @generated from enum value: ATTEMPT_FAILURE_EGRESS_DENIED = 7;
    */
   EGRESS_DENIED = 7,
 
   /**
+   * The response is not HTTP/1.1, or contradicts itself.
+   *
    * @generated from enum value: ATTEMPT_FAILURE_PROTOCOL = 8;
    */
   PROTOCOL = 8,
@@ -2890,6 +3792,65 @@ export enum AttemptFailure {
    * @generated from enum value: ATTEMPT_FAILURE_PROXY = 11;
    */
   PROXY = 11,
+
+  /**
+   * DNS did not respond in time.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_DNS_TIMEOUT = 12;
+   */
+  DNS_TIMEOUT = 12,
+
+  /**
+   * The TCP connection was made, and the TLS handshake did not end in time.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_TLS_TIMEOUT = 13;
+   */
+  TLS_TIMEOUT = 13,
+
+  /**
+   * A response began, and did not end within 15 seconds of the start of the attempt.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_BODY_TIMEOUT = 14;
+   */
+  BODY_TIMEOUT = 14,
+
+  /**
+   * The port does not speak TLS; usually it serves plain HTTP.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_NOT_TLS = 15;
+   */
+  NOT_TLS = 15,
+
+  /**
+   * The certificate is its own issuer.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_CERTIFICATE_SELF_SIGNED = 16;
+   */
+  CERTIFICATE_SELF_SIGNED = 16,
+
+  /**
+   * The certificate is for other names: see certificate_names of the attempt.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_CERTIFICATE_WRONG_NAME = 17;
+   */
+  CERTIFICATE_WRONG_NAME = 17,
+
+  /**
+   * @generated from enum value: ATTEMPT_FAILURE_CERTIFICATE_EXPIRED = 18;
+   */
+  CERTIFICATE_EXPIRED = 18,
+
+  /**
+   * @generated from enum value: ATTEMPT_FAILURE_CERTIFICATE_NOT_YET_VALID = 19;
+   */
+  CERTIFICATE_NOT_YET_VALID = 19,
+
+  /**
+   * The chain does not lead to a public authority: a private one issued it, or an intermediate certificate is missing.
+   *
+   * @generated from enum value: ATTEMPT_FAILURE_CERTIFICATE_UNKNOWN_ISSUER = 20;
+   */
+  CERTIFICATE_UNKNOWN_ISSUER = 20,
 }
 
 /**
@@ -2996,7 +3957,7 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof CreateWebhookSubscriptionResponseSchema;
   },
   /**
-   * Returns one subscription.
+   * Returns one subscription; a deleted one too, so that its deliveries can be told apart.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.GetWebhookSubscription
    */
@@ -3006,8 +3967,8 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof GetWebhookSubscriptionResponseSchema;
   },
   /**
-   * Lists a merchant's subscriptions, including disabled ones, newest first by (created_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) if the token belongs to another merchant or environment.
+   * Lists a merchant's subscriptions, including disabled ones but not deleted ones, newest first by (created_at, id).
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) if the token belongs to another merchant, environment or state.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.ListWebhookSubscriptions
    */
@@ -3015,6 +3976,35 @@ export declare const WebhookSubscriptionService: GenService<{
     methodKind: "unary";
     input: typeof ListWebhookSubscriptionsRequestSchema;
     output: typeof ListWebhookSubscriptionsResponseSchema;
+  },
+  /**
+   * Changes the url, the event types or the description of a subscription; what is absent stays as it is.
+   * Event types: every event whose transaction commits after the response has the new ones, in both directions; open
+   * deliveries of a removed type go on. Url: it is checked like that of a new subscription and must be unused. Unless the
+   * subscription is DISABLED, it moves to PENDING and is sent a new ping; no attempt to the former url starts later than
+   * a second after the response, and open deliveries continue to the new one. The signing secrets stay.
+   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; without a reason if nothing is to change);
+   * ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS); UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) as for
+   * CreateWebhookSubscription.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.UpdateWebhookSubscription
+   */
+  updateWebhookSubscription: {
+    methodKind: "unary";
+    input: typeof UpdateWebhookSubscriptionRequestSchema;
+    output: typeof UpdateWebhookSubscriptionResponseSchema;
+  },
+  /**
+   * Deletes a subscription: stops delivery and cancels open deliveries as DisableWebhookSubscription does, deletes its
+   * signing secrets, and frees its url and its place in the limit. Lists leave it out, and writes to it are NOT_FOUND;
+   * its deliveries stay readable. It cannot be undone. Deleting a deleted subscription is NOT_FOUND.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.DeleteWebhookSubscription
+   */
+  deleteWebhookSubscription: {
+    methodKind: "unary";
+    input: typeof DeleteWebhookSubscriptionRequestSchema;
+    output: typeof DeleteWebhookSubscriptionResponseSchema;
   },
   /**
    * Stops delivery at once: no attempt starts later than a second after the response. Up to a thousand open deliveries
@@ -3130,8 +4120,8 @@ export declare const WebhookSubscriptionService: GenService<{
 export declare const EventService: GenService<{
   /**
    * Publishes an event of a type in the catalogue for a merchant; it is delivered to every subscription to its type.
-   * INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_DATA); pointer in the metadata is a JSON pointer to the invalid
-   * value in data.
+   * Requires the grant publish:<noun>, where the type begins with the noun. INVALID_ARGUMENT (INVALID_EVENT_TYPE,
+   * INVALID_EVENT_DATA); pointer in the metadata is a JSON pointer to the invalid value in data.
    *
    * @generated from rpc payments.webhooks.v1.EventService.PublishEvent
    */
@@ -3139,6 +4129,18 @@ export declare const EventService: GenService<{
     methodKind: "unary";
     input: typeof PublishEventRequestSchema;
     output: typeof PublishEventResponseSchema;
+  },
+  /**
+   * Publishes up to a hundred events of one merchant under one idempotency key: all of them, or none. Events of one
+   * object are numbered in the order of the request. Requires the grant publish:<noun> of every type. Errors as of
+   * PublishEvent; field in the metadata names the event by its index, as in events[3].data.
+   *
+   * @generated from rpc payments.webhooks.v1.EventService.PublishEvents
+   */
+  publishEvents: {
+    methodKind: "unary";
+    input: typeof PublishEventsRequestSchema;
+    output: typeof PublishEventsResponseSchema;
   },
   /**
    * Returns one event. NOT_FOUND (EVENT_NOT_FOUND).
@@ -3160,6 +4162,36 @@ export declare const EventService: GenService<{
     methodKind: "unary";
     input: typeof ListEventsRequestSchema;
     output: typeof ListEventsResponseSchema;
+  },
+  /**
+   * Reads the event feed: the events of all merchants, for teams that follow them without webhooks. Events are in the order
+   * in which dispatch logs them, which it does within milliseconds of their commit while a worker runs. No event appears
+   * before a cursor that has been returned, however late its transaction commits: a caller that continues from its last
+   * cursor misses no event and sees none twice. Events of one object may be out of order; sort them by sequence. Pings are
+   * left out. Requires the grant operations. INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_CURSOR); OUT_OF_RANGE
+   * (EVENT_CURSOR_EXPIRED) when events after the cursor may have left the feed, with their environment and keptFrom, the
+   * time from which events are kept, in the metadata.
+   *
+   * @generated from rpc payments.webhooks.v1.EventService.ListEventFeed
+   */
+  listEventFeed: {
+    methodKind: "unary";
+    input: typeof ListEventFeedRequestSchema;
+    output: typeof ListEventFeedResponseSchema;
+  },
+  /**
+   * Streams the event feed: the events that are kept, from a cursor or a time on, then new ones within a second. Sends a
+   * cursor without an event when the stream reaches the end of the feed, and after every 15 seconds without an event. Ends
+   * without an error when the service stops: continue from the last cursor. Best called without a deadline; the longest is
+   * 60 seconds. Requires the grant operations. INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_CURSOR); OUT_OF_RANGE
+   * (EVENT_CURSOR_EXPIRED) as of ListEventFeed.
+   *
+   * @generated from rpc payments.webhooks.v1.EventService.GetEventFeed
+   */
+  getEventFeed: {
+    methodKind: "server_streaming";
+    input: typeof GetEventFeedRequestSchema;
+    output: typeof GetEventFeedResponseSchema;
   },
   /**
    * Lists the catalogue of event types, each with a JSON Schema and an example.
@@ -3225,14 +4257,15 @@ export declare const DeliveryService: GenService<{
   },
   /**
    * Delivers events again: one event, the events of one request, or those published in a period, for one subscription.
-   * Each event keeps its webhook-id and gets a new delivery, which yields to deliveries of live events. Returns at once;
-   * the workflow resend-<id> creates the deliveries in publishing order, a hundred at a time. Without subscription_id,
-   * each event goes to every subscription to its type that is not DISABLED, even if it was created after the event. A
-   * subscription that is disabled while the resend runs gets no more deliveries. A period is cut off at the present, and
-   * pings are never resent. INVALID_ARGUMENT (RESEND_SELECTION) for a period without subscription_id or one that does
-   * not end after it begins; NOT_FOUND (EVENT_NOT_FOUND, WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION
-   * (WEBHOOK_SUBSCRIPTION_STATE) if the subscription is DISABLED, (RESEND_LIMIT_REACHED) if ten resends of the merchant
-   * are running.
+   * Each event keeps its webhook-id and gets a new delivery, which yields to deliveries of live events. Returns at
+   * once; the workflow resend-<id> creates the deliveries in publishing order; at most a hundred wait for their first
+   * attempt at a time. Those that fail follow their schedule while it goes on, up to 5,000 of them. Without
+   * subscription_id, each event goes to every subscription to its type that is not DISABLED, even if it was created
+   * after the event. A subscription that is disabled while the resend runs gets no more deliveries. A period is cut off
+   * at the present, and pings are never resent. INVALID_ARGUMENT (RESEND_SELECTION) for a period without
+   * subscription_id or one that does not end after it begins; NOT_FOUND (EVENT_NOT_FOUND,
+   * WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) if the subscription is DISABLED,
+   * (RESEND_LIMIT_REACHED) if ten resends of the merchant are running.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.ResendDeliveries
    */
@@ -3240,6 +4273,18 @@ export declare const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof ResendDeliveriesRequestSchema;
     output: typeof ResendDeliveriesResponseSchema;
+  },
+  /**
+   * Counts what ResendDeliveries would deliver again for the same selection, by what has become of each event so far.
+   * INVALID_ARGUMENT (RESEND_SELECTION), NOT_FOUND and FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) as of
+   * ResendDeliveries.
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.PreviewResend
+   */
+  previewResend: {
+    methodKind: "unary";
+    input: typeof PreviewResendRequestSchema;
+    output: typeof PreviewResendResponseSchema;
   },
   /**
    * Returns a resend with its progress. NOT_FOUND (RESEND_NOT_FOUND).
@@ -3276,46 +4321,111 @@ export declare const DeliveryService: GenService<{
 }>;
 
 /**
- * Hands work to the Temporal worker and records its results. Requires the grant dispatch, which only the worker has.
+ * Delivers sandbox webhooks to a program on a developer's machine, which cannot be reached from the internet. The gateway
+ * holds the program's connection and calls these RPCs for it. Requires the grant listeners.
+ *
+ * @generated from service payments.webhooks.v1.WebhookListenerService
+ */
+export declare const WebhookListenerService: GenService<{
+  /**
+   * Opens a listener: a temporary subscription that lives as long as the stream. It is in no list of subscriptions and
+   * counts toward no limit of subscriptions. The stream starts with the listener, then has each delivery once, signed, and
+   * a message without either after every ten seconds. At most 50 deliveries are sent that have not been reported with
+   * ReportListenerDelivery; one that is not reported within a minute fails. Nothing is retried. When the stream ends, the
+   * listener is removed and its open deliveries are canceled. INVALID_ARGUMENT (INVALID_EVENT_TYPE); FAILED_PRECONDITION
+   * (LISTENER_LIMIT_REACHED) if the merchant has 20 listeners.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookListenerService.OpenListener
+   */
+  openListener: {
+    methodKind: "server_streaming";
+    input: typeof OpenListenerRequestSchema;
+    output: typeof OpenListenerResponseSchema;
+  },
+  /**
+   * Records what a listener's program received in response to a delivery. The first report of a delivery counts; reporting
+   * a delivery that has ended succeeds. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND) if the listener is not open.
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookListenerService.ReportListenerDelivery
+   */
+  reportListenerDelivery: {
+    methodKind: "unary";
+    input: typeof ReportListenerDeliveryRequestSchema;
+    output: typeof ReportListenerDeliveryResponseSchema;
+  },
+  /**
+   * Publishes an event of the catalogue with its example data. Like any event, it goes to all subscriptions to its type.
+   * INVALID_ARGUMENT (INVALID_EVENT_TYPE).
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookListenerService.TriggerEvent
+   */
+  triggerEvent: {
+    methodKind: "unary";
+    input: typeof TriggerEventRequestSchema;
+    output: typeof TriggerEventResponseSchema;
+  },
+  /**
+   * Delivers an event once more to the merchant's listeners, whatever types they listen to, and to no other subscription.
+   * NOT_FOUND (EVENT_NOT_FOUND).
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookListenerService.ResendToListeners
+   */
+  resendToListeners: {
+    methodKind: "unary";
+    input: typeof ResendToListenersRequestSchema;
+    output: typeof ResendToListenersResponseSchema;
+  },
+  /**
+   * Streams a merchant's sandbox events from now on, within a second of their commit, and a message without an event when
+   * the stream opens and after every 15 seconds without an event. INVALID_ARGUMENT (INVALID_EVENT_TYPE).
+   *
+   * @generated from rpc payments.webhooks.v1.WebhookListenerService.FollowEvents
+   */
+  followEvents: {
+    methodKind: "server_streaming";
+    input: typeof FollowEventsRequestSchema;
+    output: typeof FollowEventsResponseSchema;
+  },
+}>;
+
+/**
+ * What the Temporal worker asks of the processes that make the attempts. Requires the grant dispatch, which only the
+ * worker has.
  *
  * @generated from service payments.webhooks.v1.DispatchService
  */
 export declare const DispatchService: GenService<{
   /**
-   * Long-polls for deliveries, up to wait_ms, and claims them into one batch per environment, those of batch_ids if
-   * given. Also returns batches whose lease has expired and overdue retries. The caller leases a batch for 60 seconds
-   * from the first claim into it. Returns as soon as there is work, and an empty response after wait_ms.
+   * Asks the owner of a delivery's lane to make its next attempt, if it is RETRYING and the attempt is due. Repeating the
+   * call changes nothing.
    *
-   * @generated from rpc payments.webhooks.v1.DispatchService.ClaimBatch
+   * @generated from rpc payments.webhooks.v1.DispatchService.RequestAttempt
    */
-  claimBatch: {
+  requestAttempt: {
     methodKind: "unary";
-    input: typeof ClaimBatchRequestSchema;
-    output: typeof ClaimBatchResponseSchema;
+    input: typeof RequestAttemptRequestSchema;
+    output: typeof RequestAttemptResponseSchema;
   },
   /**
-   * Returns what to send for each delivery, or that there is nothing to send (at all, or not yet). This is the fence
-   * against sending twice: with batch_id, a delivery is sent only if it is PENDING in that batch, however often it is
-   * requested before it is reported; without batch_id (a retry workflow), it is sent only if it is RETRYING and due, and
-   * then not again for 20 seconds. Returns skip also for deliveries that the caller does not lease.
+   * Waits for the end of an attempt, at most wait_ms, and returns the state of the delivery.
    *
-   * @generated from rpc payments.webhooks.v1.DispatchService.GetAttempt
+   * @generated from rpc payments.webhooks.v1.DispatchService.AwaitAttempt
    */
-  getAttempt: {
+  awaitAttempt: {
     methodKind: "unary";
-    input: typeof GetAttemptRequestSchema;
-    output: typeof GetAttemptResponseSchema;
+    input: typeof AwaitAttemptRequestSchema;
+    output: typeof AwaitAttemptResponseSchema;
   },
   /**
-   * Records attempts in one statement and returns the next step of each delivery. Reporting an attempt again changes
-   * nothing and returns the same next step.
+   * Returns the deliveries that a workflow of records shows: those that succeeded in one second in one
+   * process without a retry workflow.
    *
-   * @generated from rpc payments.webhooks.v1.DispatchService.ReportAttempts
+   * @generated from rpc payments.webhooks.v1.DispatchService.ListDeliveryRecords
    */
-  reportAttempts: {
+  listDeliveryRecords: {
     methodKind: "unary";
-    input: typeof ReportAttemptsRequestSchema;
-    output: typeof ReportAttemptsResponseSchema;
+    input: typeof ListDeliveryRecordsRequestSchema;
+    output: typeof ListDeliveryRecordsResponseSchema;
   },
   /**
    * Creates the next deliveries of a resend, at most max_deliveries, and returns its progress. A call repeated after a

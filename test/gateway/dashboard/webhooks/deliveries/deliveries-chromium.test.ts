@@ -13,7 +13,7 @@ beforeAll(async () => {
   [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
   shop = await fixture.shop();
   all = await makeEveryState(fixture, shop);
-}, 120_000);
+});
 afterAll(async () => {
   await fixture?.close();
 });
@@ -24,6 +24,7 @@ const paths = (): string[] => [
   '/deliveries?event=x&since=2026-02-30T00:00',
   `/webhooks/${all.subscriptionId}/deliveries`,
   `/webhooks/${all.subscriptionId}/resends`,
+  `/webhooks/${all.subscriptionId}/resends/preview?from=2026-01-01T00:00&to=2036-01-01T00:00`,
   '/resends',
   `/resends/${all.resendId}`,
   ...Object.values(all.deliveries).map((id) => `/deliveries/${id}`),
@@ -50,4 +51,4 @@ it('the pages of deliveries are accessible, fit the window and execute nothing t
   expect(foreign).toEqual([]);
   expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
   await context.close();
-}, 120_000);
+});

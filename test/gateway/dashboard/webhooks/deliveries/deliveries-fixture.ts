@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type ResendFixture, resendFixture } from '../../../../services/webhooks/resend-fixture.ts';
 import {
-  type AttemptReportInit,
-  answered,
-  type TestTenant,
-} from '../../../../services/webhooks/webhooks-fixture.ts';
+  type AttemptOutcome,
+  type AttemptRecords,
+  openAttemptRecords,
+} from '../../../../services/webhooks/attempt-records.ts';
+import { type ResendFixture, resendFixture } from '../../../../services/webhooks/resend-fixture.ts';
+import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../../dashboard-fixture.ts';
 
 /** A merchant with a developer who looks on. */
@@ -18,44 +19,54 @@ export interface Shop {
 }
 
 export interface DeliveriesFixture extends DashboardFixture {
-  /** The webhooks services, and what a worker does there. */
   readonly webhooks: ResendFixture;
+  readonly attempts: AttemptRecords;
   shop(role?: Role): Promise<Shop>;
-  /** A subscription whose ping has arrived. */
+  /** A subscription whose ping was accepted. */
   subscribed(tenant: TestTenant, url?: string): Promise<{ id: string; url: string }>;
-  /** Publishes an event and reports an attempt of each of its deliveries; answers the deliveries' ids. */
-  attempted(tenant: TestTenant, outcome: Partial<AttemptReportInit>, objectId?: string): Promise<string[]>;
+  /** Publishes an event and records an attempt of each of its deliveries; answers the deliveries' ids. */
+  attempted(tenant: TestTenant, outcome: AttemptOutcome, objectId?: string): Promise<string[]>;
+  /** A resend of an event to a subscription, which has created nothing yet. */
+  resending(tenant: TestTenant): Promise<{ id: string; subscriptionId?: string }>;
 }
 
-/** Dashboard and services without a worker: attempts are reported by the tests. */
+/** Dashboard and services that own no lanes: attempts are recorded by the tests. */
 export async function startDeliveriesFixture(
   overrides: Record<string, string> = {},
 ): Promise<DeliveriesFixture> {
   const fixture = await startDashboardFixture(overrides);
   const webhooks = resendFixture(fixture.harness, fixture.transport);
+  const attempts = await openAttemptRecords(fixture.harness);
+  const subscribed: DeliveriesFixture['subscribed'] = async (tenant, url) => {
+    const subscription = await webhooks.subscribe(tenant, undefined, url);
+    await attempts.recordPending(tenant.merchantId, {});
+    return subscription;
+  };
   return {
     ...fixture,
     webhooks,
+    attempts,
+    subscribed,
     async shop(role = Role.DEVELOPER) {
       const merchantId = randomUUID();
       const developer = await fixture.signIn({ [merchantId]: role });
       const tenant = { merchantId, environment: Environment.LIVE };
       return { tenant, base: `/live/${merchantId}`, developer };
     },
-    async subscribed(tenant, url) {
-      const subscription = await webhooks.subscribe(tenant, undefined, url);
-      await webhooks.deliverAll();
-      return subscription;
-    },
     async attempted(tenant, outcome, objectId) {
       await webhooks.publish(tenant, objectId);
-      const keys = await webhooks.claimKeys();
-      for (const key of keys) {
-        const { httpStatus, ...report } = answered(key.deliveryId, await webhooks.send(key), 200);
-        const answer = outcome.failure === undefined ? { httpStatus } : {};
-        await webhooks.report({ ...report, ...answer, ...outcome } as AttemptReportInit);
-      }
-      return keys.map(({ deliveryId }) => deliveryId);
+      return attempts.recordPending(tenant.merchantId, outcome);
+    },
+    async resending(tenant) {
+      const { id: subscriptionId } = await subscribed(tenant);
+      await webhooks.publish(tenant);
+      await attempts.recordPending(tenant.merchantId, {});
+      const value = webhooks.period(Date.now() - 60_000, Date.now());
+      return webhooks.resend(tenant, { case: 'period', value }, { subscriptionId });
+    },
+    async close() {
+      await attempts.close();
+      await fixture.close();
     },
   };
 }

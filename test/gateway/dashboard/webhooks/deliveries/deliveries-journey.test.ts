@@ -25,6 +25,7 @@ beforeAll(async () => {
   temporal = await createTestNamespace();
   // The second attempt is for the developer to ask for.
   fixture = await startDeliveriesFixture({ ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,1h' });
+  fixture.harness.services.startWebhookLanes();
   worker = await startHarnessWorker(fixture.harness, temporal);
   browser = await sharedChromium();
   receiver = await startReceiver((_request, response) => {
@@ -60,9 +61,10 @@ it('leads a developer, without reloads, from a failing delivery to a delivered o
 
   await page.goto(`/sandbox/${merchantId}/webhooks/${id}/deliveries`);
   await page.locator('summary', { hasText: 'Resend events' }).click();
-  const period = page.locator('form').filter({ hasText: 'Resend period' });
-  await period.getByLabel('Undelivered only').uncheck();
-  await period.getByRole('button').click();
+  await page.locator('form').filter({ hasText: 'Published from' }).getByRole('button').click();
+  await page.getByLabel('All, even those delivered or being delivered: 1 event').check();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Resend 1 event' }).click();
   await page.locator('[data-live="progress"] .badge', { hasText: 'Completed' }).waitFor();
   expect(await page.locator('progress').getAttribute('value')).toBe('1');
   expect(await page.getByRole('button', { name: 'Cancel resend' }).count()).toBe(0);
@@ -75,4 +77,4 @@ it('leads a developer, without reloads, from a failing delivery to a delivered o
   expect(foreign).toEqual([]);
   expect(violations).toEqual([]);
   await context.close();
-}, 120_000);
+});

@@ -21,7 +21,7 @@ beforeAll(async () => {
       streams -= 1;
     });
   });
-}, 120_000);
+});
 afterAll(async () => {
   await fixture?.close();
 });
@@ -78,10 +78,23 @@ describe('an open page', { timeout: 30_000 }, () => {
     expect(await stayed()).toBe(true);
   });
 
+  it('leaves what has not changed as it is', async () => {
+    const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
+    await open('/deliveries');
+    const unchanged = await rows().filter({ hasText: 'webhook.ping' }).elementHandle();
+    await fixture.webhooks.deliveries.cancelDelivery({
+      ...shop.tenant,
+      idempotencyKey: newKey(),
+      deliveryId: deliveryId!,
+    });
+    await rows().filter({ hasText: 'Canceled' }).waitFor();
+    expect(await unchanged!.isVisible()).toBe(true);
+  });
+
   it('shows a subscription’s newest deliveries and its state', async () => {
     await open(`/webhooks/${shop.subscriptionId}`);
     await fixture.attempted(shop.tenant, { httpStatus: 503 });
-    await page.locator('main').getByText('HTTP 503').waitFor();
+    await page.locator('main td').getByText('HTTP 503').waitFor();
     await fixture.webhooks.disable(shop.tenant, shop.subscriptionId);
     await page.locator('main .badge', { hasText: 'Disabled' }).waitFor();
     expect(await stayed()).toBe(true);
@@ -132,19 +145,7 @@ describe('an open page', { timeout: 30_000 }, () => {
     await open(`/deliveries/${deliveryId}`);
     await page.getByText('Response from your server').click();
     await page.locator('select, a').first().focus();
-    await fixture.webhooks.sql(`update webhooks.open_delivery set next_attempt_at = now() where id = $1`, [
-      deliveryId,
-    ]);
-    const { attemptNumber, generation } = await fixture.webhooks.send({ deliveryId: deliveryId! });
-    await fixture.webhooks.report({
-      deliveryId: deliveryId!,
-      attemptNumber,
-      generation,
-      startedAt: { seconds: BigInt(Math.floor(Date.now() / 1_000)), nanos: 0 },
-      latencyMs: 5,
-      httpStatus: 500,
-      responseExcerpt: 'second',
-    });
+    await fixture.attempts.record([deliveryId!], { httpStatus: 500, responseExcerpt: 'second' });
     await page.getByText('second').waitFor();
     expect(await page.getByText('first').isVisible()).toBe(false);
   });

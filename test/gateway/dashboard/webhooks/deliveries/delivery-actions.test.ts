@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryStatus, ResendState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
-import type { SeenPage } from '../../dashboard-fixture.ts';
+import { fieldsOf, type SeenPage, type Visitor } from '../../dashboard-fixture.ts';
 import { type DeliveriesFixture, startDeliveriesFixture } from './deliveries-fixture.ts';
 
 let fixture: DeliveriesFixture;
@@ -18,15 +18,35 @@ const stateOf = async (tenant: TestTenant, deliveryId: string) =>
 const noticeOf = ({ document }: SeenPage) => document.querySelector('.notice')?.text;
 const actionsOf = ({ document }: SeenPage) =>
   document.querySelectorAll('main form').map((form) => form.getAttribute('action')!.split('/').at(-1));
-/** What the first form of a page carries unseen. */
-function hiddenOf({ document }: SeenPage) {
-  const value = (name: string) =>
-    document.querySelector(`main input[name="${name}"]`)!.getAttribute('value')!;
-  return { _csrf: value('_csrf'), _key: value('_key') };
+/** What may be resent, and which of it is preselected. */
+const scopesOf = ({ document }: SeenPage) =>
+  document
+    .querySelectorAll('main input[name="scope"]')
+    .map((input) => `${input.getAttribute('value')}${input.hasAttribute('checked') ? ' checked' : ''}`);
+/** Follows the first GET form with this action, with fields changed. */
+function next(
+  visitor: Visitor,
+  { document }: SeenPage,
+  action: string,
+  changed: Record<string, string> = {},
+) {
+  const form = document
+    .querySelectorAll('form[method="get"]')
+    .find((one) => one.getAttribute('action')!.endsWith(action))!;
+  const fields = Object.entries(fieldsOf(form)).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ]);
+  const query = new URLSearchParams({ ...Object.fromEntries(fields), ...changed });
+  return visitor.get(`${form.getAttribute('action')}?${query}`);
 }
+const secondsAgo = (seconds: number) => Date.now() - seconds * 1_000;
 /** What people wrote down as done at a merchant. */
 const auditOf = async (tenant: TestTenant) => {
-  const { entries } = await createClient(AccountService, fixture.transport).listAuditEntries({ ...tenant });
+  const { entries } = await createClient(AccountService, fixture.transport).listAuditEntries({
+    ...tenant,
+    peopleOnly: true,
+  });
   return entries.map(({ action }) => action.split('.').at(-1));
 };
 
@@ -74,7 +94,9 @@ describe('a delivery that has ended', () => {
     const [resend] = (await fixture.webhooks.deliveries.listResends({ ...tenant })).resends;
     const { eventId } = await stateOf(tenant, id!);
     expect(resend).toMatchObject({ subscriptionId, eventId, onlyFailed: false, expectedCount: 1n });
-    expect((await fixture.webhooks.toEnd(resend!.id)).succeededCount).toBe(1n);
+    await fixture.webhooks.goOn(resend!.id);
+    expect(await fixture.attempts.recordPending(tenant.merchantId, {})).toHaveLength(1);
+    expect((await fixture.webhooks.goOn(resend!.id)).resend).toMatchObject({ succeededCount: 1n });
   });
 
   it('of a ping, or of a disabled endpoint, cannot be resent', async () => {
@@ -92,19 +114,28 @@ describe('a delivery that has ended', () => {
 });
 
 describe('a resend', () => {
-  it('starts with a period, shows its progress, and ends when it is canceled', async () => {
+  it('is previewed by what became of its events, confirmed with their number, and ends when it is canceled', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
-    await fixture.webhooks.published(tenant, [Date.now() - 60_000, Date.now() - 30_000]);
+    const [failed] = await fixture.webhooks.published(tenant, [90, 60, 30].map(secondsAgo));
+    await fixture.webhooks.ended(tenant, subscriptionId, failed!, 'EXHAUSTED');
     const path = `${base}/webhooks/${subscriptionId}/deliveries`;
-    const form = await developer.get(path);
+    const preview = await next(developer, await developer.get(path), '/preview');
+    const text = (page: SeenPage) => page.document.querySelector('main')!.text.replaceAll(/\s+/g, ' ');
+    expect(text(preview)).toContain('Never sent to this endpoint 2 older than the endpoint2');
+    expect(scopesOf(preview)).toEqual(['failed checked', 'undelivered']);
+    const narrow = await next(developer, preview, '/preview');
+    expect(text(narrow)).toContain('Resend 1 event to ');
+    const form = await next(developer, preview, '/preview', { scope: 'undelivered' });
+    expect(form.document.querySelector('main form[method="post"] button')!.text).toBe('Resend 3 events');
+    expect((await fixture.webhooks.deliveries.listResends({ ...tenant })).resends).toEqual([]);
     const begun = await developer.submit(form, '/resends');
     expect(noticeOf(begun)).toBe('Resend started.');
-    expect(begun.document.querySelector('progress')!.getAttribute('max')).toBe('2');
+    expect(begun.document.querySelector('progress')!.getAttribute('max')).toBe('3');
     expect(begun.document.querySelector('progress')!.getAttribute('value')).toBe('0');
     const [resend] = (await fixture.webhooks.deliveries.listResends({ ...tenant })).resends;
     expect(resend).toMatchObject({ subscriptionId, onlyFailed: true, period: expect.anything() });
-    expect((await developer.get(`${base}/resends`)).text).toContain('0 of 2 done');
+    expect((await developer.get(`${base}/resends`)).text).toContain('0 of 3 done');
     const again = await developer.submit(form, '/resends');
     expect(again.path).toBe(begun.path);
     await fixture.webhooks.goOn(resend!.id, 1);
@@ -118,24 +149,29 @@ describe('a resend', () => {
     expect(await auditOf(tenant)).toEqual(['CancelResend', 'ResendDeliveries']);
   });
 
-  it('of one event or request is sent to the subscription', async () => {
+  it('of one event preselects it whatever became of it, of a request what failed, and of neither nothing', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const { id: eventId, requestId } = await fixture.webhooks.publish(tenant);
+    await fixture.attempts.recordPending(tenant.merchantId, {});
     const path = `${base}/webhooks/${subscriptionId}/resends`;
-    const checked = (await developer.get(path)).document.querySelectorAll('input[name=only_failed][checked]');
-    // Of a period what failed, of one event that event.
-    expect(checked.map((box) => box.closest('form')!.querySelector('#from') !== null)).toEqual([true]);
-    await developer.post(path, { ...hiddenOf(await developer.get(path)), event_id: ` ${eventId}` });
-    const ofRequest = { request_id: requestId, only_failed: 'yes' };
-    await developer.post(path, { ...hiddenOf(await developer.get(path)), ...ofRequest });
+    const previewed = (query: Record<string, string>) =>
+      developer.get(`${path}/preview?${new URLSearchParams(query)}`);
+    const ofEvent = await previewed({ event_id: ` ${eventId}`, request_id: '' });
+    expect(scopesOf(ofEvent)).toEqual(['all checked']);
+    await developer.submit(await next(developer, ofEvent, '/preview'), '/resends');
+    expect(scopesOf(await previewed({ request_id: requestId }))).toEqual(['all']);
+    const confirmed = await previewed({ request_id: requestId, scope: 'all' });
+    await developer.submit(confirmed, '/resends');
     const { resends } = await fixture.webhooks.deliveries.listResends({ ...tenant });
     expect(
       resends.map(({ eventId: event, requestId: request, onlyFailed }) => [event, request, onlyFailed]),
     ).toEqual([
-      [undefined, requestId, true],
+      [undefined, requestId, false],
       [eventId, undefined, false],
     ]);
+    const none = await previewed({ request_id: 'none' });
+    expect([none.status, noticeOf(none)]).toEqual([200, expect.stringContaining('no event to resend')]);
   });
 
   const FAULTS: readonly (readonly [string, Record<string, string>, string, string])[] = [
@@ -152,7 +188,7 @@ describe('a resend', () => {
       'valid date and time',
     ],
     ['half a period', { from: '2026-11-20T10:00' }, 'to', 'valid date and time'],
-    ['nothing at all', {}, 'event_id', 'either an event ID or a request ID'],
+    ['empty fields', { event_id: '', request_id: '' }, 'event_id', 'either an event ID or a request ID'],
     [
       'an event and a request',
       { event_id: randomUUID(), request_id: 'r' },
@@ -169,15 +205,18 @@ describe('a resend', () => {
       const { tenant, base, developer } = await fixture.shop();
       const { id: subscriptionId } = await fixture.subscribed(tenant);
       const path = `${base}/webhooks/${subscriptionId}/resends`;
-      const hidden = hiddenOf(await developer.get(path));
-      const page = await developer.post(path, { ...hidden, ...fields });
+      const page = await developer.get(`${path}/preview?${new URLSearchParams(fields)}`);
       expect(page.status).toBe(422);
       expect(page.document.querySelector(`#${name}-fault`)!.text).toContain(fault);
       expect(page.document.querySelector(`#${name}`)!.getAttribute('aria-invalid')).toBe('true');
       expect(page.document.querySelector('[data-stream]')).toBeNull();
       expect(page.document.querySelector('main b')).toBeNull();
-      const key = page.document.querySelector('main input[name="_key"]')!.getAttribute('value');
-      expect(key).not.toBe(hidden._key);
+      const _csrf = page.document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
+      const sent = await developer.post(path, { ...fields, _csrf, _key: randomUUID() });
+      expect([sent.status, sent.document.querySelector(`#${name}-fault`)!.text]).toEqual([
+        422,
+        expect.stringContaining(fault),
+      ]);
       expect((await fixture.webhooks.deliveries.listResends({ ...tenant })).resends).toEqual([]);
     },
   );
@@ -188,7 +227,7 @@ describe('a resource of another merchant or environment', () => {
     const shop = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(shop.tenant);
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
-    const resend = await fixture.webhooks.begun(shop.tenant, 1);
+    const resend = await fixture.resending(shop.tenant);
     const { base, developer, tenant } = await fixture.shop();
     await fixture.subscribed(tenant);
     const own = await developer.get(`${base}/deliveries`);
@@ -196,6 +235,7 @@ describe('a resource of another merchant or environment', () => {
     const pages = [
       `/webhooks/${subscriptionId}/deliveries`,
       `/webhooks/${subscriptionId}/resends`,
+      `/webhooks/${subscriptionId}/resends/preview?request_id=r`,
       `/deliveries/${deliveryId}`,
       `/resends/${resend.id}`,
     ];
@@ -233,7 +273,7 @@ describe('a viewer', () => {
     const { tenant, base, developer: viewer } = await fixture.shop(Role.VIEWER);
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const [deliveryId] = await fixture.attempted(tenant, { httpStatus: 503 });
-    const { id: resendId } = await fixture.webhooks.begun(tenant, 1);
+    const { id: resendId } = await fixture.resending(tenant);
     for (const path of [
       `/webhooks/${subscriptionId}/deliveries`,
       `/deliveries/${deliveryId}`,

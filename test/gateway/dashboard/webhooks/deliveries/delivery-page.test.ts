@@ -1,5 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  AttemptFailure,
+  WebhookListenerService,
+} from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
 import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
@@ -19,6 +27,9 @@ const open = (deliveryId: string) => shop.developer.get(`${shop.base}/deliveries
 const stateOf = ({ document }: SeenPage) => document.querySelector('[data-live="state"] p')!.text.trim();
 const verbsOf = ({ document }: SeenPage) =>
   document.querySelectorAll('main form').map((form) => form.getAttribute('action')!.split('/').at(-1));
+
+/** The text of a `pre`, which the parser leaves as it is. */
+const shownIn = ({ innerHTML }: { innerHTML: string }) => parse(`<p>${innerHTML}</p>`).text;
 
 describe('the page of a delivery', () => {
   const REASONS = {
@@ -62,6 +73,32 @@ describe('the page of a delivery', () => {
     expect(await reasonOf(held!)).toContain('The endpoint was disabled');
   });
 
+  it('shows what a listener on a developer’s machine received, without an endpoint to go to', async () => {
+    const { tenant: live, developer } = await fixture.shop();
+    const tenant = { ...live, environment: Environment.TEST };
+    const left = new AbortController();
+    const signingSecret = `whsec_${randomBytes(32).toString('base64')}`;
+    const listener = { ...tenant, signingSecret, forwardsTo: 'http://localhost:3000/' };
+    const listeners = createClient(WebhookListenerService, fixture.transport);
+    const stream = listeners.openListener(listener, { signal: left.signal })[Symbol.asyncIterator]();
+    await stream.next();
+    const { id: eventId } = await fixture.webhooks.publish(tenant);
+    await stream.next();
+    const { deliveries } = await fixture.webhooks.deliveries.listDeliveries({ ...tenant, eventId });
+    const base = `/sandbox/${tenant.merchantId}`;
+    const pages = async () => {
+      const list = await developer.get(`${base}/deliveries`);
+      const page = await developer.get(`${base}/deliveries/${deliveries[0]!.id}`);
+      return { list: list.document.querySelector('main')!, page: page.document.querySelector('main')! };
+    };
+    const { list, page } = await pages();
+    expect(list.text).toContain('local listener');
+    expect(page.text).toContain('merchant-payments listen');
+    expect([list, page].join('')).not.toMatch(/href="[^"]*\/webhooks\/[0-9a-f]/);
+    left.abort();
+    await expect.poll(async () => (await pages()).page.text).toContain('Canceled');
+  });
+
   it('shows its attempts, newest first, in plain language', async () => {
     const { document } = await open(all.deliveries.exhausted!);
     const attempts = document.querySelectorAll('.attempts li');
@@ -91,10 +128,58 @@ describe('the page of a delivery', () => {
         const headers = { cookie: `__Host-session=${developer.token}; language=${language}` };
         const text = await (await developer.fetch(`${base}/deliveries/${id}`, { headers })).text();
         seen.add(/class="badge bad">([^<]+)</.exec(text)![1]!);
+        seen.add(/<p class="hint">([^<]+\.)<\/p>/.exec(text.slice(text.indexOf('class="attempts"')))![1]!);
       }
     }
-    expect(seen.size).toBe(2 * failures.length);
-    expect([...seen].join()).not.toMatch(/_|outro motivo|another reason/);
+    expect(seen.size).toBe(2 * 2 * failures.length);
+    expect([...seen].join()).not.toMatch(/_|undefined|Outra falha|Other failure/);
+  });
+
+  it('says where a redirect leads, and for which names a certificate is', async () => {
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.subscribed(tenant);
+    const hintOf = async (id: string | undefined) =>
+      (await developer.get(`${base}/deliveries/${id}`)).document.querySelector('.attempts .hint')!.text;
+    const [redirected] = await fixture.attempted(tenant, {
+      httpStatus: 302,
+      detail: 'https://new.example.com/<hooks>',
+    });
+    expect(await hintOf(redirected)).toContain('redirected to https://new.example.com/<hooks>.');
+    const [mismatched] = await fixture.attempted(tenant, {
+      failure: 'CERTIFICATE_WRONG_NAME',
+      detail: 'a.example.com, *.example.org',
+    });
+    expect(await hintOf(mismatched)).toContain('Names in the certificate: a.example.com, *.example.org.');
+  });
+
+  it('shows the request and repeats it with curl in any shell, whatever is in it', async () => {
+    const { tenant, base, developer } = await fixture.shop();
+    const { url } = await fixture.subscribed(tenant);
+    await fixture.webhooks.publish(tenant, undefined, `it's "$(touch /tmp/x)" \`id\` \\ @ <b>`);
+    const sent = {
+      httpStatus: 500,
+      signature: 'v1,c2lnbmVk',
+      timingMs: [1, 2, 3, 4],
+      responseHeaders: 'server: <nginx>\nset-cookie: [omitted]',
+    };
+    const [id] = await fixture.attempts.recordPending(tenant.merchantId, sent);
+    const { document } = await developer.get(`${base}/deliveries/${id}`);
+    const attempt = document.querySelector('.attempts li')!;
+    expect(attempt.text).toContain(
+      'DNS 1 ms · connecting 2 ms · TLS 3 ms · until the response 4 ms · total 12 ms',
+    );
+    const [request, response] = attempt.querySelectorAll('details[data-key="request-1"] > pre').map(shownIn);
+    expect(request).toContain('webhook-signature: v1,c2lnbmVk');
+    expect(response).toBe('server: <nginx>\nset-cookie: [omitted]');
+    expect(attempt.innerHTML).not.toMatch(/<(nginx|b)>/);
+    const found = await fixture.webhooks.deliveries.getDelivery({ ...tenant, deliveryId: id! });
+    const script = `curl() { printf '%s\\0' "$@"; }\n${shownIn(attempt.querySelector('.copyable-block pre')!)}`;
+    const given = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
+    expect(given.slice(0, 4)).toEqual(['--globoff', '--request', 'POST', url]);
+    expect(given).toContain('webhook-signature: v1,c2lnbmVk');
+    expect(given.slice(-2)).toEqual(['--data-raw', found.requestBody]);
+    expect(found.requestBody).toContain('$(touch /tmp/x)');
+    expect(document.querySelectorAll('.remaining li')).toHaveLength(9);
   });
 
   it('exists after its event has been deleted', async () => {

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { timestampNow } from '@bufbuild/protobuf/wkt';
-import { AttemptFailure } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { answered, newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newKey } from '../../../../support/harness.ts';
 import type { DeliveriesFixture, Shop } from './deliveries-fixture.ts';
 
@@ -28,16 +26,12 @@ export async function makeEveryState(fixture: DeliveriesFixture, { tenant }: Sho
     tenant.merchantId,
   ]);
   const [retrying] = await fixture.attempted(tenant, { httpStatus: 503, ...probe }, PROBE);
-  const [canceled] = await fixture.attempted(tenant, { failure: AttemptFailure.DNS });
+  const [canceled] = await fixture.attempted(tenant, { failure: 'DNS' });
   await webhooks.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId: canceled! });
   const [held] = await fixture.attempted(tenant, { httpStatus: 429 });
   await webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
   const [underWay] = await fixture.attempted(tenant, {
-    httpStatus: undefined,
-    latencyMs: undefined,
-    responseExcerpt: undefined,
-    stillRunning: true,
-    deadlineAt: { ...timestampNow(), seconds: timestampNow().seconds + 60n },
+    deadlineAt: new Date(Date.now() + 60_000),
   });
   const exhausted = await exhaust(fixture, (await fixture.attempted(tenant, { httpStatus: 301 }))[0]!);
   const { blocked, queued } = await blockOne(fixture, tenant);
@@ -53,19 +47,14 @@ export async function makeEveryState(fixture: DeliveriesFixture, { tenant }: Sho
 }
 
 /** Has every further attempt of a delivery fail, until there is none left. */
-async function exhaust({ webhooks }: DeliveriesFixture, deliveryId: string): Promise<string> {
-  for (;;) {
-    const open = await webhooks.sql(
-      `update webhooks.open_delivery set next_attempt_at = now() where id = $1 returning id`,
-      [deliveryId],
-    );
-    if (open.length === 0) return deliveryId;
-    await webhooks.report(answered(deliveryId, await webhooks.send({ deliveryId }), 301));
-  }
+async function exhaust({ webhooks, attempts }: DeliveriesFixture, deliveryId: string): Promise<string> {
+  const isOpen = () => webhooks.sql('select from webhooks.open_delivery where id = $1', [deliveryId]);
+  while ((await isOpen()).length > 0) await attempts.record([deliveryId], { httpStatus: 301 });
+  return deliveryId;
 }
 
 /** Two events of one object: the first fails at an ordered subscription, so the second is blocked there. */
-async function blockOne({ webhooks }: DeliveriesFixture, tenant: TestTenant) {
+async function blockOne({ webhooks, attempts }: DeliveriesFixture, tenant: TestTenant) {
   const { subscription } = await webhooks.subscriptions.createWebhookSubscription({
     ...tenant,
     idempotencyKey: newKey(),
@@ -73,13 +62,11 @@ async function blockOne({ webhooks }: DeliveriesFixture, tenant: TestTenant) {
     ordered: true,
     eventTypes: ['payment.succeeded.v1'],
   });
-  await webhooks.deliverAll();
+  await attempts.recordPending(tenant.merchantId, {});
   for (const requestId of [PROBE, 'request 2']) await webhooks.publish(tenant, 'object 9', requestId);
-  const keys = await webhooks.claimKeys();
   const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, objectId: 'object 9' });
   const [blocked, failing] = deliveries.filter(({ ordered }) => ordered);
-  const key = keys.find(({ deliveryId }) => deliveryId === failing!.id)!;
-  await webhooks.report(answered(key.deliveryId, await webhooks.send(key), 500));
+  await attempts.record([failing!.id], { httpStatus: 500 });
   const queued = deliveries.find(({ subscriptionId }) => subscriptionId !== subscription!.id);
   return { blocked: blocked!.id, queued: queued!.id };
 }

@@ -115,7 +115,9 @@ test('explains in Portuguese too why a URL is rejected', async () => {
   const fields = { url: 'http://93.184.215.14/', every: 'on' };
   const refused = await developer.reading('pt-BR').submit(at('/webhooks/new'), '/webhooks/new', fields);
   expect(refused.status).toBe(422);
-  expect(refused.text).toContain('A URL precisa usar https. (INVALID_WEBHOOK_URL: The url must use https.)');
+  expect(refused.text).toContain(
+    'A URL precisa usar https. Para receber webhooks do sandbox na sua máquina, use npx merchant-payments listen. (INVALID_WEBHOOK_URL: The url must use https.',
+  );
 });
 
 test('a rejected form can be corrected on the same page', async () => {

@@ -15,11 +15,19 @@ import { startRuntime } from '../../../../support/runtime-process.ts';
 import { Visitor } from '../../dashboard-fixture.ts';
 import { SECRET } from './subscriptions-fixture.ts';
 
-/** The services as a process of their own that says all it can, and somebody who may do all that the dashboard can. */
+function newCaller(name: string, grants: Iterable<string>) {
+  const token = `mps_${randomBytes(24).toString('base64url')}`;
+  return {
+    token,
+    setting: `${name}|${createHash('sha256').update(token).digest('hex')}|${[...grants].join(' ')}`,
+  };
+}
+
+/** The services as a process that logs all it can, with transports of the dashboard and of one who invites members. */
 async function startTalkativeServices() {
   const ring = () => `v1:${randomBytes(32).toString('base64')}`;
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  const dashboard = newCaller('dashboard', DASHBOARD_CALLER.grants);
+  const inviter = newCaller('inviter', ['accounts:write', 'sessions']);
   const port = await findFreePort();
   const { child, logged } = startRuntime('services/main.ts', {
     DATABASE_URL: await createTestDatabase(),
@@ -29,14 +37,15 @@ async function startTalkativeServices() {
     API_KEY_PEPPERS: ring(),
     WEBHOOK_SECRET_KEYS: ring(),
     CURSOR_KEYS: ring(),
-    SERVICE_TOKENS: `dashboard|${tokenSha256}|${[...DASHBOARD_CALLER.grants].join(' ')}`,
+    SERVICE_TOKENS: [dashboard, inviter].map(({ setting }) => setting).join(';'),
   });
   await expect.poll(logged, { timeout: 40_000 }).toContain('services are listening');
-  return { child, logged, transport: remoteTransport(`http://127.0.0.1:${port}`, token) };
+  const as = ({ token }: typeof dashboard) => remoteTransport(`http://127.0.0.1:${port}`, token);
+  return { child, logged, transport: as(dashboard), inviting: as(inviter) };
 }
 
 test('neither the dashboard nor the services log a secret', async () => {
-  const { child, logged, transport } = await startTalkativeServices();
+  const { child, logged, transport, inviting } = await startTalkativeServices();
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
   const app = await createDashboard({
@@ -48,7 +57,7 @@ test('neither the dashboard nor the services log a secret', async () => {
   await app.listen({ host: '127.0.0.1', port: 0 });
   const merchantId = randomUUID();
   const visitor = await signIn(
-    createClient(AccountService, transport),
+    createClient(AccountService, inviting),
     merchantId,
     app.server.address() as AddressInfo,
   );

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { type AttemptRecords, openAttemptRecords } from '../../../../services/webhooks/attempt-records.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newKey } from '../../../../support/harness.ts';
 import {
@@ -31,6 +32,7 @@ export interface MerchantFixture {
 
 export interface SubscriptionsFixture extends DashboardFixture {
   readonly webhooks: WebhooksFixture;
+  readonly attempts: AttemptRecords;
   newMerchant(): Promise<MerchantFixture>;
 }
 
@@ -43,9 +45,11 @@ export async function startSubscriptionsFixture(
     PUBLIC_URL_SANDBOX: 'https://sandbox.pay.example',
     ...overrides,
   });
+  const attempts = await openAttemptRecords(fixture.harness);
   return {
     ...fixture,
     webhooks: webhooksFixture(fixture.harness, fixture.transport),
+    attempts,
     async newMerchant() {
       const merchantId = randomUUID();
       const tenant = { merchantId, environment: Environment.LIVE };
@@ -56,6 +60,10 @@ export async function startSubscriptionsFixture(
         developer: await fixture.signIn({ [merchantId]: Role.DEVELOPER }),
         write: (subscriptionId) => ({ ...tenant, idempotencyKey: newKey(), subscriptionId }),
       };
+    },
+    async close() {
+      await attempts.close();
+      await fixture.close();
     },
   };
 }

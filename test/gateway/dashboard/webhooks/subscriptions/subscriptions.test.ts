@@ -7,7 +7,7 @@ import {
 } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { SubscriptionError } from '../../../../../services/webhooks/subscriptions/subscription.ts';
 import { exhausted, gone } from '../../../../services/webhooks/subscription-errors.ts';
-import { answered, newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newKey } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
 import {
@@ -29,17 +29,11 @@ const setState = (id: string, state: string, error: SubscriptionError | null = n
   fixture.webhooks.sql(
     `update webhooks.subscription set state = $2, error = $3,
        error_at = case when $3::jsonb is null then null else '2026-11-20T15:04:05Z'::timestamptz end,
-       disabled_at = case when $2 = 'DISABLED' then '2026-11-20T15:04:05Z'::timestamptz end
+       disabled_at = case when $2 = 'DISABLED' then '2026-11-20T15:04:05Z'::timestamptz end,
+       disabled_position = case when $2 = 'DISABLED' then 0 end
       where id = $1`,
     [id, state, error],
   );
-
-/** Takes what waits and answers it all alike. */
-async function deliverAll(httpStatus: number) {
-  for (const key of await fixture.webhooks.claimKeys()) {
-    await fixture.webhooks.report(answered(key.deliveryId, await fixture.webhooks.send(key), httpStatus));
-  }
-}
 
 describe('the list', () => {
   test('shows each subscription with its state, its error and since when, in both languages', async () => {
@@ -63,6 +57,28 @@ describe('the list', () => {
     const { text: portuguese } = await viewer.reading('pt-BR').get(at('/webhooks'));
     expect(portuguese).toMatch(/Com falhas[\s\S]*falhou em todas as 12 tentativas[\s\S]*recusada/);
     expect(portuguese).toMatch(/Pausado/);
+  });
+
+  test('shows a failing endpoint at once: there, on its page and on the overview, in both languages', async () => {
+    const { tenant, at, viewer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
+    await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 204 });
+    await fixture.webhooks.publish(tenant);
+    await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 500, latencyMs: 90 });
+    const failing =
+      /Active Failing.*Failing: 1 of 2 attempts delivered in the last hour, since \w{3} \d.*, HTTP 500/;
+    const page = wordsOf(await viewer.get(at(`/webhooks/${id}`)));
+    expect(page).toMatch(failing);
+    expect(page).toMatch(
+      /Success rate ?50\.00% \(1 of 2.*Last delivery ?\w{3} \d.*Response time ?95% within 100 ms/,
+    );
+    expect(wordsOf(await viewer.get(at('/webhooks')))).toMatch(failing);
+    expect(wordsOf(await viewer.get(at('')))).toMatch(/A webhook needs attention.*Failing: 1 of 2 attempts/);
+    const portuguese = wordsOf(await viewer.reading('pt-BR').get(at(`/webhooks/${id}`)));
+    expect(portuguese).toMatch(/Com falhas: 1 de 2 tentativas entregues na última hora, desde .*, HTTP 500/);
+    await fixture.webhooks.publish(tenant);
+    await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 204 });
+    expect(wordsOf(await viewer.reading('en').get(at('/webhooks')))).not.toContain('Failing');
   });
 
   test('is paginated, newest first, and limited to its merchant and environment', async () => {
@@ -115,7 +131,7 @@ describe('a subscription', () => {
     expect(actionsOf(page)).toEqual([]);
     expect(page.text).not.toContain('/rotate');
     expect(actionsOf(await developer.get(at(`/webhooks/${id}`)))).toEqual(
-      ['test', 'reveal', 'disable'].map((verb) => at(`/webhooks/${id}/${verb}`)),
+      ['test', 'reveal', 'disable', 'delete'].map((verb) => at(`/webhooks/${id}/${verb}`)),
     );
   });
 
@@ -138,11 +154,15 @@ describe('a subscription', () => {
     expect(refused.status).toBe(422);
     expect(refused.text).not.toContain('<img');
     expect(refused.document.querySelector('input[name=url]')!.getAttribute('value')).toBe(HOSTILE);
-    const tampered = await viewer.get(
-      at(`/webhooks/${id}?missed_from=${encodeURIComponent(HOSTILE)}&missed_to=2026-11-20T00:00:00Z`),
-    );
-    expect(tampered.status).toBe(400);
-    expect(tampered.text).not.toContain('<img');
+    const time = 'missed_to=2026-11-20T00:00:00Z';
+    for (const query of [
+      `missed_from=${encodeURIComponent(HOSTILE)}&${time}`,
+      `missed=${encodeURIComponent(HOSTILE)}`,
+    ]) {
+      const tampered = await viewer.get(at(`/webhooks/${id}?${query}`));
+      expect(tampered.status).toBe(400);
+      expect(tampered.text).not.toContain('<img');
+    }
   });
 
   test('shows live that it has become active', async () => {
@@ -159,7 +179,7 @@ describe('a subscription', () => {
       }
     };
     await hear(/Pending/);
-    await deliverAll(204);
+    await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 204 });
     await hear(/Active/);
     await reader.cancel();
     expect(heard).not.toMatch(SECRET);
@@ -176,11 +196,11 @@ describe('the actions', () => {
     const { tenant, at, developer, viewer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     await fixture.webhooks.subscribe(tenant);
-    await deliverAll(204);
+    await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 204 });
     const sent = await developer.submit(at(`/webhooks/${id}`), '/test');
     expect(sent.path).toMatch(new RegExp(`^${at(`/webhooks/${id}`)}\\?test=[0-9a-f-]{36}#test$`));
     expect(wordsOf(sent)).toContain('On its way');
-    await deliverAll(204);
+    await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 204 });
     const after = await viewer.get(sent.path);
     expect(wordsOf(after)).toMatch(/Delivered Attempt 1: HTTP 204 12 ms/);
     const eventId = /test=([0-9a-f-]+)/.exec(sent.path)![1]!;
@@ -210,31 +230,80 @@ describe('the actions', () => {
     const resendForm = at(`/webhooks/${id}/resends`);
     expect(disabled.document.querySelector(`a[href="${resendForm}"]`)).toBeNull();
     const { disabledAt } = await get();
+    const since = new Date(Number(disabledAt!.seconds) * 1_000 + disabledAt!.nanos / 1e6).toISOString();
     expect(actionsOf(disabled)).toEqual(
-      ['reveal', 'reactivate'].map((verb) => at(`/webhooks/${id}/${verb}`)),
+      ['reveal', 'reactivate', 'delete'].map((verb) => at(`/webhooks/${id}/${verb}`)),
     );
     const missed = await fixture.webhooks.publish(tenant);
-    await deliverAll(204);
 
     const back = await developer.submit(disabled, '/reactivate');
     expect((await get()).state).toBe(WebhookSubscriptionState.PENDING);
     expect(wordsOf(back)).toContain('Events were not sent from');
     expect(back.document.querySelector(`a[href="${resendForm}"]`)).not.toBeNull();
-    expect(
-      (await developer.get(resendForm)).document.querySelector('input[name=only_failed][checked]'),
-    ).not.toBeNull();
-    const form = back.document.querySelector(`form[action="${at(`/webhooks/${id}/resends`)}"]`)!;
-    const timeIn = (name: string) => form.querySelector(`input[name=${name}]`)!.getAttribute('value')!;
-    expect(new Date(timeIn('from')).getTime()).toBe(
-      Number(disabledAt!.seconds) * 1_000 + disabledAt!.nanos / 1e6,
-    );
-    expect(Number(new Date(timeIn('to')))).toBeGreaterThanOrEqual(Number(missed.timestamp!.seconds) * 1_000);
+    expect(back.document.querySelector(`section.missed time[datetime="${since}"]`)).not.toBeNull();
+    await fixture.webhooks.publish(tenant);
 
-    const resent = await developer.submit(back, `/webhooks/${id}/resends`);
+    const preview = back.document.querySelector('section.missed a')!.getAttribute('href')!;
+    const confirmed = await developer.get(`${preview}&scope=undelivered`);
+    expect(wordsOf(confirmed)).toContain('Resend 1 event to ');
+    const resent = await developer.submit(confirmed, `/webhooks/${id}/resends`);
     expect(resent.status).toBe(200);
+    expect(wordsOf(resent)).toContain('Missed while the endpoint was disabled');
     const { resends } = await fixture.webhooks.deliveries.listResends({ ...tenant });
-    expect(resends).toHaveLength(1);
-    expect(resends[0]).toMatchObject({ subscriptionId: id, onlyFailed: false });
+    expect(resends).toMatchObject([{ subscriptionId: id, onlyFailed: true }]);
+    const [{ id: resendId } = { id: '' }] = resends;
+    await fixture.webhooks.dispatch.continueResend({ resendId, maxDeliveries: 10 });
+    const { deliveries } = await fixture.webhooks.deliveries.listDeliveries({ ...tenant, resendId });
+    expect(deliveries.map(({ eventId }) => eventId)).toEqual([missed.id]);
+  });
+
+  test('its URL, description and types are edited, with what is at fault explained', async () => {
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const { id, url } = await fixture.webhooks.subscribe(tenant);
+    const other = await fixture.webhooks.subscribe(tenant);
+    const edit = (fields: Record<string, string | string[]>) =>
+      developer.submit(at(`/webhooks/${id}/edit`), '/edit', fields);
+    const blank = await developer.get(at(`/webhooks/${id}/edit`));
+    expect(blank.document.querySelector('input[name=url]')!.getAttribute('value')).toBe(url);
+    expect(blank.document.querySelectorAll('input[name=event_types][checked]')).toHaveLength(1);
+    expect(wordsOf(blank)).toContain('Deliveries that are already open go on');
+
+    const types = ['refund.requested.v1', 'payment.failed.v1'];
+    const moved = newUrl();
+    const faults = [
+      [{ url: 'https://10.0.0.7/hook', event_types: types }, 422, 'not on the public internet'],
+      [{ url: other.url, event_types: types }, 409, 'An endpoint with this URL already exists'],
+      [{ url, event_types: [] }, 422, 'Select at least one event type'],
+      [{ url, event_types: types, description: 'x'.repeat(201) }, 422, 'longer than 200 characters'],
+    ] as const;
+    for (const [fields, status, text] of faults) {
+      const refused = await edit({ ...fields, event_types: [...fields.event_types] });
+      expect([refused.status, wordsOf(refused)]).toEqual([status, expect.stringContaining(text)]);
+    }
+    const saved = await edit({ url: moved, event_types: types, description: HOSTILE });
+    expect(wordsOf(saved)).toMatch(/Endpoint updated.*Pending/);
+    expect(saved.text).not.toContain('<img');
+    const answer = await fixture.webhooks.subscriptions.getWebhookSubscription({
+      ...tenant,
+      subscriptionId: id,
+    });
+    expect(answer.subscription).toMatchObject({ url: moved, description: HOSTILE });
+    expect(answer.subscription!.eventTypes.toSorted()).toEqual(types.toSorted());
+  });
+
+  test('a deleted one leaves the list; its page shows its deliveries and no actions, in both languages', async () => {
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const { id, url } = await fixture.webhooks.subscribe(tenant);
+    const deleted = await developer.submit(at(`/webhooks/${id}`), '/delete');
+    expect(wordsOf(deleted)).toMatch(/Endpoint deleted.*Deleted No events are sent.*webhook\.ping\.v1/);
+    expect(actionsOf(deleted)).toEqual([]);
+    expect(deleted.text).not.toContain('/edit');
+    const portuguese = await developer.reading('pt-BR').get(at(`/webhooks/${id}`));
+    expect(wordsOf(portuguese)).toMatch(/Excluído Nenhum evento é enviado/);
+    expect(wordsOf(await developer.reading('en').get(at('/webhooks')))).not.toContain(url);
+    for (const path of ['/deliveries', `/webhooks/${id}/deliveries`]) {
+      expect(wordsOf(await developer.get(at(path)))).toContain(url.replace('https://', '').slice(0, 40));
+    }
   });
 
   test('an action that the state does not allow is refused with an explanation', async () => {
@@ -259,9 +328,9 @@ describe('the actions', () => {
 });
 
 describe('people without permission', () => {
-  const PAGES = ['', '/reveal', '/rotate'];
-  const ACTIONS = ['test', 'disable', 'reactivate', 'reveal', 'rotate'];
-  const FIELDS = { overlap_seconds: '0' };
+  const PAGES = ['', '/reveal', '/rotate', '/edit'];
+  const ACTIONS = ['test', 'disable', 'reactivate', 'reveal', 'rotate', 'edit', 'delete'];
+  const FIELDS = { overlap_seconds: '0', url: newUrl(), every: 'on' };
 
   test('cannot reach a subscription of another merchant or environment', async () => {
     const [own, other] = [await fixture.newMerchant(), await fixture.newMerchant()];
@@ -294,11 +363,12 @@ describe('people without permission', () => {
     const { tenant, at, viewer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);
     const csrf = tokenOf(await viewer.get(at(`/webhooks/${id}`)));
-    for (const path of ['/webhooks/new', `/webhooks/${id}/reveal`, `/webhooks/${id}/rotate`]) {
+    const forms = ['new', `${id}/reveal`, `${id}/rotate`, `${id}/edit`];
+    for (const path of forms.map((name) => `/webhooks/${name}`)) {
       expect((await viewer.get(at(path))).status).toBe(403);
     }
     for (const verb of ['new', ...ACTIONS.map((action) => `${id}/${action}`)]) {
-      const fields = { _csrf: csrf, _key: newKey(), url: newUrl(), every: 'on', ...FIELDS };
+      const fields = { _csrf: csrf, _key: newKey(), ...FIELDS };
       const answer = await viewer.post(at(`/webhooks/${verb}`), fields);
       expect([verb, answer.status]).toEqual([verb, 403]);
       expect(answer.text).not.toMatch(SECRET);

@@ -1,0 +1,121 @@
+import { CommandFailure } from './command-failure.ts';
+import { readEventStream, type StreamMessage } from './event-stream.ts';
+
+/** Where the sandbox is, and the key to use there. */
+export interface ChannelSettings {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+}
+
+const RESPONSE_WITHIN_MS = 15_000;
+/** The sandbox sends something at least every 15 seconds. */
+const SILENT_FOR_MS = 40_000;
+
+/** Calls the sandbox's channel for this command. Every error is a {@link CommandFailure}. */
+export class Channel {
+  readonly #settings: ChannelSettings;
+
+  constructor(settings: ChannelSettings) {
+    this.#settings = settings;
+  }
+
+  /** Posts JSON and returns the response's; undefined if it is empty. */
+  async post(path: string, body: object): Promise<unknown> {
+    const response = await this.#request('POST', path, body, AbortSignal.timeout(RESPONSE_WITHIN_MS));
+    const text = await response.text().catch((error: unknown) => {
+      throw this.#unreachable(error);
+    });
+    return text === '' ? undefined : JSON.parse(text);
+  }
+
+  /** Opens an event stream, and yields its messages until it ends or falls silent. */
+  async *stream(
+    method: 'GET' | 'POST',
+    path: string,
+    { body, signal }: { body?: object; signal: AbortSignal },
+  ): AsyncGenerator<StreamMessage> {
+    const silent = new AbortController();
+    const watchdog = setTimeout(() => silent.abort(), SILENT_FOR_MS);
+    try {
+      const response = await this.#request(method, path, body, AbortSignal.any([signal, silent.signal]));
+      yield* this.#messagesOf(response, () => watchdog.refresh());
+    } finally {
+      clearTimeout(watchdog);
+      silent.abort();
+    }
+  }
+
+  async *#messagesOf({ body }: Response, onBytes: () => void): AsyncGenerator<StreamMessage> {
+    if (!body) return;
+    const messages = readEventStream(body, onBytes);
+    for (;;) {
+      const next = await messages.next().catch((error: unknown) => {
+        throw this.#unreachable(error);
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    body: object | undefined,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { baseUrl, apiKey } = this.#settings;
+    const response = await fetch(new URL(path, baseUrl), {
+      method,
+      signal,
+      // A redirect could take the key to another host.
+      redirect: 'manual',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      throw this.#unreachable(error);
+    });
+    if (!response.ok) throw await this.#refusal(response);
+    return response;
+  }
+
+  #unreachable(error: unknown): CommandFailure {
+    const { origin } = this.#settings.baseUrl;
+    return new CommandFailure(`The connection to ${origin} failed: ${reasonOf(error)}.`, {
+      isTemporary: true,
+    });
+  }
+
+  /** The failure of a response that is no success, with what the API says about it. */
+  async #refusal(response: Response): Promise<CommandFailure> {
+    const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
+    const { origin } = this.#settings.baseUrl;
+    if (problem?.code === 'ROUTE_NOT_FOUND' || problem?.code === undefined) {
+      return new CommandFailure(
+        `${origin} answered ${response.status}: it is not the sandbox of the Merchant Payments API. Set --base-url to the sandbox's address.`,
+        { isTemporary: response.status >= 500 },
+      );
+    }
+    const isTemporary = response.status >= 500 || response.status === 429 || response.status === 409;
+    return new CommandFailure(`${problem.detail} (${problem.code}, request ${problem.requestId})`, {
+      isTemporary,
+    });
+  }
+}
+
+interface Problem {
+  readonly code: string;
+  readonly detail: string;
+  readonly requestId: string;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return 'no answer in time';
+  if (error.name === 'AbortError') return 'it fell silent';
+  const { cause } = error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  return code ?? (cause instanceof Error && cause.message ? cause.message : error.message);
+}

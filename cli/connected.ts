@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CommandFailure } from './command-failure.ts';
+
+const FIRST_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 30_000;
+
+interface Connection {
+  /** Aborted when the person ends the command. */
+  readonly signal: AbortSignal;
+  /** Called when the connection was lost; it is opened again after the wait. */
+  onLost(reason: string, waitMs: number): void;
+}
+
+/**
+ * Yields the messages of a stream, and opens it again when it ends: at first after a second, later after up to half a
+ * minute. Throws if the first connection fails, or if a later one never can succeed.
+ */
+export async function* whileConnected<Message>(
+  open: () => AsyncIterable<Message>,
+  { signal, onLost }: Connection,
+): AsyncGenerator<Message> {
+  let wasOpen = false;
+  let waitMs = FIRST_WAIT_MS;
+  while (!signal.aborted) {
+    let reason = 'The connection ended.';
+    try {
+      for await (const message of open()) {
+        wasOpen = true;
+        waitMs = FIRST_WAIT_MS;
+        yield message;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!wasOpen || !(error instanceof CommandFailure) || !error.isTemporary) throw error;
+      reason = error.message;
+    }
+    if (signal.aborted) return;
+    const jitteredMs = Math.round(waitMs * (0.75 + Math.random() / 2));
+    onLost(reason, jitteredMs);
+    await delay(jitteredMs, undefined, { signal }).catch(() => undefined);
+    waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
+  }
+}

@@ -1,0 +1,56 @@
+import type { ChannelSettings } from './channel.ts';
+import { CommandFailure } from './command-failure.ts';
+
+/** The sandbox of `npm start`. */
+const DEFAULT_BASE_URL = 'http://127.0.0.1:8081';
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+interface Given {
+  readonly 'api-key'?: string | undefined;
+  readonly 'base-url'?: string | undefined;
+}
+
+/** The settings of a command: its options first, then the environment. Fails with what to do about a fault. */
+export function readSettings(given: Given, environment: NodeJS.ProcessEnv): ChannelSettings {
+  const apiKey = given['api-key'] ?? environment.MERCHANT_PAYMENTS_API_KEY ?? '';
+  if (apiKey === '') {
+    throw new CommandFailure(
+      'Set MERCHANT_PAYMENTS_API_KEY, or --api-key, to a sandbox key with the scope webhooks:manage. The dashboard issues them under API keys.',
+    );
+  }
+  if (apiKey.startsWith('mpk_live_')) {
+    throw new CommandFailure(
+      'This is a live key. The command works with the sandbox alone: use a key that starts with mpk_test_.',
+    );
+  }
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new CommandFailure('The API key has characters that no key has.');
+  const text = given['base-url'] ?? environment.MERCHANT_PAYMENTS_BASE_URL ?? DEFAULT_BASE_URL;
+  return { apiKey, baseUrl: baseUrlOf(text) };
+}
+
+/** The key must not cross a network in the clear. */
+function baseUrlOf(text: string): URL {
+  const url = parseUrl(text);
+  if (!url) throw new CommandFailure(`The base URL ${JSON.stringify(text)} is not an http or https URL.`);
+  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
+    throw new CommandFailure(`The base URL must use https, except on this machine: ${url.origin}`);
+  }
+  return url;
+}
+
+/** Where deliveries are forwarded to. */
+export function forwardUrlOf(text: string | undefined): URL {
+  const url = parseUrl(text ?? '');
+  const hasMore = url && (url.username !== '' || url.password !== '' || url.hash !== '');
+  if (!url || hasMore) {
+    throw new CommandFailure(
+      'Set --forward-to to the http or https URL of your local server, such as http://localhost:3000/hooks.',
+    );
+  }
+  return url;
+}
+
+function parseUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url && /^https?:$/.test(url.protocol) ? url : undefined;
+}

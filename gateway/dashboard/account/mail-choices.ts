@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { MailTopic } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { callAsPerson } from '../dashboard-clients.ts';
+import { personForm } from '../shell/components.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Person, type PlainView, textsFor } from '../shell/view.ts';
+import { accountTexts } from './account.texts.ts';
+
+const MAIL_PATH = '/account/mail';
+const TOPICS = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS'] as const;
+
+interface OwnForm {
+  onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  preValidation(request: FastifyRequest): Promise<void>;
+}
+
+/** A person's choice of mails: what they do not tick, they do not get, from any merchant. */
+export function mailForm(view: PlainView, person: Person, unwanted: readonly MailTopic[]): Html {
+  const { mail: t } = textsFor(view, accountTexts);
+  const box = (topic: (typeof TOPICS)[number]) => {
+    const checked = unwanted.includes(MailTopic[topic]) ? nothing : html` checked`;
+    return html`<p><label><input type="checkbox" name="wanted" value="${topic}"${checked}> ${t.topics[topic]}</label></p>`;
+  };
+  const fields = html`<fieldset><legend>${t.legend}</legend>${TOPICS.map(box)}</fieldset><button>${t.save}</button>`;
+  return html`<h2>${t.title}</h2><p class="hint">${t.hint}</p>${personForm(person, MAIL_PATH, fields)}`;
+}
+
+/** Takes the form. */
+export function mailRoute({ app, clients }: FeatureDependencies, ownForm: OwnForm): void {
+  const topic = Type.Enum([...TOPICS]);
+  const body = Type.Object({
+    wanted: Type.Optional(Type.Union([topic, Type.Array(topic, { maxItems: TOPICS.length })])),
+  });
+  app.post(MAIL_PATH, { ...ownForm, schema: { body } }, async (request, reply) => {
+    const { accountId } = request.person!;
+    const wanted = [request.body.wanted ?? []].flat();
+    const unwanted = TOPICS.filter((name) => !wanted.includes(name)).map((name) => MailTopic[name]);
+    await clients.accounts.setMailPreferences({ accountId, unwanted }, callAsPerson(request));
+    return reply.redirect('/account?notice=mail', 303);
+  });
+}

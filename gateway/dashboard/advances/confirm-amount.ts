@@ -1,0 +1,44 @@
+import { field, form, hiddenFields } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { parseReais } from '../shell/reais-input.ts';
+import { textsFor, type View } from '../shell/view.ts';
+import { advancesTexts } from './advances.texts.ts';
+import type { TypedBounds } from './quote-bounds.ts';
+
+/** A quote to request, and the limits with which it was asked for. */
+export interface QuoteToRequest {
+  readonly quoteId: string;
+  readonly amountMinor: bigint;
+  readonly typed: TypedBounds;
+}
+
+/** Whether the person has to enter the amount of a quote: they have not entered any. */
+export const mustConfirm = ({ amount }: TypedBounds): boolean => amount.trim() === '';
+
+/** Whether an entered amount is that of the quote. */
+export const isConfirmed = (view: View, amountMinor: bigint, confirmed: string): boolean =>
+  parseReais(view.language, confirmed) === amountMinor;
+
+/** The form that requests a quote. Asks for the amount if it was not entered before; `fault` when it was not the quote's. */
+export function requestForm(
+  view: View,
+  { quoteId, amountMinor, typed }: QuoteToRequest,
+  entered = '',
+  fault?: string,
+): Html {
+  const t = textsFor(view, advancesTexts).quote;
+  const confirmation = mustConfirm(typed)
+    ? field(
+        { name: 'confirmed', label: t.confirm, hint: t.confirmHint(view.format.money(amountMinor)), fault },
+        (attributes) =>
+          html`<input ${attributes} inputmode="decimal" autocomplete="off" maxlength="40" required value="${entered}">`,
+      )
+    : nothing;
+  // The entered limits are kept for another quote, should this one no longer be available.
+  const hidden = hiddenFields({ quoteId, quoted: String(amountMinor), ...typed });
+  return form(view, {
+    action: '/advances/request',
+    submit: t.request,
+    fields: html`${hidden}${confirmation}`,
+  });
+}

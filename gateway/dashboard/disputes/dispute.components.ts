@@ -1,0 +1,75 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import {
+  type Dispute,
+  DisputeOutcome,
+  DisputeReason,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { badge, moment, money, type Tone } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
+import { disputesTexts } from './disputes.texts.ts';
+
+/** Where a dispute stands for the merchant. */
+export type DisputeState = keyof (typeof disputesTexts)['en']['states'];
+
+const HOUR_MS = 3_600_000;
+const SOON_MS = 48 * HOUR_MS;
+
+/** The state of a dispute now. */
+export function stateOf({ closedAt, outcome, response, dueAt }: Dispute): DisputeState {
+  if (closedAt) return outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
+  if (response) return 'UNDER_REVIEW';
+  return dueAt && timestampMs(dueAt) <= Date.now() ? 'UNANSWERED' : 'NEEDS_RESPONSE';
+}
+
+/** A dispute's state as a badge. */
+export function stateBadge(view: View, dispute: Dispute): Html {
+  const state = stateOf(dispute);
+  return badge(toneOf(state), textsFor(view, disputesTexts).states[state]);
+}
+
+function toneOf(state: DisputeState): Tone {
+  switch (state) {
+    case 'NEEDS_RESPONSE':
+    case 'UNDER_REVIEW':
+      return 'busy';
+    case 'WON':
+      return 'good';
+    case 'UNANSWERED':
+    case 'LOST':
+      return 'bad';
+    default:
+      return state satisfies never;
+  }
+}
+
+/** The due date: the time left while the dispute awaits the merchant's response, afterwards only the date. */
+export function dueDate(view: View, dispute: Dispute): Html {
+  const t = textsFor(view, disputesTexts);
+  const { dueAt } = dispute;
+  if (!dueAt) return html`<span class="soft">${t.noDueDate}</span>`;
+  const state = stateOf(dispute);
+  return html`<span class="deadline">${timeLeft(view, state, dueAt)} ${moment(view, dueAt)}</span>`;
+}
+
+function timeLeft(view: View, state: DisputeState, dueAt: Timestamp): Html {
+  const t = textsFor(view, disputesTexts);
+  const relative = view.format.relative(dueAt);
+  if (state === 'UNANSWERED') return badge('bad', t.passed(relative));
+  if (state !== 'NEEDS_RESPONSE') return nothing;
+  return badge(timestampMs(dueAt) - Date.now() < SOON_MS ? 'bad' : 'busy', t.left(relative));
+}
+
+/** What is disputed. */
+export function disputedAmount(view: View, { amountMinor }: Dispute): Html {
+  if (amountMinor === undefined) {
+    return html`<span class="soft">${textsFor(view, disputesTexts).restOfSale}</span>`;
+  }
+  return money(view, amountMinor);
+}
+
+/** Why the customer disputes the payment. */
+export function reasonText(view: View, { reason }: Dispute): string {
+  const { reasons } = textsFor(view, disputesTexts);
+  return reasons[DisputeReason[reason] as keyof typeof reasons] ?? reasons.GENERAL;
+}

@@ -1,0 +1,150 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  type Dispute,
+  DisputeReason,
+  type Evidence,
+  RefundCaseService,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
+import { evidenceTexts } from '../evidence/evidence.texts.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
+import { copyable, details, field, form, moment, timeline } from '../shell/components.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { liveRegion } from '../shell/live.ts';
+import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { eventTable } from '../webhooks/event-table.ts';
+import { disputedAmount, dueDate, reasonText, stateBadge, stateOf } from './dispute.components.ts';
+import { disputesTexts } from './disputes.texts.ts';
+
+const MAX_EVENTS = 30;
+
+/** A rejected response, and why it was rejected. */
+export interface ResponseDraft {
+  readonly text: string;
+  readonly fault: string;
+}
+
+/** A form that was refused: the response, or why a file was. */
+interface Refused {
+  readonly response?: ResponseDraft;
+  readonly evidenceFault?: string;
+}
+
+/** A dispute, with the form for the merchant's response. */
+export function disputePage({ pages, clients }: FeatureDependencies): void {
+  pages.page(
+    { path: '/disputes/:disputeId', role: Role.VIEWER, section: 'disputes' },
+    async (view, { params }) => renderDispute(clients, view, params.disputeId!),
+  );
+}
+
+/** Renders a dispute, with a form that was refused. */
+export async function renderDispute(
+  { refundCases, events }: DashboardClients,
+  view: View,
+  disputeId: string,
+  refused?: Refused,
+): Promise<Page> {
+  const { tenant, call } = view;
+  const [answer, { evidence: files }, published] = await Promise.all([
+    refundCases.getDispute({ ...tenant, disputeId }, call),
+    refundCases.listEvidence({ ...tenant, disputeId }, call),
+    events.listEvents({ ...tenant, objectId: disputeId, pageSize: MAX_EVENTS }, call),
+  ]);
+  const dispute = answer.dispute!;
+  const t = textsFor(view, disputesTexts);
+  const live = {
+    summary: summary(view, dispute),
+    ...evidence(view, dispute, files, refused?.evidenceFault),
+    response: response(view, dispute, refused?.response),
+    record: record(view, dispute, published.events),
+  };
+  return {
+    title: t.disputeTitle(reasonText(view, dispute)),
+    body: html`${breadcrumbs(view, 'disputes')}
+${liveRegion('summary', live.summary)}
+${liveRegion('evidence', live.evidence)}
+${liveRegion('upload', live.upload)}
+${liveRegion('response', live.response)}
+${liveRegion('record', live.record)}`,
+    // A refused form has the URL of its action, which has no stream.
+    ...(refused === undefined && { live }),
+    notices: { responded: t.responded, evidence: textsFor(view, evidenceTexts).saved },
+  };
+}
+
+/** The files and, until the merchant responds, the form to add one. */
+function evidence(view: View, dispute: Dispute, files: readonly Evidence[], fault: string | undefined) {
+  const details = { path: `/disputes/${dispute.id}`, files, elsewhere: 0 };
+  return {
+    evidence: evidenceList(view, details),
+    upload: stateOf(dispute) === 'NEEDS_RESPONSE' ? evidenceForm(view, details, fault) : nothing,
+  };
+}
+
+function summary(view: View, dispute: Dispute): Html {
+  const t = textsFor(view, disputesTexts);
+  return html`<div class="cards">
+<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, dispute)}</p><p>${t.next[stateOf(dispute)]}</p></section>
+<section class="card"><h2>${t.dueDate}</h2><p>${dueDate(view, dispute)}</p></section>
+<section class="card"><h2>${t.amount}</h2><p class="figure">${disputedAmount(view, dispute)}</p></section>
+</div>`;
+}
+
+function response(view: View, dispute: Dispute, draft: ResponseDraft | undefined): Html {
+  const t = textsFor(view, disputesTexts);
+  if (dispute.response) {
+    const { text, respondedAt } = dispute.response;
+    return html`<section><h2>${t.times.responded}</h2><p class="soft">${moment(view, respondedAt)}</p>
+<p class="words">${text}</p></section>`;
+  }
+  if (stateOf(dispute) !== 'NEEDS_RESPONSE') return nothing;
+  return html`<section><h2>${t.respond}</h2><p class="hint">${t.respondHint}</p>
+${may(view, RefundCaseService.method.respondToDispute) ? responseForm(view, dispute, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
+}
+
+function responseForm(view: View, { id }: Dispute, draft: ResponseDraft | undefined): Html {
+  const t = textsFor(view, disputesTexts);
+  const fields = field(
+    { name: 'response', label: t.response, hint: t.responseHint, fault: draft?.fault },
+    (attributes) => html`<textarea ${attributes} rows="8" required>${draft?.text ?? ''}</textarea>`,
+  );
+  return form(view, { action: `/disputes/${id}/respond`, submit: t.send, fields });
+}
+
+function record(view: View, dispute: Dispute, events: readonly Event[]): Html {
+  const t = textsFor(view, disputesTexts);
+  const { id, paymentIntentId, saleId, reason } = dispute;
+  const cases = pathTo(view, `/refunds?status=&payment=${paymentIntentId}`);
+  return html`<h2>${t.details}</h2>${details([
+    [t.id, copyable(view, id)],
+    [t.reason, html`${reasonText(view, dispute)} <code>${DisputeReason[reason]}</code>`],
+    [t.paymentId, html`${copyable(view, paymentIntentId)} <a href="${cases}">${t.cases}</a>`],
+    ...(saleId === undefined ? [] : [[t.sale, copyable(view, saleId)] as const]),
+  ])}
+<h2>${t.timeline}</h2>${disputeTimeline(view, dispute)}
+<h2>${t.events}</h2>${eventTable(view, events)}`;
+}
+
+function disputeTimeline(view: View, { openedAt, dueAt, response, closedAt }: Dispute): Html {
+  const t = textsFor(view, disputesTexts);
+  const now = Date.now();
+  const times: readonly (readonly [keyof typeof t.times, Timestamp | undefined])[] = [
+    ['opened', openedAt],
+    ['responded', response?.respondedAt],
+    // A due date that was met is no longer relevant.
+    ['due', response || closedAt ? undefined : dueAt],
+    ['closed', closedAt],
+  ];
+  const known = times.flatMap(([name, at]) => (at ? [{ name, at }] : []));
+  return timeline(
+    known.map(({ name, at }) => ({
+      state: timestampMs(at) > now ? 'waiting' : 'done',
+      content: html`<strong>${t.times[name]}</strong> ${moment(view, at)}`,
+    })),
+  );
+}

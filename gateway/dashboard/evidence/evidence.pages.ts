@@ -1,0 +1,117 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  type AddEvidenceRequestSchema,
+  RefundCaseService,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { MAX_EVIDENCE_CHUNK_BYTES } from '../../../services/contracts/refunds/evidence-limits.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import type { Section } from '../shell/access.ts';
+import type { Download } from '../shell/downloads.ts';
+import { noSuchPage, refusalText } from '../shell/failures.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import type { UploadedFile } from '../shell/uploads.ts';
+import { type Page, textsFor, type View } from '../shell/view.ts';
+import { evidenceTexts } from './evidence.texts.ts';
+
+const MAX_NAME_LENGTH = 200;
+
+type Subject = { readonly refundCaseId: string } | { readonly disputeId: string };
+type Params = Readonly<Record<string, string>>;
+
+/** The page whose case or dispute the files belong to. */
+interface EvidenceOwner {
+  /** `/refunds/:refundCaseId`. */
+  readonly path: string;
+  readonly section: Section;
+  subjectOf(params: Params): Subject;
+  /** Renders the page with the reason why a file was refused. */
+  render(view: View, params: Params, fault: string): Promise<Page>;
+}
+
+/** Adds and downloads the evidence of a refund case or a dispute. */
+export function evidencePages({ pages, clients }: FeatureDependencies, owner: EvidenceOwner): void {
+  const path = `${owner.path}/evidence`;
+  const { section } = owner;
+  const { addEvidence } = RefundCaseService.method;
+  pages.action(
+    { path, section, rpc: addEvidence, hasFile: true, refusals: evidenceTexts },
+    async (view, { params, key, file }) => {
+      const fault = await addFile(clients, view, owner.subjectOf(params), file, key);
+      if (fault !== undefined) return { ...(await owner.render(view, params, fault)), status: 422 };
+      const page = owner.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!);
+      return { redirect: page, notice: 'evidence' };
+    },
+  );
+  pages.download({ path: `${path}/:evidenceId`, section, role: Role.VIEWER }, async (view, { params }) =>
+    openFile(clients, view, owner.subjectOf(params), params.evidenceId!),
+  );
+}
+
+/** Adds a file; returns the reason for the reader if the file itself is at fault. Other refusals are thrown. */
+async function addFile(
+  { refundCases }: DashboardClients,
+  view: View,
+  subject: Subject,
+  file: UploadedFile | null,
+  idempotencyKey: string,
+): Promise<string | undefined> {
+  const t = textsFor(view, evidenceTexts);
+  if (file === 'TOO_LARGE') return t.refusals.EVIDENCE_TOO_LARGE;
+  // A browser sends a file without a name and content when none was chosen.
+  if (file === null || (file.name === '' && file.content.length === 0)) return t.missing;
+  const { name, content } = file;
+  const first = { ...view.tenant, ...subject, idempotencyKey, fileName: storableName(name) };
+  try {
+    await refundCases.addEvidence(messagesOf(first, content), view.call);
+    return undefined;
+  } catch (error) {
+    const isFileFault = error instanceof ConnectError && error.code === Code.InvalidArgument;
+    const fault = isFileFault ? refusalText(error, evidenceTexts, view.language) : undefined;
+    if (fault === undefined) throw error;
+    return fault;
+  }
+}
+
+/** The name that a browser sent, as the services accept it. */
+function storableName(name: string): string {
+  const characters = [...name.toWellFormed().replaceAll('\0', '')];
+  return characters.slice(0, MAX_NAME_LENGTH).join('') || 'file';
+}
+
+async function* messagesOf(first: MessageInitShape<typeof AddEvidenceRequestSchema>, content: Buffer) {
+  yield first;
+  for (let offset = 0; offset < content.length; offset += MAX_EVIDENCE_CHUNK_BYTES) {
+    yield { chunk: new Uint8Array(content.subarray(offset, offset + MAX_EVIDENCE_CHUNK_BYTES)) };
+  }
+}
+
+/** Opens a file of the subject: a file of another one is a 404. */
+async function openFile(
+  { refundCases }: DashboardClients,
+  view: View,
+  subject: Subject,
+  evidenceId: string,
+): Promise<Download> {
+  const { evidence } = await refundCases.listEvidence({ ...view.tenant, ...subject }, view.call);
+  const file = evidence.find(({ id }) => id === evidenceId);
+  if (!file) throw noSuchPage();
+  const { fileName: name, contentType, sizeBytes } = file;
+  return { name, contentType, sizeBytes, read: () => chunksOf(refundCases, view, evidenceId) };
+}
+
+async function* chunksOf(refundCases: DashboardClients['refundCases'], view: View, evidenceId: string) {
+  // Without a deadline: the browser sets the pace, and the listener ends connections that stall.
+  const { timeoutMs: _, ...call } = view.call;
+  const cancel = new AbortController();
+  try {
+    const messages = refundCases.getEvidence(
+      { ...view.tenant, evidenceId },
+      { ...call, signal: cancel.signal },
+    );
+    for await (const { chunk } of messages) yield chunk;
+  } finally {
+    cancel.abort();
+  }
+}

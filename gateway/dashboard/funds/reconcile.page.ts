@@ -1,0 +1,155 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  AdvanceRequestStatus,
+  type AdvanceRequestTotal,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { FundsService, type FundsTotals } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { RefundCaseStatus, type RefundCaseTotal } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { enumName } from '../../../services/platform/enum-name.ts';
+import { advancesTexts } from '../advances/advances.texts.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { listDownload, streamed } from '../exports/csv-download.ts';
+import { csvLinks, formatParameter } from '../exports/csv-links.ts';
+import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
+import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
+import { amountColumn, dataTable } from '../shell/components.ts';
+import { Failure } from '../shell/failures.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { filterParameter, queryForm } from '../shell/query-form.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
+import {
+  type DateRange,
+  dateRangeFaults,
+  dateRangeFields,
+  dateRangeOf,
+  fileName,
+  isFaulty,
+  rangeOf,
+} from './date-range.ts';
+import { fundsTexts } from './funds.texts.ts';
+import { reconcileTexts } from './reconcile.texts.ts';
+import { balancesTable } from './statement.page.ts';
+
+const PATH = '/funds/reconcile';
+const Range = { from: filterParameter, to: filterParameter };
+
+/** /funds/reconcile: the totals of a period in each list, beside the statement, each with its file. */
+export function reconcilePages({ pages, clients }: FeatureDependencies): void {
+  const page = { path: PATH, role: Role.VIEWER, section: 'funds', query: Type.Object(Range) } as const;
+  pages.page(page, async (view, { query }) => {
+    const t = textsFor(view, reconcileTexts);
+    const range = rangeOf(query);
+    const faults = dateRangeFaults(view, range);
+    const fields = dateRangeFields(range, faults, t);
+    const form = queryForm({ action: pathTo(view, PATH), fields, submit: t.show });
+    const top = html`${breadcrumbs(view, 'funds')}<p class="soft">${t.intro}</p>${form}`;
+    if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
+    return { title: t.title, body: html`${top}${await sections(clients, view, range)}` };
+  });
+  releaseDownload({ pages, clients });
+}
+
+function releaseDownload({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+  const rpc = FundsService.method.exportFundsReleases;
+  const query = Type.Object({ ...Range, format: formatParameter });
+  pages.download({ path: '/funds/releases.csv', rpc, section: 'funds', query }, async (view, { query }) => {
+    const range = rangeOf(query);
+    if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
+    const request = { ...view.tenant, ...dateRangeOf(range) };
+    return listDownload(`${fileName('releases', range)}.csv`, RELEASE_COLUMNS, query.format, () =>
+      streamed(
+        view,
+        (call) => clients.funds.exportFundsReleases(request, call),
+        ({ releases }) => releases,
+      ),
+    );
+  });
+}
+
+async function sections({ funds, refundCases, advances }: DashboardClients, view: View, range: DateRange) {
+  const t = textsFor(view, reconcileTexts);
+  const request = { ...view.tenant, ...dateRangeOf(range), pageSize: 1, includeTotals: true };
+  const [statement, sales, releases, refunds, advanced] = await Promise.all([
+    funds.listMovements(request, view.call),
+    funds.listSales(request, view.call),
+    funds.listFundsReleases(request, view.call),
+    refundCases.listRefundCases(request, view.call),
+    advances.listAdvanceRequests(request, view.call),
+  ]);
+  const section = (list: keyof (typeof t)['lists'], table: Html) => {
+    const { name, hint, page, csv } = { ...t.lists[list], ...LISTS[list] };
+    const { from, to } = range;
+    const pageLink = `${page}?${new URLSearchParams({ from, to })}`;
+    return html`<section aria-labelledby="${list}"><h2 id="${list}"><a href="${pathTo(view, pageLink)}">${name}</a></h2>
+<p class="hint">${hint}</p>${csvLinks(view, csv, { from, to })}${table}</section>`;
+  };
+  return html`${section('statement', balancesTable(view, statement))}
+${section('sales', fundsTable(view, sales.totals!))}
+${section('releases', fundsTable(view, releases.totals!))}
+${section('refunds', refundTable(view, refunds.totals))}
+${section('advances', advanceTable(view, advanced.totals))}`;
+}
+
+const LISTS = {
+  statement: { page: '/funds/statement', csv: '/funds/statement.csv' },
+  sales: { page: '/funds/sales', csv: '/funds/sales.csv' },
+  releases: { page: '/funds', csv: '/funds/releases.csv' },
+  refunds: { page: '/refunds', csv: '/refunds.csv' },
+  advances: { page: '/advances', csv: '/advances.csv' },
+} as const;
+
+function fundsTable(view: View, totals: FundsTotals): Html {
+  const t = textsFor(view, reconcileTexts);
+  const { amounts, kinds } = textsFor(view, fundsTexts);
+  return dataTable<FundsTotals>(
+    t.totals,
+    [
+      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
+      amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
+      amountColumn(view, amounts.fees, ({ feesAmountMinor }) => feesAmountMinor),
+      amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
+      amountColumn(view, amounts.deducted, ({ deductionsAmountMinor }) => deductionsAmountMinor),
+      amountColumn(view, amounts.advanced, ({ advancedAmountMinor }) => advancedAmountMinor),
+      amountColumn(view, kinds.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),
+      amountColumn(view, kinds.released, ({ releasedAmountMinor }) => releasedAmountMinor),
+      amountColumn(view, kinds.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
+    ],
+    [totals],
+    t.none,
+  );
+}
+
+function refundTable(view: View, totals: readonly RefundCaseTotal[]): Html {
+  const t = textsFor(view, reconcileTexts);
+  const { states } = textsFor(view, refundsTexts);
+  return dataTable<RefundCaseTotal>(
+    t.byStatus,
+    [
+      { label: t.status, cell: ({ status }) => states[enumName(RefundCaseStatus, status)] },
+      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
+      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
+    ],
+    totals,
+    t.none,
+  );
+}
+
+function advanceTable(view: View, totals: readonly AdvanceRequestTotal[]): Html {
+  const t = textsFor(view, reconcileTexts);
+  const { statuses } = textsFor(view, advancesTexts);
+  return dataTable<AdvanceRequestTotal>(
+    t.byStatus,
+    [
+      { label: t.status, cell: ({ status }) => statuses[enumName(AdvanceRequestStatus, status)] },
+      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
+      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
+      amountColumn(view, t.fee, ({ feeAmountMinor }) => feeAmountMinor),
+      amountColumn(view, t.net, ({ netAmountMinor }) => netAmountMinor),
+    ],
+    totals,
+    t.none,
+  );
+}

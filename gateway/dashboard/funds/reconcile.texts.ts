@@ -1,0 +1,68 @@
+export const reconcileTexts = {
+  'pt-BR': {
+    title: 'Conciliação',
+    link: 'Conciliar',
+    intro:
+      'Os totais do período em cada lista, e os mesmos dados em CSV. A linha total de cada arquivo é igual à desta página.',
+    from: 'De',
+    to: 'até',
+    show: 'Mostrar',
+    totals: 'Totais do período',
+    byStatus: 'Totais do período, por situação',
+    count: 'Quantidade',
+    status: 'Situação',
+    amount: 'Valor',
+    fee: 'Taxa',
+    net: 'Líquido',
+    none: 'Nada neste período.',
+    lists: {
+      statement: { name: 'Extrato', hint: 'Tudo o que mudou o saldo no período.' },
+      sales: {
+        name: 'Vendas',
+        hint: 'Por data da venda. O líquido é igual à linha Venda do extrato.',
+      },
+      releases: { name: 'Liberações', hint: 'Por data de liberação, na situação atual.' },
+      refunds: {
+        name: 'Reembolsos',
+        hint: 'Por data do pedido. O extrato traz os débitos, na data do débito, com o ID do caso em source_id.',
+      },
+      advances: {
+        name: 'Antecipações',
+        hint: 'Por data do pedido. O extrato traz as pagas, na data do pagamento, com o ID do pedido em source_id.',
+      },
+    },
+  },
+  en: {
+    title: 'Reconcile',
+    link: 'Reconcile',
+    intro:
+      'The totals of the period in each list, and the same data as CSV. The total line of each file equals this page.',
+    from: 'From',
+    to: 'to',
+    show: 'Show',
+    totals: 'Totals of the period',
+    byStatus: 'Totals of the period, by status',
+    count: 'Count',
+    status: 'Status',
+    amount: 'Amount',
+    fee: 'Fee',
+    net: 'Net',
+    none: 'Nothing in this period.',
+    lists: {
+      statement: { name: 'Statement', hint: 'Everything that changed the balance in the period.' },
+      sales: {
+        name: 'Sales',
+        hint: 'By date of sale. The net amount equals the Sale line of the statement.',
+      },
+      releases: { name: 'Releases', hint: 'By release date, as they stand now.' },
+      refunds: {
+        name: 'Refunds',
+        hint: 'By date of request. The statement has the debits, on their date, with the case ID as source_id.',
+      },
+      advances: {
+        name: 'Advances',
+        hint: 'By date of request. The statement has those paid out, on their date, with the request ID as source_id.',
+      },
+    },
+  },
+};

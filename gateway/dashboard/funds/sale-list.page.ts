@@ -1,0 +1,157 @@
+import { type Static, Type } from 'typebox';
+import { validate as isUuid } from 'uuid';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsService, type Sale, SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { listDownload, streamed } from '../exports/csv-download.ts';
+import { csvLinks, formatParameter } from '../exports/csv-links.ts';
+import { SALE_COLUMNS } from '../exports/list-columns.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
+import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import { Failure } from '../shell/failures.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { layoutTexts } from '../shell/layout.texts.ts';
+import { filterField, filterParameter, queryForm } from '../shell/query-form.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
+import {
+  type DateRange,
+  type DateRangeFaults,
+  dateRangeFaults,
+  dateRangeFields,
+  dateRangeOf,
+  fileName,
+  isFaulty,
+} from './date-range.ts';
+import { fundsTexts } from './funds.texts.ts';
+import { remainingMinor } from './release.components.ts';
+import { methodText, SALE_STATES, saleBadge } from './sale.components.ts';
+import { namedSale, type ProductNames, readProductNames } from './sale-names.ts';
+import { salesTexts } from './sales.texts.ts';
+
+const CSV = '/funds/sales.csv';
+const PAGE_SIZE = 25;
+const MAX_PRODUCTS = 100;
+
+const Filter = {
+  from: filterParameter,
+  to: filterParameter,
+  order: filterParameter,
+  product: filterParameter,
+  status: filterParameter,
+};
+const Query = Type.Object({ ...Filter, page: pageParameter });
+const CsvQuery = Type.Object({ ...Filter, format: formatParameter });
+
+interface Filters extends DateRange {
+  readonly order: string;
+  readonly product: string;
+  readonly state: (typeof SALE_STATES)[number] | undefined;
+}
+
+/** /funds/sales: the merchant's sales, newest first. */
+export function saleListPage({ pages, clients }: FeatureDependencies): void {
+  const options = { path: '/funds/sales', role: Role.VIEWER, section: 'funds', query: Query } as const;
+  pages.page(options, async (view, { query }) => {
+    const t = textsFor(view, salesTexts);
+    const filters = filtersOf(query);
+    const faults = dateRangeFaults(view, filters);
+    const isRefused = isFaulty(faults);
+    const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
+    const [{ products }, { sales, nextPageToken }] = await Promise.all([
+      clients.products.listProducts({ ...view.tenant, pageSize: MAX_PRODUCTS }, view.call),
+      isRefused
+        ? { sales: [], nextPageToken: '' }
+        : clients.funds.listSales({ ...view.tenant, ...requestOf(filters), ...page }, view.call),
+    ]);
+    const productNames = await readProductNames(clients, view, sales);
+    return {
+      title: t.title,
+      ...(isRefused && { status: 422 }),
+      body: html`${breadcrumbs(view, 'funds')}
+${filterForm(view, filters, faults, products)}
+${isRefused ? nothing : csvLinks(view, CSV, linkOf(filters))}
+${saleTable(view, sales, productNames)}
+${isRefused ? nothing : pager(view, nextPageToken)}`,
+    };
+  });
+}
+
+/** /funds/sales.csv: the same as a file. */
+export function saleListDownload({ pages, clients }: FeatureDependencies): void {
+  const rpc = FundsService.method.exportSales;
+  pages.download({ path: CSV, rpc, section: 'funds', query: CsvQuery }, async (view, { query }) => {
+    const filters = filtersOf(query);
+    if (isFaulty(dateRangeFaults(view, filters))) throw Failure.of(400, 'badRequest');
+    const request = { ...view.tenant, ...requestOf(filters) };
+    return listDownload(`${fileName('sales', filters)}.csv`, SALE_COLUMNS, query.format, () =>
+      streamed(
+        view,
+        (call) => clients.funds.exportSales(request, call),
+        ({ sales }) => sales,
+      ),
+    );
+  });
+}
+
+const linkOf = ({ state, ...filters }: Filters) => ({ ...filters, status: state ?? '' });
+
+/** Ignores unknown values of a drop-down. */
+function filtersOf({
+  from = '',
+  to = '',
+  order = '',
+  product = '',
+  status,
+}: Static<typeof CsvQuery>): Filters {
+  const state = SALE_STATES.find((name) => name === status);
+  return { from: from.trim(), to: to.trim(), order: order.trim(), product, state };
+}
+
+function requestOf({ order, product, state, ...range }: Filters) {
+  return {
+    ...dateRangeOf(range),
+    ...(order && (isUuid(order) ? { orderId: order } : { orderNumber: order })),
+    ...(isUuid(product) && { productId: product }),
+    ...(state && { status: SaleStatus[state] }),
+  };
+}
+
+function filterForm(
+  view: View,
+  filters: Filters,
+  faults: DateRangeFaults,
+  products: readonly Product[],
+): Html {
+  const t = textsFor(view, salesTexts);
+  const names = new Map(products.map(({ id, name }) => [id, name.trim() || id]));
+  const { product } = filters;
+  if (isUuid(product) && !names.has(product)) names.set(product, product);
+  const states = SALE_STATES.map((name) => [name, t.states[name]] as const);
+  const fields = html`${dateRangeFields(filters, faults, t)}
+${filterField({ name: 'order', label: t.order }, filters.order)}
+${field({ name: 'product', label: t.product }, select([['', t.anyProduct], ...names], product))}
+${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], filters.state ?? ''))}`;
+  const collapsed = { summary: textsFor(view, layoutTexts).filters, open: Object.keys(faults).length > 0 };
+  return queryForm({ action: pathTo(view, '/funds/sales'), fields, submit: t.filter, collapsed });
+}
+
+function saleTable(view: View, sales: readonly Sale[], products: ProductNames): Html {
+  const t = textsFor(view, salesTexts);
+  const { amounts } = textsFor(view, fundsTexts);
+  return dataTable<Sale>(
+    t.newestHint,
+    [
+      { label: t.sale, cell: (sale) => namedSale(view, sale, products) },
+      { label: t.captured, cell: ({ capturedAt }) => moment(view, capturedAt) },
+      { label: t.method, cell: (sale) => methodText(view, sale) },
+      { label: t.installments, isNumber: true, cell: (sale) => view.format.number(sale.installments) },
+      amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
+      amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
+      amountColumn(view, amounts.left, remainingMinor),
+      { label: t.status, cell: (sale) => saleBadge(view, sale) },
+    ],
+    sales,
+    t.none,
+  );
+}

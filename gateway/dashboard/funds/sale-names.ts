@@ -1,0 +1,66 @@
+import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { NONE } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import type { View } from '../shell/view.ts';
+import { saleLink } from './sale.components.ts';
+
+/** The most ids that a list RPC takes. */
+const MAX_IDS = 100;
+
+type NamedSale = Pick<Sale, 'id' | 'orderNumber' | 'productId' | 'customerReference'>;
+
+/** The names of products, by id. A product that the catalog does not have has none. */
+export type ProductNames = ReadonlyMap<string, string>;
+
+/** Sales by id, and the names of their products. */
+export interface SaleNames {
+  readonly sales: ReadonlyMap<string, Sale>;
+  readonly products: ProductNames;
+}
+
+/** Reads the names of the products of a page of sales. */
+export async function readProductNames(
+  { products: catalog }: Pick<DashboardClients, 'products'>,
+  view: View,
+  sales: readonly NamedSale[],
+): Promise<ProductNames> {
+  const productIds = distinct(sales.map(({ productId }) => productId));
+  if (productIds.length === 0) return new Map();
+  const request = { ...view.tenant, productIds, pageSize: MAX_IDS };
+  const { products } = await catalog.listProducts(request, view.call);
+  return new Map(products.map(({ id, name }) => [id, name.trim()]));
+}
+
+/** Reads the sales behind a page of other records, and the names of their products. */
+export async function readSaleNames(
+  clients: Pick<DashboardClients, 'funds' | 'products'>,
+  view: View,
+  records: readonly { readonly saleId?: string }[],
+): Promise<SaleNames> {
+  const saleIds = distinct(records.map(({ saleId }) => saleId));
+  if (saleIds.length === 0) return { sales: new Map(), products: new Map() };
+  const { sales } = await clients.funds.listSales({ ...view.tenant, saleIds, pageSize: MAX_IDS }, view.call);
+  return {
+    sales: new Map(sales.map((sale) => [sale.id, sale])),
+    products: await readProductNames(clients, view, sales),
+  };
+}
+
+/** A link to a sale by its order number, with its product and customer below. */
+export function namedSale(view: View, sale: NamedSale, products: ProductNames): Html {
+  const { productId, customerReference } = sale;
+  const names = [productId && products.get(productId), customerReference?.trim()].filter(Boolean);
+  const below = names.length > 0 ? html`<br><span class="soft">${names.join(' · ')}</span>` : nothing;
+  return html`${saleLink(view, sale)}${below}`;
+}
+
+/** The sale of another record; NONE when it is unknown. */
+export function namedSaleOf(view: View, saleId: string | undefined, { sales, products }: SaleNames): Html {
+  const sale = saleId === undefined ? undefined : sales.get(saleId);
+  return sale ? namedSale(view, sale, products) : html`${NONE}`;
+}
+
+const distinct = (ids: readonly (string | undefined)[]): string[] => [
+  ...new Set(ids.filter((id) => id !== undefined)),
+];

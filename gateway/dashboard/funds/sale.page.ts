@@ -1,0 +1,94 @@
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Sale, SaleInstallment } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
+import { amountColumn, copyable, dataTable, details, moment, money } from '../shell/components.ts';
+import { reasonOf } from '../shell/failures.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { amountsOf } from './amounts.ts';
+import { fundsTexts } from './funds.texts.ts';
+import { amountCards, releaseStatus } from './release.components.ts';
+import { installmentText, methodText, saleBadge } from './sale.components.ts';
+import { salesTexts } from './sales.texts.ts';
+
+/** A sale: what was sold, what has become of its funds, and its installments. */
+export function salePage({ pages, clients }: FeatureDependencies): void {
+  const options = { path: '/funds/sales/:saleId', role: Role.VIEWER, section: 'funds' } as const;
+  pages.page(options, async (view, { params }) => {
+    const t = textsFor(view, salesTexts);
+    const read = await clients.funds.getSale({ ...view.tenant, saleId: params.saleId! }, view.call);
+    const sale = read.sale!;
+    return {
+      title: t.saleOf(view.format.dateTime(sale.capturedAt)),
+      body: html`${breadcrumbs(view, 'funds', ['/funds/sales', t.title])}
+${amountCards(view, amountsOf(sale))}
+${facts(view, sale, await productName(clients, view, sale))}
+<h2>${t.installments}</h2>${installmentTable(view, sale, read.installments)}`,
+    };
+  });
+}
+
+/** The name of the sale's product; undefined when the catalog does not have it. */
+async function productName(
+  { products }: DashboardClients,
+  view: View,
+  { productId }: Sale,
+): Promise<string | undefined> {
+  if (productId === undefined) return undefined;
+  const read = await products.getProduct({ ...view.tenant, productId }, view.call).catch((error: unknown) => {
+    if (reasonOf(error) === 'PRODUCT_NOT_FOUND') return undefined;
+    throw error;
+  });
+  return read && (read.product!.name.trim() || productId);
+}
+
+function facts(view: View, sale: Sale, product: string | undefined): Html {
+  const t = textsFor(view, salesTexts);
+  const { amounts } = textsFor(view, fundsTexts);
+  const { orderId, orderNumber, productId, customerReference } = sale;
+  const productCell = product
+    ? html`<a href="${pathTo(view, `/products/${productId!}`)}">${product}</a>`
+    : productId && copyable(view, productId);
+  const known: readonly (readonly [string, Html | string | undefined])[] = [
+    [t.status, saleBadge(view, sale)],
+    [t.id, copyable(view, sale.id)],
+    [t.captured, moment(view, sale.capturedAt)],
+    [t.method, methodText(view, sale)],
+    [amounts.gross, money(view, sale.grossAmountMinor)],
+    [amounts.fees, money(view, sale.feesAmountMinor)],
+    [amounts.net, money(view, sale.originalAmountMinor)],
+    [t.orderNumber, orderNumber],
+    [t.orderId, orderId && copyable(view, orderId)],
+    [t.product, productCell],
+    [t.customer, customerReference],
+  ];
+  return details(known.flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
+}
+
+function installmentTable(view: View, sale: Sale, installments: readonly SaleInstallment[]): Html {
+  const t = textsFor(view, salesTexts);
+  const { amounts } = textsFor(view, fundsTexts);
+  const left = (each: SaleInstallment) =>
+    each.originalAmountMinor - each.deductionsAmountMinor - each.advancedAmountMinor;
+  return dataTable<SaleInstallment>(
+    t.installmentsHint,
+    [
+      { label: t.installment, cell: ({ number }) => installmentText(view, sale, number) },
+      {
+        label: t.date,
+        cell: ({ date }) =>
+          html`<a href="${pathTo(view, `/funds/days/${date}`)}"><time datetime="${date}">${view.format.date(date)}</time></a>`,
+      },
+      { label: t.status, cell: ({ status }) => releaseStatus(view, status) },
+      amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
+      amountColumn(view, amounts.fees, ({ feesAmountMinor }) => feesAmountMinor),
+      amountColumn(view, amounts.deducted, ({ deductionsAmountMinor }) => deductionsAmountMinor),
+      amountColumn(view, amounts.advanced, ({ advancedAmountMinor }) => advancedAmountMinor),
+      amountColumn(view, amounts.left, left),
+    ],
+    installments,
+    t.noInstallments,
+  );
+}

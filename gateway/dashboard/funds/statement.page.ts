@@ -1,0 +1,151 @@
+import { Type } from 'typebox';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type {
+  Balances,
+  ListMovementsResponse,
+  Movement,
+  MovementTotal,
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { FundsService, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { enumName } from '../../../services/platform/enum-name.ts';
+import { csvDownload } from '../exports/csv-download.ts';
+import { csvLinks, formatParameter } from '../exports/csv-links.ts';
+import { breadcrumbs } from '../shell/breadcrumbs.ts';
+import { amountColumn, dataTable, moment, money, pageParameter, pager } from '../shell/components.ts';
+import { Failure } from '../shell/failures.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html } from '../shell/html.ts';
+import { filterParameter, queryForm } from '../shell/query-form.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
+import {
+  type DateRange,
+  dateRangeFaults,
+  dateRangeFields,
+  dateRangeOf,
+  fileName,
+  isFaulty,
+  rangeOf,
+} from './date-range.ts';
+import { movementText } from './movement.components.ts';
+import { statementLines } from './statement.csv.ts';
+import { statementTexts } from './statement.texts.ts';
+
+const PAGE_SIZE = 50;
+
+const Range = { from: filterParameter, to: filterParameter };
+const Query = Type.Object({ ...Range, page: pageParameter });
+
+/** /funds/statement: the movements of the account over a range of dates, and the same as CSV. */
+export function statementPages({ pages, clients }: FeatureDependencies): void {
+  const path = '/funds/statement';
+  pages.page({ path, role: Role.VIEWER, section: 'funds', query: Query }, async (view, { query }) => {
+    const t = textsFor(view, statementTexts);
+    const range = rangeOf(query);
+    const faults = dateRangeFaults(view, range);
+    const form = queryForm({
+      action: pathTo(view, path),
+      fields: dateRangeFields(range, faults, t),
+      submit: t.show,
+    });
+    const top = html`${breadcrumbs(view, 'funds')}${form}`;
+    if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
+    const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', includeTotals: true };
+    const request = { ...view.tenant, ...dateRangeOf(range), ...page };
+    const statement = await clients.funds.listMovements(request, view.call);
+    return { title: t.title, body: html`${top}${statementBody(view, range, statement)}` };
+  });
+  pages.download(
+    {
+      path: `${path}.csv`,
+      rpc: FundsService.method.exportMovements,
+      section: 'funds',
+      query: Type.Object({ ...Range, format: formatParameter }),
+    },
+    async (view, { query }) => {
+      const range = rangeOf(query);
+      if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
+      return csvDownload(`${fileName('statement', range)}.csv`, () =>
+        statementLines(clients, view, range, query.format ?? 'br'),
+      );
+    },
+  );
+}
+
+function statementBody(view: View, range: DateRange, statement: ListMovementsResponse): Html {
+  const t = textsFor(view, statementTexts);
+  return html`<p class="hint">${t.hint}</p>
+${balancesTable(view, statement)}
+<section aria-labelledby="movements"><h2 id="movements">${t.movements}</h2>
+${csvLinks(view, '/funds/statement.csv', { from: range.from, to: range.to })}
+${movementTable(view, statement.movements)}
+${pager(view, statement.nextPageToken)}</section>`;
+}
+
+type BalanceRow = { readonly name: string; readonly count?: bigint; readonly balances: Balances };
+
+/** Opening balance, the totals by kind, and closing balance: each column adds up. */
+export function balancesTable(
+  view: View,
+  {
+    openingBalance,
+    closingBalance,
+    totals,
+  }: Pick<ListMovementsResponse, 'openingBalance' | 'closingBalance' | 'totals'>,
+): Html {
+  const t = textsFor(view, statementTexts);
+  const totalRow = ({ kind, count, change }: MovementTotal): BalanceRow => ({
+    name: t.kinds[enumName(MovementKind, kind)],
+    count,
+    balances: change!,
+  });
+  const rows: BalanceRow[] = [
+    { name: t.opening, balances: openingBalance! },
+    ...totals.map(totalRow),
+    { name: t.closing, balances: closingBalance! },
+  ];
+  return dataTable<BalanceRow>(
+    t.balancesCaption,
+    [
+      { label: t.movement, cell: ({ name }) => name },
+      {
+        label: t.count,
+        isNumber: true,
+        cell: ({ count }) => (count === undefined ? '' : view.format.number(count)),
+      },
+      amountColumn(view, t.available, ({ balances }) => balances.availableAmountMinor),
+      amountColumn(view, t.scheduled, ({ balances }) => balances.scheduledAmountMinor),
+      amountColumn(view, t.blocked, ({ balances }) => balances.blockedAmountMinor),
+      amountColumn(view, t.total, ({ balances }) => totalMinor(balances)),
+    ],
+    rows,
+    t.none,
+  );
+}
+
+function movementTable(view: View, movements: readonly Movement[]): Html {
+  const t = textsFor(view, statementTexts);
+  const change = (label: string, of: (change: Balances) => bigint) =>
+    amountColumn<Movement>(view, label, (movement) => of(movement.change!));
+  return dataTable<Movement>(
+    t.movementsCaption,
+    [
+      { label: t.at, cell: ({ occurredAt }) => moment(view, occurredAt) },
+      { label: t.movement, cell: (movement) => movementText(view, movement) },
+      change(t.available, ({ availableAmountMinor }) => availableAmountMinor),
+      change(t.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
+      change(t.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),
+      {
+        label: t.availableAfter,
+        isNumber: true,
+        cell: ({ balance }) => money(view, balance!.availableAmountMinor),
+      },
+    ],
+    movements,
+    t.none,
+  );
+}
+
+/** What the merchant has: the sum of the three balances. */
+function totalMinor({ availableAmountMinor, scheduledAmountMinor, blockedAmountMinor }: Balances): bigint {
+  return availableAmountMinor + scheduledAmountMinor + blockedAmountMinor;
+}

@@ -1,0 +1,61 @@
+import { type Html, html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
+import { overviewTexts } from './overview.texts.ts';
+
+/** A bar: its label, its length in any unit that all bars share, and the figure as text. */
+export interface Bar {
+  readonly label: string;
+  readonly size: bigint;
+  readonly text: string;
+}
+
+interface BarChart {
+  /** Unique on the page. */
+  readonly name: string;
+  readonly title: string;
+  /** The headings of the table: what the bars are, and what their length is. */
+  readonly heads: readonly [label: string, figure: string];
+  /** At least one. */
+  readonly bars: readonly Bar[];
+}
+
+/** Lengths in units of the SVG view box. */
+const WIDTH = 320;
+const ROW_HEIGHT = 22;
+const BAR_HEIGHT = 12;
+const LABELS_WIDTH = 128;
+const BARS_WIDTH = 110;
+const TEXT_GAP = 6;
+const FILL = '#4f86c6';
+
+/** A horizontal bar for each figure, and the same figures in a table that can be opened. */
+export function barChart(view: View, { name, title, heads, bars }: BarChart): Html {
+  const t = textsFor(view, overviewTexts).chart;
+  const max = bars.reduce((one, { size }) => (size > one ? size : one), 1n);
+  const largest = bars.reduce((one, other) => (other.size > one.size ? other : one));
+  const height = String(bars.length * ROW_HEIGHT);
+  return html`<figure class="chart">
+<svg role="img" aria-labelledby="${name}-chart ${name}-text" viewBox="0 0 ${String(WIDTH)} ${height}">
+<title id="${name}-chart">${title}</title>
+<desc id="${name}-text">${t.largest(largest.label, largest.text)}</desc>
+${bars.map((bar, row) => rowOf(bar, row, max))}
+</svg>
+<details><summary>${t.table}</summary><table><caption>${title}</caption>
+<thead><tr><th scope="col">${heads[0]}</th><th scope="col" class="number">${heads[1]}</th></tr></thead>
+<tbody>${bars.map(
+    ({ label, text }) =>
+      html`<tr><th scope="row">${label}</th><td class="number" data-label="${heads[1]}">${text}</td></tr>`,
+  )}</tbody></table></details>
+</figure>`;
+}
+
+function rowOf({ label, size, text }: Bar, row: number, max: bigint): Html {
+  const y = row * ROW_HEIGHT;
+  const middle = String(y + ROW_HEIGHT / 2);
+  // On bigints: amounts may exceed a double.
+  const width = Number((size * BigInt(BARS_WIDTH) * 100n) / max) / 100;
+  const top = String(y + (ROW_HEIGHT - BAR_HEIGHT) / 2);
+  return html`<g><text x="${String(LABELS_WIDTH - TEXT_GAP)}" y="${middle}" text-anchor="end" dominant-baseline="central">${label}</text>
+<rect x="${String(LABELS_WIDTH)}" y="${top}" width="${width.toFixed(2)}" height="${String(BAR_HEIGHT)}" fill="${FILL}"/>
+<text x="${(LABELS_WIDTH + width + TEXT_GAP).toFixed(2)}" y="${middle}" dominant-baseline="central">${text}</text></g>`;
+}

@@ -1,0 +1,81 @@
+import { validate as isUuid } from 'uuid';
+import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
+import { sees } from '../shell/access.ts';
+import type { View } from '../shell/view.ts';
+import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
+
+const MAX_LISTED = 20;
+const MAX_ORDER_NUMBER = 100;
+
+/** What belongs to an order, a payment or a URL. Lists hold at most 20 each. */
+export interface Matches {
+  readonly sales: readonly Sale[];
+  readonly refundCases: readonly RefundCase[];
+  /** The sales of the refund cases. */
+  readonly names: SaleNames;
+  readonly endpoints: readonly WebhookSubscription[];
+  /** Whether a list was cut off. */
+  readonly hasMore: boolean;
+}
+
+/** Finds the sales of an order, the refund cases of an order, payment or sale, and endpoints by a part of their URL. */
+export async function findMatches(clients: DashboardClients, view: View, text: string): Promise<Matches> {
+  const [{ sales, hasMore: hasMoreSales }, endpoints] = await Promise.all([
+    salesOf(clients, view, text),
+    endpointsWith(clients, view, text),
+  ]);
+  const cases = await refundCasesOf(clients, view, text, sales);
+  const refundCases = cases.slice(0, MAX_LISTED);
+  return {
+    sales,
+    refundCases,
+    names: await readSaleNames(clients, view, refundCases),
+    endpoints: endpoints.slice(0, MAX_LISTED),
+    hasMore: hasMoreSales || cases.length > MAX_LISTED || endpoints.length > MAX_LISTED,
+  };
+}
+
+async function salesOf({ funds }: DashboardClients, view: View, text: string) {
+  if (text.length > MAX_ORDER_NUMBER) return { sales: [], hasMore: false };
+  const order = isUuid(text) ? { orderId: text } : { orderNumber: text };
+  const page = await funds.listSales({ ...view.tenant, ...order, pageSize: MAX_LISTED }, view.call);
+  return { sales: page.sales, hasMore: page.nextPageToken !== '' };
+}
+
+/** The cases of these sales and, by id, of an order, a payment or a sale. */
+async function refundCasesOf(
+  { refundCases }: DashboardClients,
+  view: View,
+  text: string,
+  sales: readonly Sale[],
+): Promise<readonly RefundCase[]> {
+  const saleIds = sales.map(({ id }) => id);
+  const filters = isUuid(text)
+    ? [{ orderId: text }, { paymentIntentId: text }, { saleIds: [text, ...saleIds] }]
+    : saleIds.length > 0
+      ? [{ saleIds }]
+      : [];
+  const pages = await Promise.all(
+    filters.map((filter) =>
+      refundCases.listRefundCases({ ...view.tenant, ...filter, pageSize: MAX_LISTED + 1 }, view.call),
+    ),
+  );
+  const cases = pages.flatMap((page) => page.refundCases);
+  return [...new Map(cases.map((refundCase) => [refundCase.id, refundCase])).values()];
+}
+
+/** A merchant has few endpoints: they are compared here. */
+async function endpointsWith(
+  clients: DashboardClients,
+  view: View,
+  text: string,
+): Promise<readonly WebhookSubscription[]> {
+  if (!sees(view, 'webhooks')) return [];
+  const wanted = text.toLowerCase();
+  const endpoints = await readSubscriptions(clients, view);
+  return endpoints.filter(({ url }) => url.toLowerCase().includes(wanted));
+}

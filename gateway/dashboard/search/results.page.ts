@@ -1,0 +1,86 @@
+import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { fundsTexts } from '../funds/funds.texts.ts';
+import { saleBadge } from '../funds/sale.components.ts';
+import { namedSale, namedSaleOf } from '../funds/sale-names.ts';
+import { salesTexts } from '../funds/sales.texts.ts';
+import { stateBadge } from '../refunds/refund-case.components.ts';
+import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { amountColumn, dataTable, moment } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import type { Matches } from './find-matches.ts';
+import type { FoundRecord } from './find-record.ts';
+import { searchTexts } from './search.texts.ts';
+
+interface Results {
+  readonly text: string;
+  readonly records: readonly FoundRecord[];
+  readonly matches: Matches;
+}
+
+/** What a search has found, or that it has found nothing. */
+export function resultsPage(view: View, { text, records, matches }: Results): Page {
+  const t = textsFor(view, searchTexts);
+  const { sales, refundCases, endpoints, hasMore } = matches;
+  const isEmpty = [records, sales, refundCases, endpoints].every(({ length }) => length === 0);
+  return {
+    title: t.titleOf(text),
+    body: isEmpty
+      ? html`<p class="empty">${t.none(text)}</p><p class="hint">${t.noneHint}</p>`
+      : html`${records.length > 0 ? recordTable(view, text, records) : nothing}
+${sales.length > 0 ? saleTable(view, sales, matches) : nothing}
+${refundCases.length > 0 ? caseTable(view, refundCases, matches) : nothing}
+${endpoints.length > 0 ? endpointTable(view, endpoints) : nothing}
+${hasMore ? html`<p class="hint">${t.more}</p>` : nothing}`,
+  };
+}
+
+function recordTable(view: View, id: string, records: readonly FoundRecord[]): Html {
+  const t = textsFor(view, searchTexts);
+  const columns = [
+    { label: t.kind, cell: ({ kind }: FoundRecord) => t.kinds[kind] },
+    {
+      label: t.id,
+      cell: ({ path }: FoundRecord) => html`<a href="${pathTo(view, path)}"><code>${id}</code></a>`,
+    },
+  ];
+  return dataTable(t.records, columns, records, '');
+}
+
+function saleTable(view: View, sales: readonly Sale[], { names }: Matches): Html {
+  const t = textsFor(view, salesTexts);
+  const columns = [
+    { label: t.sale, cell: (sale: Sale) => namedSale(view, sale, names.products) },
+    { label: t.captured, cell: ({ capturedAt }: Sale) => moment(view, capturedAt) },
+    amountColumn<Sale>(view, textsFor(view, fundsTexts).amounts.gross, (sale) => sale.grossAmountMinor),
+    { label: t.status, cell: (sale: Sale) => saleBadge(view, sale) },
+  ];
+  return dataTable(textsFor(view, searchTexts).sales, columns, sales, '');
+}
+
+function caseTable(view: View, cases: readonly RefundCase[], { names }: Matches): Html {
+  const t = textsFor(view, refundsTexts);
+  const columns = [
+    {
+      label: t.case,
+      cell: ({ id }: RefundCase) => html`<a href="${pathTo(view, `/refunds/${id}`)}"><code>${id}</code></a>`,
+    },
+    {
+      label: textsFor(view, salesTexts).sale,
+      cell: ({ saleId }: RefundCase) => namedSaleOf(view, saleId, names),
+    },
+    amountColumn<RefundCase>(view, t.amount, ({ amountMinor }) => amountMinor),
+    { label: t.status, cell: (refundCase: RefundCase) => stateBadge(view, refundCase) },
+    { label: t.requested, cell: ({ requestedAt }: RefundCase) => moment(view, requestedAt) },
+  ];
+  return dataTable(textsFor(view, searchTexts).refunds, columns, cases, '');
+}
+
+function endpointTable(view: View, endpoints: readonly WebhookSubscription[]): Html {
+  const t = textsFor(view, searchTexts);
+  const cell = ({ id, url }: WebhookSubscription) =>
+    html`<a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a>`;
+  return dataTable(t.endpoints, [{ label: 'URL', cell }], endpoints, '');
+}

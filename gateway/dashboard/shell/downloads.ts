@@ -1,0 +1,46 @@
+import { Readable } from 'node:stream';
+import { create as contentDisposition } from 'content-disposition';
+import type { FastifyReply } from 'fastify';
+
+/** A file to download. */
+export interface Download {
+  readonly name: string;
+  readonly contentType: string;
+  /** Absent when it is known only at the end. */
+  readonly sizeBytes?: number;
+  /** Reads the content at the browser's pace; not called for a HEAD request. */
+  read(): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Sends a file: to be saved, never shown or run as a page of this host. An error before its first chunk is thrown, a later
+ * one closes the connection, so that the browser reports an incomplete download.
+ */
+export async function sendDownload(reply: FastifyReply, { name, contentType, sizeBytes, read }: Download) {
+  const content = reply.request.method === 'HEAD' ? undefined : await started(read());
+  reply
+    .header('content-disposition', contentDisposition(name))
+    .header('content-security-policy', "default-src 'none'; sandbox")
+    .header('x-content-type-options', 'nosniff')
+    .type(contentType);
+  if (sizeBytes !== undefined) reply.header('content-length', sizeBytes);
+  return reply.send(content && Readable.from(content));
+}
+
+/** Content whose first chunk has been read. */
+async function started(content: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const chunks = content[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | undefined = await chunks.next();
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
+      const result = first ?? (await chunks.next());
+      first = undefined;
+      return result;
+    },
+    // Not a generator: one that is closed before its first read would not close the content.
+    async return() {
+      return (await chunks.return?.()) ?? { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}

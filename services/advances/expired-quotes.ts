@@ -1,0 +1,30 @@
+import { executeNamed } from '../platform/database/named-sql.ts';
+import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
+
+const BATCH_ROWS = 200;
+
+const DELETE = `
+with expired as (
+  select merchant_id, environment, id from advances.quote
+   where requested_by is null and expires_at <= now() - interval '30 days'
+   order by expires_at limit ${BATCH_ROWS} for update skip locked
+), installments as (
+  delete from advances.quote_installment i using expired e
+   where i.merchant_id = e.merchant_id and i.environment = e.environment and i.quote_id = e.id
+), quotes as (
+  delete from advances.quote q using expired e
+   where q.merchant_id = e.merchant_id and q.environment = e.environment and q.id = e.id
+  returning q.id
+)
+select count(*)::int as rows from quotes`;
+
+/** Deletes quotes that nobody has requested, thirty days after they expired. */
+export const expiredQuotes: PeriodicTask = {
+  name: 'expired-advance-quotes',
+  intervalMs: 60_000,
+  async runBatch(em) {
+    const [deleted] = await executeNamed<{ rows: number }>(em, DELETE);
+    const { rows } = deleted!;
+    return { rows, more: rows === BATCH_ROWS };
+  },
+};

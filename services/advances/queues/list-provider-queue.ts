@@ -1,0 +1,40 @@
+import {
+  type ListProviderQueueRequest,
+  type ListProviderQueueResponse,
+  ProviderQueueAction,
+  type ProviderQueueItem,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { Database } from '../../platform/database/database.ts';
+import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
+import { advanceRequestMessage } from '../advance.message.ts';
+import { STUCK_AFTER_ATTEMPTS } from '../advance-payout.ts';
+import { providerQueueOrder, type ReleasedReadRow, selectProviderQueue } from './queue.queries.ts';
+
+/** A page of payouts of all merchants that await the provider, longest waiting first. */
+export async function listProviderQueue(
+  database: Database,
+  pagination: Pagination,
+  request: ListProviderQueueRequest,
+): Promise<ListProviderQueueResponse> {
+  const filters = { ...merchantFilterOf(request), stuckOnly: request.stuckOnly || undefined };
+  const scope = { list: 'payout-provider-queue', filters, order: providerQueueOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectProviderQueue({ ...filters, ...range })),
+  );
+  return {
+    $typeName: 'payments.advances.v1.ListProviderQueueResponse',
+    items: page.rows.map(itemOf),
+    nextPageToken: page.nextPageToken,
+  };
+}
+
+function itemOf(row: ReleasedReadRow): ProviderQueueItem {
+  const isStuck = row.payout_attempts >= STUCK_AFTER_ATTEMPTS;
+  return {
+    $typeName: 'payments.advances.v1.ProviderQueueItem',
+    advanceRequest: advanceRequestMessage(row),
+    nextAction: ProviderQueueAction[isStuck ? 'CONTACT_PROVIDER' : 'AWAIT_PROVIDER'],
+    waitingSince: row.released_at,
+  };
+}

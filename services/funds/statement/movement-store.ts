@@ -1,0 +1,38 @@
+import { v7 as uuidv7 } from 'uuid';
+import { civilDateAt } from '../../platform/civil-date.ts';
+import { jsonRows } from '../../platform/database/json-rows.ts';
+import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import type { Movement } from './movement.ts';
+
+const INSERT = `
+with moved as (
+  select * from json_to_recordset(:rows::json) as m (
+    "id" uuid, "kind" text, "sourceId" uuid, "saleId" uuid, "releaseDate" date, "blockReason" text,
+    "availableMinor" bigint, "scheduledMinor" bigint, "blockedMinor" bigint, "occurredAt" timestamptz, "date" date)
+), days as (
+  insert into funds.balance_day as d
+    (merchant_id, environment, date, available_minor, scheduled_minor, blocked_minor)
+  select :merchantId, :environment, "date", sum("availableMinor"), sum("scheduledMinor"), sum("blockedMinor")
+    from moved group by "date"
+  on conflict (merchant_id, environment, date)
+  do update set available_minor = d.available_minor + excluded.available_minor,
+                scheduled_minor = d.scheduled_minor + excluded.scheduled_minor,
+                blocked_minor = d.blocked_minor + excluded.blocked_minor
+)
+insert into funds.movement
+  (merchant_id, environment, id, kind, source_id, sale_id, release_date, block_reason, available_minor, scheduled_minor,
+   blocked_minor, occurred_at)
+select :merchantId, :environment, "id", "kind", "sourceId", "saleId", "releaseDate", "blockReason", "availableMinor",
+       "scheduledMinor", "blockedMinor", "occurredAt"
+  from moved`;
+
+/** Adds movements to the statement of the account whose lock the transaction holds, and to the sums of their days. */
+export async function recordMovements(tx: TenantTransaction, movements: readonly Movement[]): Promise<void> {
+  if (movements.length === 0) return;
+  const rows = movements.map((movement) => ({
+    ...movement,
+    id: uuidv7(),
+    date: civilDateAt(movement.occurredAt),
+  }));
+  await tx.execute(INSERT, { rows: jsonRows(rows) });
+}

@@ -1,0 +1,35 @@
+import { type SelectQueryBuilder, sql } from 'kysely';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { type EnvironmentName, environmentName, environmentRequired } from '../tenant.ts';
+import type { ReadParameters } from './prepared-read.ts';
+
+/** Restricts a read across merchants; undefined filters are ignored. */
+export interface MerchantFilter {
+  readonly merchantId: string | undefined;
+  readonly environment: EnvironmentName | undefined;
+}
+
+/** The filter of a validated request. INVALID_ARGUMENT for a merchant without an environment. */
+export function merchantFilterOf(request: { merchantId?: string; environment: Environment }): MerchantFilter {
+  const { merchantId, environment } = request;
+  if (environment !== Environment.UNSPECIFIED) {
+    return { merchantId: merchantId?.toLowerCase(), environment: environmentName(environment) };
+  }
+  if (merchantId === undefined) return { merchantId, environment: undefined };
+  throw environmentRequired();
+}
+
+/** Restricts a read to the rows that a filter selects. */
+export function matchingMerchant<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  parameters: ReadParameters<MerchantFilter>,
+): SelectQueryBuilder<DB, TB, Row> {
+  let matching = query;
+  if (parameters.has('merchantId')) {
+    matching = matching.where(sql<boolean>`merchant_id = ${parameters('merchantId')}`);
+  }
+  if (parameters.has('environment')) {
+    matching = matching.where(sql<boolean>`environment = ${parameters('environment')}`);
+  }
+  return matching;
+}

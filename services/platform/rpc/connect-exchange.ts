@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { ConnectError } from '@connectrpc/connect';
+import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from '@connectrpc/connect/protocol-connect';
+import { compressionGzip } from '@connectrpc/connect-node';
+import {
+  type Answer,
+  type AnswerUnary,
+  acceptsGzip,
+  connectErrorOf,
+  type ExchangeLimits,
+  readBody,
+} from './exchange.ts';
+
+const PROTO = 'application/proto';
+const JSON_TYPE = 'application/json';
+
+/** Whether a request of Connect's protocol for unary calls is not compressed. */
+export function isPlainConnect(headers: IncomingHttpHeaders): boolean {
+  const type = headers['content-type'];
+  const encoding = headers['content-encoding'];
+  return (type === JSON_TYPE || type === PROTO) && (encoding === undefined || encoding === 'identity');
+}
+
+/** Answers one request of Connect's protocol. */
+export function serveConnect(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: ExchangeLimits,
+  answer: AnswerUnary,
+): void {
+  const { headers } = request;
+  const exchange = {
+    protocolName: 'connect',
+    isBinary: headers['content-type'] === PROTO,
+    headers,
+    timeout: parseTimeout(headers['connect-timeout-ms']?.toString() ?? null, limits.maxTimeoutMs),
+    read: () => readBody(request, limits.readMaxBytes),
+    onDisconnect: (listener: () => void) =>
+      response.once('close', () => {
+        if (!response.headersSent) listener();
+      }),
+  } as const;
+  const compresses = acceptsGzip(headers['accept-encoding']);
+  const type = exchange.isBinary ? PROTO : JSON_TYPE;
+  answer(exchange)
+    .then((answered) => respond(response, type, answered, compresses ? limits.compressMinBytes : undefined))
+    .catch((error: unknown) => refuse(response, connectErrorOf(error)));
+}
+
+async function respond(
+  response: ServerResponse,
+  type: string,
+  { message, headers }: Answer,
+  compressMinBytes = Infinity,
+): Promise<void> {
+  const isCompressed = message.length >= compressMinBytes;
+  const body = isCompressed ? await compressionGzip.compress(message) : message;
+  if (response.destroyed) return;
+  response.writeHead(200, {
+    'content-type': type,
+    'content-length': body.length,
+    ...(isCompressed && { 'content-encoding': 'gzip' }),
+    ...(headers && Object.fromEntries(headers)),
+  });
+  response.end(body);
+}
+
+function refuse(response: ServerResponse, error: ConnectError): void {
+  if (response.destroyed || response.headersSent) return;
+  const body = errorToJsonBytes(error, undefined);
+  const metadata = Object.fromEntries(error.metadata);
+  response.writeHead(codeToHttpStatus(error.code), {
+    ...metadata,
+    'content-type': JSON_TYPE,
+    'content-length': body.length,
+  });
+  response.end(body);
+}

@@ -1,0 +1,69 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Code, ConnectError } from '@connectrpc/connect';
+
+/** What the port accepts, and when it compresses. */
+export interface ExchangeLimits {
+  readonly readMaxBytes: number;
+  readonly compressMinBytes: number;
+  readonly maxTimeoutMs: number;
+}
+
+/** One request as its protocol carries it. */
+export interface Exchange {
+  readonly protocolName: 'grpc' | 'connect';
+  /** Protobuf; false for JSON. */
+  readonly isBinary: boolean;
+  readonly headers: IncomingHttpHeaders;
+  readonly timeout: { readonly timeoutMs?: number; readonly error?: ConnectError };
+  /** Reads the message of the request. Throws ConnectError. */
+  read(): Promise<Uint8Array>;
+  /** Calls back if the caller disconnects before the answer. */
+  onDisconnect(listener: () => void): void;
+}
+
+/** A response, still without its protocol. */
+export interface Answer {
+  readonly message: Uint8Array;
+  readonly headers: Headers | undefined;
+}
+
+/** Answers a request. Throws ConnectError. */
+export type AnswerUnary = (exchange: Exchange) => Promise<Answer>;
+
+/** The error as callers see it. */
+export const connectErrorOf = (error: unknown): ConnectError =>
+  error instanceof ConnectError
+    ? error
+    : new ConnectError('internal error', Code.Internal, undefined, undefined, error);
+
+/** The body of a request. RESOURCE_EXHAUSTED if it is longer; CANCELED if the caller disconnects. */
+export function readBody(stream: Readable, maxBytes: number): Promise<Buffer> {
+  // An empty body has ended before anyone reads it.
+  if (stream.readableEnded) return Promise.resolve(Buffer.alloc(0));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) chunks.push(chunk);
+      else {
+        stream.pause();
+        const message = `message size is larger than configured readMaxBytes ${maxBytes}`;
+        reject(new ConnectError(message, Code.ResourceExhausted));
+      }
+    });
+    stream.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    stream.once('close', () => {
+      // It closes after each answer too; an error takes its stack trace.
+      if (!stream.readableEnded) reject(new ConnectError('the caller has disconnected', Code.Canceled));
+    });
+  });
+}
+
+/** Whether a caller accepts gzip, by its header. */
+export const acceptsGzip = (header: string | string[] | undefined): boolean =>
+  header
+    ?.toString()
+    .split(',')
+    .some((name) => name.trim() === 'gzip') ?? false;

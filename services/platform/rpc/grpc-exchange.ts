@@ -1,0 +1,99 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { parseTimeout, setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
+import { compressionGzip } from '@connectrpc/connect-node';
+import {
+  type Answer,
+  type AnswerUnary,
+  acceptsGzip,
+  connectErrorOf,
+  type ExchangeLimits,
+  readBody,
+} from './exchange.ts';
+
+/** A flag for compression, and the length of the message. */
+const PREFIX_BYTES = 5;
+const CONTENT_TYPE = 'application/grpc+proto';
+
+/** Whether a request carries protobuf that is not compressed. */
+export function isPlainGrpc(headers: IncomingHttpHeaders): boolean {
+  const type = headers['content-type'];
+  const encoding = headers['grpc-encoding'];
+  return (
+    (type === 'application/grpc' || type === CONTENT_TYPE) &&
+    (encoding === undefined || encoding === 'identity')
+  );
+}
+
+/** Answers one gRPC request. */
+export function serveGrpc(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  limits: ExchangeLimits,
+  answer: AnswerUnary,
+): void {
+  // A connection that breaks is no error of the service; 'close' follows.
+  stream.on('error', () => undefined);
+  const exchange = {
+    protocolName: 'grpc',
+    isBinary: true,
+    headers,
+    timeout: parseTimeout(headers['grpc-timeout']?.toString() ?? null, limits.maxTimeoutMs),
+    read: async () => messageIn(await readBody(stream, PREFIX_BYTES + limits.readMaxBytes)),
+    onDisconnect: (listener: () => void) =>
+      stream.once('close', () => {
+        if (!stream.headersSent) listener();
+      }),
+  } as const;
+  const compresses = acceptsGzip(headers['grpc-accept-encoding']);
+  answer(exchange)
+    .then((answered) => respond(stream, answered, compresses ? limits.compressMinBytes : undefined))
+    .catch((error: unknown) => refuse(stream, connectErrorOf(error)));
+}
+
+/** The only message of a body. */
+function messageIn(body: Buffer): Uint8Array {
+  if (body.length === 0) throw new ConnectError('protocol error: missing input message', Code.Unimplemented);
+  const end = body.length < PREFIX_BYTES ? Infinity : PREFIX_BYTES + body.readUInt32BE(1);
+  if (body.length < end) {
+    throw new ConnectError('protocol error: the message is incomplete', Code.InvalidArgument);
+  }
+  if (body.length > end) {
+    throw new ConnectError('protocol error: received extra input message', Code.Unimplemented);
+  }
+  if (body[0] !== 0) throw new ConnectError('protocol error: received compressed message', Code.Internal);
+  return body.subarray(PREFIX_BYTES);
+}
+
+async function respond(
+  stream: ServerHttp2Stream,
+  { message, headers }: Answer,
+  compressMinBytes = Infinity,
+): Promise<void> {
+  const isCompressed = message.length >= compressMinBytes;
+  const sent = isCompressed ? await compressionGzip.compress(message) : message;
+  if (stream.destroyed) return;
+  stream.respond(
+    {
+      ':status': 200,
+      'content-type': CONTENT_TYPE,
+      ...(isCompressed && { 'grpc-encoding': 'gzip' }),
+      ...(headers && Object.fromEntries(headers)),
+    },
+    { waitForTrailers: true },
+  );
+  stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  const body = Buffer.allocUnsafe(PREFIX_BYTES + sent.length);
+  body[0] = isCompressed ? 1 : 0;
+  body.writeUInt32BE(sent.length, 1);
+  body.set(sent, PREFIX_BYTES);
+  stream.end(body);
+}
+
+function refuse(stream: ServerHttp2Stream, error: ConnectError): void {
+  if (stream.destroyed || stream.headersSent) return;
+  const status = Object.fromEntries(setTrailerStatus(new Headers(), error));
+  stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...status }, { endStream: true });
+  // The rest of a body that was too long. Node closes a stream whose body nobody has begun to read.
+  if (stream.readableFlowing === false) stream.close(constants.NGHTTP2_NO_ERROR);
+}

@@ -1,0 +1,48 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createRouterTransport,
+  type Interceptor,
+  type Transport,
+} from '@connectrpc/connect';
+import type { ServiceBinding } from './service-binding.ts';
+
+/** Stores who calls, from the headers of a call, in its values. */
+export type Identify = (values: ContextValues, header: (name: string) => string | null | undefined) => void;
+
+/**
+ * The transport for streams to services of the same process. Connect runs them in memory, serialised: they are few, and it
+ * takes care of deadlines, cancellation and the pace of the slower side. Bindings may be added until the first stream.
+ * Streams of services that this process does not run go over `remote`.
+ */
+export function inProcessStreams(
+  bindings: readonly ServiceBinding[],
+  interceptors: readonly Interceptor[],
+  identify: Identify,
+  remote: Transport | undefined,
+): (method: DescMethod) => Pick<Transport, 'stream'> {
+  const identified: Interceptor = (next) => (request) => {
+    identify(request.contextValues, (name) => request.header.get(name));
+    return next(request);
+  };
+  let local: Transport | undefined;
+  return (method) => {
+    if (!bindings.some(({ service }) => service === method.parent)) {
+      if (remote) return remote;
+      throw notServedHere(method);
+    }
+    local ??= createRouterTransport(
+      (router) => {
+        for (const binding of bindings) binding.register(router);
+      },
+      { router: { interceptors: [identified, ...interceptors] } },
+    );
+    return local;
+  };
+}
+
+/** UNIMPLEMENTED: neither this process nor a remote one serves the method. */
+export const notServedHere = ({ parent }: DescMethod) =>
+  new ConnectError(`${parent.typeName} is not served by this process`, Code.Unimplemented);

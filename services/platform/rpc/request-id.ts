@@ -1,0 +1,17 @@
+import { randomFillSync } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+
+const ID_BYTES = 16;
+/** Random bytes for many ids: asking the system for those of each one takes longer than making the id. */
+const pool = new Uint8Array(256 * ID_BYTES);
+let used = pool.length;
+
+/** The id of a request that came without one. */
+export function newRequestId(): string {
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += ID_BYTES;
+  return uuidv7({ random: pool.subarray(used - ID_BYTES, used) });
+}

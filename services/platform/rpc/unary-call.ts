@@ -1,0 +1,167 @@
+import type { DescMessage, DescMethodUnary, DescService, MessageShape } from '@bufbuild/protobuf';
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  type HandlerContext,
+  type UnaryRequest,
+} from '@connectrpc/connect';
+
+/** The headers of a call, in any form that fetch accepts. */
+export type HeadersSource = ConstructorParameters<typeof Headers>[0];
+
+/** Where a call comes from. */
+export interface CallOrigin {
+  readonly protocolName: 'in-process' | 'grpc' | 'connect';
+  /** The headers of the request; a function if they have to be converted. */
+  readonly headers: HeadersSource | (() => Headers);
+  readonly contextValues: ContextValues;
+}
+
+/**
+ * One unary call, inside the process or on the port: the interceptors' request and the implementation's context in one
+ * object. Headers and the abort signal are created lazily, because few calls need them and this path is hot.
+ */
+export class UnaryCall implements UnaryRequest, HandlerContext {
+  readonly stream = false;
+  readonly requestMethod = 'POST';
+  readonly protocolName: string;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: MessageShape<DescMessage>;
+  readonly contextValues: ContextValues;
+  readonly #headers: CallOrigin['headers'];
+  #header: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+  #controller: AbortController | undefined;
+  #endedBy: ConnectError | undefined;
+
+  constructor(
+    method: DescMethodUnary,
+    message: MessageShape<DescMessage>,
+    { protocolName, headers, contextValues }: CallOrigin,
+  ) {
+    this.service = method.parent;
+    this.method = method;
+    this.message = message;
+    this.protocolName = protocolName;
+    this.#headers = headers;
+    this.contextValues = contextValues;
+  }
+
+  get url(): string {
+    return `${this.service.typeName}/${this.method.name}`;
+  }
+
+  get values(): ContextValues {
+    return this.contextValues;
+  }
+
+  get header(): Headers {
+    const source = this.#headers;
+    this.#header ??= typeof source === 'function' ? source() : new Headers(source);
+    return this.#header;
+  }
+
+  get requestHeader(): Headers {
+    return this.header;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers();
+    return this.#responseHeader;
+  }
+
+  /** The response headers, if any has been set. */
+  get setResponseHeaders(): Headers | undefined {
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  /** Aborts when the deadline passes or the caller cancels. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#endedBy) this.#controller.abort(this.#endedBy);
+    }
+    return this.#controller.signal;
+  }
+
+  timeoutMs(): undefined {
+    return undefined;
+  }
+
+  /** Aborts the signal of a call whose caller has stopped waiting. */
+  cancel(): void {
+    this.#abort(new ConnectError('the call was canceled', Code.Canceled));
+  }
+
+  #abort(error: ConnectError): void {
+    this.#endedBy = error;
+    this.#controller?.abort(error);
+  }
+
+  /** Runs the call until it completes, its deadline passes or its caller cancels. */
+  run<T>(
+    start: () => Promise<T>,
+    timeoutMs: number | undefined,
+    caller: AbortSignal | undefined,
+  ): Promise<T> {
+    if (timeoutMs === undefined && caller === undefined) return start();
+    return new Promise((resolve, reject) => {
+      const end = (error: ConnectError) => {
+        stopWaiting();
+        this.#abort(error);
+        reject(error);
+      };
+      const onAbort = () => end(new ConnectError('the call was canceled', Code.Canceled));
+      const onDeadline = () => end(new ConnectError('the deadline has passed', Code.DeadlineExceeded));
+      const timer = timeoutMs === undefined ? undefined : setTimeout(onDeadline, timeoutMs);
+      const stopWaiting = () => {
+        clearTimeout(timer);
+        caller?.removeEventListener('abort', onAbort);
+      };
+      if (caller?.aborted) return onAbort();
+      caller?.addEventListener('abort', onAbort, { once: true });
+      start().then(
+        (answer) => {
+          stopWaiting();
+          resolve(answer);
+        },
+        (error: unknown) => {
+          stopWaiting();
+          reject(error);
+        },
+      );
+    });
+  }
+}
+
+/** The response of a call, with the metadata of the call. */
+export class UnaryCallResponse {
+  readonly stream = false;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: MessageShape<DescMessage>;
+  readonly #call: UnaryCall;
+
+  constructor(call: UnaryCall, message: MessageShape<DescMessage>) {
+    this.service = call.service;
+    this.method = call.method;
+    this.message = message;
+    this.#call = call;
+  }
+
+  get header(): Headers {
+    return this.#call.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#call.responseTrailer;
+  }
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { DescMethod, DescMethodUnary } from '@bufbuild/protobuf';
+import { createContextValues, type Interceptor } from '@connectrpc/connect';
+import { createMethodSerializationLookup } from '@connectrpc/connect/protocol';
+import { composeCall, type UnaryFn } from './compose-call.ts';
+import { isPlainConnect, serveConnect } from './connect-exchange.ts';
+import type { Answer, Exchange, ExchangeLimits } from './exchange.ts';
+import { isPlainGrpc, serveGrpc } from './grpc-exchange.ts';
+import type { ServiceBinding } from './service-binding.ts';
+import type { IdentifyCaller } from './service-tokens.ts';
+import { UnaryCall } from './unary-call.ts';
+
+/** A unary method that this port serves. */
+interface ServedMethod {
+  readonly method: DescMethodUnary;
+  readonly run: UnaryFn;
+  readonly serialization: ReturnType<typeof createMethodSerializationLookup>;
+}
+
+interface UnaryPortOptions extends ExchangeLimits {
+  readonly bindings: readonly ServiceBinding[];
+  readonly interceptors: readonly Interceptor[];
+  readonly identify: IdentifyCaller;
+}
+
+/**
+ * Serves plain unary calls: gRPC over HTTP/2, and Connect over HTTP/1.1. Connect's own handlers serve streams and bytes
+ * with one pipeline, which costs a small call more than all else that it does; they serve the rest: streams, gRPC-Web,
+ * compressed requests, GET, and requests that are not valid.
+ */
+export class UnaryPort {
+  readonly #methods: ReadonlyMap<string, ServedMethod>;
+  readonly #options: UnaryPortOptions;
+  #closing = false;
+
+  constructor(options: UnaryPortOptions) {
+    this.#options = options;
+    this.#methods = new Map(servedMethods(options).map((served) => [pathOf(served.method), served]));
+  }
+
+  /** Answers a request over HTTP/2; false if Connect has to. */
+  serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
+    const served = this.#find(headers[':path']);
+    if (!served || headers[':method'] !== 'POST' || !isPlainGrpc(headers)) return false;
+    serveGrpc(stream, headers, this.#options, (exchange) => this.#answer(served, exchange));
+    return true;
+  }
+
+  /** Answers a request over HTTP/1.1; false if Connect has to. */
+  serveRequest(request: IncomingMessage, response: ServerResponse): boolean {
+    const served = this.#find(request.url);
+    if (!served || request.method !== 'POST' || !isPlainConnect(request.headers)) return false;
+    serveConnect(request, response, this.#options, (exchange) => this.#answer(served, exchange));
+    return true;
+  }
+
+  /** From now on Connect answers, which refuses calls while the server closes. */
+  close(): void {
+    this.#closing = true;
+  }
+
+  #find(path: string | undefined): ServedMethod | undefined {
+    return path === undefined || this.#closing ? undefined : this.#methods.get(path);
+  }
+
+  async #answer({ method, run, serialization }: ServedMethod, exchange: Exchange): Promise<Answer> {
+    const { headers, isBinary, protocolName, timeout } = exchange;
+    const contextValues = createContextValues();
+    await this.#options.identify(method, (name) => headers[name]?.toString(), contextValues);
+    if (timeout.error) throw timeout.error;
+    const message = serialization.getI(isBinary).parse(await exchange.read());
+    const call = new UnaryCall(method, message, {
+      protocolName,
+      headers: () => headersOf(headers),
+      contextValues,
+    });
+    exchange.onDisconnect(() => call.cancel());
+    const response = await call.run(() => run(call), timeout.timeoutMs, undefined);
+    return {
+      message: serialization.getO(isBinary).serialize(response.message),
+      headers: call.setResponseHeaders,
+    };
+  }
+}
+
+const pathOf = ({ parent, name }: DescMethodUnary) => `/${parent.typeName}/${name}`;
+
+const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === 'unary';
+
+function servedMethods({ bindings, interceptors, readMaxBytes }: UnaryPortOptions): ServedMethod[] {
+  return bindings.flatMap((binding) =>
+    binding.service.methods.filter(isUnary).flatMap((method): ServedMethod[] => {
+      const run = composeCall(method, binding, interceptors);
+      const limits = { readMaxBytes, writeMaxBytes: Number.MAX_SAFE_INTEGER };
+      const serialization = createMethodSerializationLookup(method, undefined, undefined, limits);
+      return run ? [{ method, run, serialization }] : [];
+    }),
+  );
+}
+
+/** The headers of a request as fetch has them, without the pseudo-headers of HTTP/2. */
+function headersOf(incoming: IncomingHttpHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming)) {
+    if (value !== undefined && !name.startsWith(':')) headers.set(name, value.toString());
+  }
+  return headers;
+}

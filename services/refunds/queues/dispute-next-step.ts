@@ -1,0 +1,24 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { DisputeAction } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { EnumName } from '../../platform/enum-name.ts';
+import type { DisputeReadRow } from '../dispute.queries.ts';
+import type { Owner } from './refund-next-step.ts';
+
+/** What is to be done next about an open dispute. */
+interface NextStep {
+  readonly action: EnumName<typeof DisputeAction>;
+  readonly owner: Owner;
+  readonly since: Timestamp;
+}
+
+/** The next step of an open dispute. */
+export function nextDisputeStep(
+  { opened_at: openedAt, due_at: dueAt, responded_at: respondedAt }: DisputeReadRow,
+  nowMs: number,
+): NextStep {
+  const owner = 'OPERATIONS';
+  if (respondedAt !== null) return { action: 'REVIEW_RESPONSE', owner, since: respondedAt };
+  if (dueAt === null) return { action: 'RECORD_OUTCOME', owner, since: openedAt };
+  if (timestampMs(dueAt) <= nowMs) return { action: 'RECORD_OUTCOME', owner, since: dueAt };
+  return { action: 'AWAIT_MERCHANT', owner: 'MERCHANT', since: openedAt };
+}

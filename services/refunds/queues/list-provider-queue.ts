@@ -1,0 +1,51 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import {
+  type ListProviderQueueRequest,
+  type ListProviderQueueResponse,
+  ProviderQueueAction,
+  type ProviderQueueItem,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Database } from '../../platform/database/database.ts';
+import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
+import type { Pagination } from '../../platform/reads/pagination.ts';
+import { refundCaseMessage } from '../refund-case.message.ts';
+import { type ProcessingReadRow, providerQueueOrder, selectProviderQueue } from './queue.queries.ts';
+import { nextRefundStep, type QueueRules } from './refund-next-step.ts';
+
+interface Dependencies {
+  readonly database: Database;
+  readonly pagination: Pagination;
+  readonly rules: QueueRules;
+}
+
+/** A page of refunds of all merchants that await the provider, oldest debit first. */
+export async function listProviderQueue(
+  { database, pagination, rules }: Dependencies,
+  request: ListProviderQueueRequest,
+): Promise<ListProviderQueueResponse> {
+  const now = Date.now();
+  const filter = merchantFilterOf(request);
+  const { silentOnly } = request;
+  const filters = { ...filter, silentOnly };
+  const silentSince = silentOnly ? new Date(now - rules.silentAfterMs) : undefined;
+  const scope = { list: 'refund-provider-queue', filters, order: providerQueueOrder };
+  const page = await pagination.page(scope, request, (range) =>
+    database.read(selectProviderQueue({ ...filter, silentSince, ...range })),
+  );
+  return {
+    $typeName: 'payments.refunds.v1.ListProviderQueueResponse',
+    items: page.rows.map((row) => itemOf(row, rules, now)),
+    nextPageToken: page.nextPageToken,
+  };
+}
+
+function itemOf(row: ProcessingReadRow, rules: QueueRules, now: number): ProviderQueueItem {
+  const { since, dueAt } = nextRefundStep(row, rules);
+  return {
+    $typeName: 'payments.refunds.v1.ProviderQueueItem',
+    refundCase: refundCaseMessage(row),
+    nextAction: ProviderQueueAction[timestampMs(dueAt) <= now ? 'CONTACT_PROVIDER' : 'AWAIT_PROVIDER'],
+    waitingSince: since,
+    dueAt,
+  };
+}

@@ -1,0 +1,77 @@
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
+import { EXECUTION_DUE_AFTER_MS, type Owner, type QueueRules } from './refund-next-step.ts';
+
+/** The maximum number of cases to count for each part of the statement. */
+const COUNT_LIMIT = 10_000;
+const CACHE_MS = 1_000;
+
+/** Overdue cases of the provider are counted as silent. */
+const COUNTED_OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const satisfies readonly Owner[];
+
+interface OverdueRow {
+  readonly environment: EnvironmentName;
+  readonly owner: Owner;
+  readonly cases: number;
+}
+
+/** Follows nextRefundStep, and reads no more than the overdue cases, off their indexes. */
+const MEASURE: Statement = {
+  name: 'measure_overdue_cases',
+  text: `
+select environment, owner, count(*)::int as cases
+  from (
+    (select environment, 'MERCHANT' as owner
+       from refunds.refund_case
+      where status = 'MERCHANT_REVIEW' and merchant_review_deadline_at <= now()
+      limit ${COUNT_LIMIT})
+    union all
+    (select environment, case when status = 'FUNDING_REQUIRED' and cardinality(blocked_by) = 1
+                              then 'MERCHANT' else 'OPERATIONS' end
+       from refunds.refund_case
+      where status in ('SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED')
+        and status_changed_at <= now() - interval '1 ms' * :workDueAfterMs::float8
+        and not (status = 'APPROVED_FOR_EXECUTION' and execution_started_at is not null)
+        and not (status = 'APPROVED_FOR_EXECUTION' and blocked_by = '{}' and :automatic::boolean)
+      limit ${COUNT_LIMIT})
+    union all
+    (select environment, 'SERVICE'
+       from refunds.refund_case
+      where status = 'APPROVED_FOR_EXECUTION' and blocked_by = '{}'
+        and coalesce(execution_started_at, status_changed_at) <= now() - interval '1 ms' * :executionDueAfterMs::float8
+        and (execution_started_at is not null or :automatic::boolean)
+      limit ${COUNT_LIMIT})
+  ) overdue
+ group by environment, owner`,
+};
+
+/** Registers a gauge of open cases that are past their due time. All processes on a database report the same values. */
+export function registerOverdueCaseMetrics(
+  db: CrossTenantDatabase,
+  { execution, workDueAfterMs }: QueueRules,
+): void {
+  const parameters = {
+    workDueAfterMs,
+    executionDueAfterMs: EXECUTION_DUE_AFTER_MS,
+    automatic: execution === 'automatic',
+  };
+  registerMeasuredGauges({
+    measure: () => db.run<OverdueRow>(MEASURE, parameters),
+    cacheMs: CACHE_MS,
+    gauges: [
+      {
+        name: 'payments_refunds_overdue',
+        help: `Open refund cases past their due time, by environment and by who must act next (provider: payments_refunds_provider_silent), counted up to ${COUNT_LIMIT}.`,
+        labels: ENVIRONMENTS.flatMap((environment) =>
+          COUNTED_OWNERS.map((owner) => ({ environment, owner: owner.toLowerCase() })),
+        ),
+        read: (rows, labels) => {
+          const isLabelled = ({ environment, owner }: OverdueRow) =>
+            environment === labels.environment && owner.toLowerCase() === labels.owner;
+          return rows.find(isLabelled)?.cases ?? 0;
+        },
+      },
+    ],
+  });
+}

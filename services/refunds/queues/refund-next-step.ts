@@ -1,0 +1,103 @@
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { ActionOwner, RefundCaseAction } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { EnumName } from '../../platform/enum-name.ts';
+import type { RefundCaseReadRow } from '../refund-case.queries.ts';
+import type { RefundExecutionMode } from '../refund-case-store.ts';
+
+/** The statuses of cases that are not closed. */
+export const OPEN_STATUSES = [
+  'MERCHANT_REVIEW',
+  'SERVICE_REVIEW',
+  'APPROVED_FOR_EXECUTION',
+  'FUNDING_REQUIRED',
+  'PROCESSING',
+] as const;
+
+type Action = EnumName<typeof RefundCaseAction>;
+export type Owner = EnumName<typeof ActionOwner>;
+
+/** An execution takes seconds; after an hour its workflow needs help. */
+export const EXECUTION_DUE_AFTER_MS = 3_600_000;
+
+const OWNERS: Readonly<Record<Action, Owner>> = {
+  AWAIT_MERCHANT: 'MERCHANT',
+  REVIEW: 'OPERATIONS',
+  RESOLVE_DISPUTE: 'OPERATIONS',
+  CLEAR_BLOCKER: 'OPERATIONS',
+  START_REFUND: 'OPERATIONS',
+  AWAIT_EXECUTION: 'SERVICE',
+  AWAIT_FUNDS: 'MERCHANT',
+  AWAIT_PROVIDER: 'PROVIDER',
+};
+
+/** What decides who must act next, and by when. */
+export interface QueueRules {
+  readonly execution: RefundExecutionMode;
+  /** How long operations and merchants have for what has no deadline. */
+  readonly workDueAfterMs: number;
+  /** The setting PROVIDER_SILENT_AFTER. */
+  readonly silentAfterMs: number;
+}
+
+interface NextStep {
+  readonly action: Action;
+  readonly owner: Owner;
+  readonly since: Timestamp;
+  readonly dueAt: Timestamp;
+}
+
+/** What is to be done next about an open case, by whom, since when and until when. Throws TypeError for a closed one. */
+export function nextRefundStep(row: RefundCaseReadRow, rules: QueueRules): NextStep {
+  const action = nextActionOf(row, rules.execution);
+  const since = waitingSince(row, action);
+  const after = (ms: number) => timestampFromMs(timestampMs(since) + ms);
+  return { action, owner: OWNERS[action], since, dueAt: dueAt() };
+
+  function dueAt(): Timestamp {
+    switch (action) {
+      case 'AWAIT_MERCHANT':
+        return row.merchant_review_deadline_at!;
+      case 'AWAIT_EXECUTION':
+        return after(EXECUTION_DUE_AFTER_MS);
+      case 'AWAIT_PROVIDER':
+        return after(rules.silentAfterMs);
+      default:
+        return after(rules.workDueAfterMs);
+    }
+  }
+}
+
+function waitingSince(row: RefundCaseReadRow, action: Action): Timestamp {
+  const times: Partial<Record<Action, Timestamp | null>> = {
+    AWAIT_EXECUTION: row.execution_started_at,
+    AWAIT_PROVIDER: row.provider_reported_at ?? row.processing_started_at,
+  };
+  return times[action] ?? row.status_changed_at;
+}
+
+function nextActionOf(
+  { status, blocked_by: blockedBy, execution_started_at: executionStartedAt }: RefundCaseReadRow,
+  execution: RefundExecutionMode,
+): Action {
+  switch (status) {
+    case 'MERCHANT_REVIEW':
+      return 'AWAIT_MERCHANT';
+    case 'SERVICE_REVIEW':
+      return blockedBy.includes('PAYMENT_DISPUTED') ? 'RESOLVE_DISPUTE' : 'REVIEW';
+    case 'APPROVED_FOR_EXECUTION':
+      if (executionStartedAt !== null) return 'AWAIT_EXECUTION';
+      if (blockedBy.length > 0) return 'CLEAR_BLOCKER';
+      return execution === 'automatic' ? 'AWAIT_EXECUTION' : 'START_REFUND';
+    case 'FUNDING_REQUIRED':
+      return blockedBy.length > 1 ? 'CLEAR_BLOCKER' : 'AWAIT_FUNDS';
+    case 'PROCESSING':
+      return 'AWAIT_PROVIDER';
+    case 'SUCCEEDED':
+    case 'FAILED':
+    case 'CANCELED':
+    case 'REJECTED':
+      throw new TypeError(`nothing is to be done about a case in ${status}`);
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,46 @@
+import { Database } from './platform/database/database.ts';
+import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
+import { WorkSignal } from './platform/outbox/work-signal.ts';
+import { PersonCheck } from './platform/people/person-check.ts';
+import { readConfig } from './platform/process/config.ts';
+import { createOpsServer } from './platform/process/ops-server.ts';
+import { runProcess } from './platform/process/run-process.ts';
+import { createLogger, metrics } from './platform/process/telemetry.ts';
+import { Writes } from './platform/writes/writes.ts';
+import { startWebhookLanes } from './webhooks/lanes/start-webhook-lanes.ts';
+import { webhooks } from './webhooks/webhooks.area.ts';
+
+/**
+ * Sends webhooks and does nothing else, so that outgoing traffic can have a network of its own. Needs a database role for
+ * the schema webhooks only (webhooks/lanes/database-role.sql) and the keys of signing secrets, no other secrets. Does not
+ * migrate the database.
+ */
+await runProcess('webhook-lanes', async () => {
+  const config = readConfig(process.env, {
+    required: ['DATABASE_URL'],
+    unused: ['API_KEY_PEPPERS', 'CURSOR_KEYS'],
+  });
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, HOST, OPS_PORT } = config;
+  const logger = createLogger(config.LOG_LEVEL);
+  const database = await Database.open({
+    url,
+    poolSize,
+    preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
+    entities: webhooks.entities,
+  });
+  const outboxSignal = new OutboxSignal(database);
+  const workSignal = new WorkSignal({ database, outboxSignal, logger });
+  const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
+  const lanes = startWebhookLanes({ config, database, writes, outboxSignal, workSignal, logger });
+  const ready = () => database.ping().then(() => ({ ok: true, details: {} }));
+  const ops = createOpsServer({ ready, metrics });
+  await ops.listen({ host: HOST, port: OPS_PORT });
+  logger.info({ ops: OPS_PORT }, 'webhook lanes are running');
+  return {
+    close: async () => {
+      await lanes.close();
+      await ops.close();
+      await database.close();
+    },
+  };
+});

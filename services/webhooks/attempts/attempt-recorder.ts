@@ -1,0 +1,216 @@
+import type { AreaDependencies } from '../../platform/area.ts';
+import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
+import type { Config } from '../../platform/process/config.ts';
+import { backgroundContext } from '../../platform/rpc/call-context.ts';
+import type { ReportedAttempt } from '../deliveries/delivery.ts';
+import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
+import { disableSubscription } from '../subscriptions/disable-subscription.ts';
+import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
+import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
+import { changedHealths, type PlannedReport, type PlanSettings, planReports } from './plan-reports.ts';
+import { RECORD, RECORD_LATE, recordRow } from './record-attempts.sql.ts';
+import { RECORD_SUCCESSES, type SucceededRow, successRow } from './record-successes.sql.ts';
+import {
+  FIND_LOST,
+  LOCK_REPORTED,
+  type LostRow,
+  READ_REPORTED,
+  type ReportedRow,
+} from './reported-deliveries.sql.ts';
+import { healthRow, STORE_HEALTH } from './store-health.sql.ts';
+import { type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
+
+/** The state of a delivery after a report of it is recorded. */
+export interface RecordedDelivery {
+  readonly id: string;
+  readonly status: ReportedRow['status'];
+  readonly nextAttemptAt: Date | null;
+}
+
+/** What became of reports. */
+export interface Recording {
+  /** Each known delivery by its id, without those whose report is refused because another process owns the lane. */
+  readonly recorded: ReadonlyMap<string, RecordedDelivery>;
+  /** Deliveries that were not recorded because another transaction holds their subscription: to be reported again. */
+  readonly locked: ReadonlySet<string>;
+}
+
+export type RecorderConfig = Pick<
+  Config,
+  'WEBHOOK_SCHEDULE_LIVE' | 'WEBHOOK_SCHEDULE_SANDBOX' | 'WEBHOOK_RETRY_WORKFLOW_LIMIT'
+>;
+
+interface Dependencies extends Pick<AreaDependencies, 'writes' | 'outboxSignal' | 'logger'> {
+  readonly db: CrossTenantDatabase;
+  readonly config: RecorderConfig;
+  /** Counts what was recorded. */
+  readonly statistics: Pick<EndpointStatistics, 'add'>;
+}
+
+const GONE = 410;
+
+/** Records each attempt once, with its consequences for the delivery and the subscription. */
+export class AttemptRecorder {
+  readonly #deps: Dependencies;
+  readonly #settings: PlanSettings;
+
+  constructor(deps: Dependencies) {
+    const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = deps.config;
+    this.#deps = deps;
+    this.#settings = {
+      ...{ schedules: { live, test }, random: Math.random },
+      retryLimit: deps.config.WEBHOOK_RETRY_WORKFLOW_LIMIT,
+    };
+  }
+
+  /**
+   * Records reports, at most one per delivery. Most are successes, which take one statement; the others are decided while
+   * their subscriptions and deliveries are locked.
+   */
+  async record(reports: readonly ReportedAttempt[], requestId: string): Promise<Recording> {
+    const succeeded = await this.#recordSuccesses(reports);
+    this.#countSuccesses(succeeded, reports);
+    const recorded = new Map<string, RecordedDelivery>(
+      succeeded.map(({ id }) => [id, { id, status: 'SUCCEEDED', nextAttemptAt: null }]),
+    );
+    const others = reports.filter(({ deliveryId }) => !recorded.has(deliveryId));
+    const { decided, locked } =
+      others.length > 0 ? await this.#recordOthers(others, requestId) : NOTHING_DECIDED;
+    for (const { row, change, report } of decided) {
+      if (change && 'result' in report.outcome)
+        this.#deps.statistics.add(row.subscription_id, report.generation, report.outcome.result);
+      const { status, nextAttemptAt } = change ?? { status: row.status, nextAttemptAt: row.next_attempt_at };
+      recorded.set(row.id, { id: row.id, status, nextAttemptAt });
+    }
+    await this.#unblockNext([
+      ...succeeded.filter(({ ordered }) => ordered),
+      ...decided.filter(endsOrdered).map(({ row }) => row),
+    ]);
+    return { recorded, locked };
+  }
+
+  /**
+   * Reports of attempts in these lanes whose process never reported their end.
+   * @param exclude deliveries whose report is known.
+   */
+  async findLost(lanes: readonly number[], exclude: readonly string[]): Promise<ReportedAttempt[]> {
+    const lost = await this.#deps.db.run<LostRow>(FIND_LOST, { lanes, exclude });
+    return lost.map(({ id, number, generation, started_at, deadline_at }) => ({
+      deliveryId: id,
+      number,
+      generation,
+      owner: undefined,
+      workflowId: undefined,
+      startedAt: started_at,
+      outcome: { result: { endedAt: deadline_at, failure: 'WORKER_LOST' as const } },
+    }));
+  }
+
+  async #recordSuccesses(reports: readonly ReportedAttempt[]): Promise<SucceededRow[]> {
+    const rows = reports.flatMap(successRow);
+    if (rows.length === 0) return [];
+    const ids = rows.map(({ delivery_id }) => delivery_id);
+    return this.#deps.db.run<SucceededRow>(RECORD_SUCCESSES, { rows: JSON.stringify(rows), ids });
+  }
+
+  #countSuccesses(succeeded: readonly SucceededRow[], reports: readonly ReportedAttempt[]): void {
+    if (succeeded.length === 0) return;
+    const subscriptions = new Map(succeeded.map(({ id, subscription_id }) => [id, subscription_id]));
+    for (const { deliveryId, generation, outcome } of reports) {
+      const id = subscriptions.get(deliveryId);
+      if (id !== undefined && 'result' in outcome) this.#deps.statistics.add(id, generation, outcome.result);
+    }
+  }
+
+  async #recordOthers(reports: readonly ReportedAttempt[], requestId: string): Promise<Decisions> {
+    await this.#disableGone(reports, requestId);
+    return this.#deps.db.transaction(async (run) => {
+      const ids = reports.map(({ deliveryId }) => deliveryId);
+      const locked = new Set(
+        (await run<{ readonly id: string }>(LOCK_REPORTED, { ids })).map(({ id }) => id),
+      );
+      const planned = await this.#plan(
+        run,
+        reports.filter(({ deliveryId }) => !locked.has(deliveryId)),
+      );
+      const writtenIds = await this.#write(run, planned);
+      const decided = planned.filter(({ row, change }) => !change || writtenIds.has(row.id));
+      const healths = changedHealths(decided);
+      if (healths.length > 0) await run(STORE_HEALTH, { rows: JSON.stringify(healths.map(healthRow)) });
+      this.#logStale(decided);
+      return { decided, locked };
+    });
+  }
+
+  async #plan(run: Run, reports: readonly ReportedAttempt[]): Promise<PlannedReport[]> {
+    const ids = reports.map(({ deliveryId }) => deliveryId);
+    const numbers = reports.map(({ number }) => number);
+    const rows = await run<ReportedRow>(READ_REPORTED, { ids, numbers });
+    return planReports(rows, reports, this.#settings);
+  }
+
+  /** @returns the deliveries that were written; the lanes of the others have been taken by another process. */
+  async #write(run: Run, planned: readonly PlannedReport[]): Promise<Set<string>> {
+    const open = planned.filter(({ row }) => row.ended_at === null).flatMap(recordRow);
+    const late = planned.filter(({ row }) => row.ended_at !== null).flatMap(recordRow);
+    const ids = open.map(({ delivery_id }) => delivery_id);
+    const written = [
+      ...(open.length > 0 ? await run<WrittenRow>(RECORD, { rows: JSON.stringify(open), ids }) : []),
+      ...(late.length > 0 ? await run<WrittenRow>(RECORD_LATE, { rows: JSON.stringify(late) }) : []),
+    ];
+    return new Set(written.map(({ delivery_id }) => delivery_id));
+  }
+
+  /** A 410 disables the subscription before it is recorded, so that no crash in between leaves it enabled. */
+  async #disableGone(reports: readonly ReportedAttempt[], requestId: string): Promise<void> {
+    const gone = reports.filter(({ outcome }) => 'result' in outcome && outcome.result.httpStatus === GONE);
+    if (gone.length === 0) return;
+    for (const { row, change, report } of await this.#plan(this.#deps.db.run, gone)) {
+      if (!change || report.generation !== row.generation) continue;
+      const tenant = { merchantId: row.merchant_id, environment: row.environment };
+      await this.#deps.writes.transaction(tenant, backgroundContext(requestId), async (tx) => {
+        const position = await lockSubscriptions(tx);
+        const subscription = await tx.lockOne(SubscriptionEntity, { id: row.subscription_id });
+        if (subscription?.generation !== report.generation) return;
+        const cause = { cause: 'GONE', httpStatus: GONE, deliveryId: row.id, eventId: row.event_id } as const;
+        await disableSubscription(tx, subscription, { at: new Date(), position }, cause);
+      });
+    }
+  }
+
+  /**
+   * After the commit that ended deliveries: this sees what was added to their objects meanwhile, and what is added later
+   * is found BLOCKED by the owner of the lane.
+   */
+  async #unblockNext(objects: readonly OrderedObjectRow[]): Promise<void> {
+    if (objects.length === 0) return;
+    await unblockDeliveries(this.#deps.db.run, objects);
+    this.#deps.outboxSignal.committed('EVENTS');
+  }
+
+  #logStale(planned: readonly PlannedReport[]): void {
+    for (const { report, row, change } of planned) {
+      if (!change || report.generation === row.generation) continue;
+      const { deliveryId, number } = report;
+      this.#deps.logger.info(
+        { deliveryId, number },
+        'ignored for the subscription: the attempt precedes its disabling or its present url',
+      );
+    }
+  }
+}
+
+interface Decisions {
+  readonly decided: readonly PlannedReport[];
+  readonly locked: ReadonlySet<string>;
+}
+
+const NOTHING_DECIDED: Decisions = { decided: [], locked: new Set() };
+
+interface WrittenRow {
+  readonly delivery_id: string;
+}
+
+/** Also if it had ended before: an earlier try may have recorded it, and failed before it unblocked the next one. */
+const endsOrdered = ({ row, change }: PlannedReport) =>
+  row.ordered && (row.ended_at !== null || change?.endedAt);

@@ -1,0 +1,70 @@
+import type { Logger } from 'pino';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
+import { metrics } from '../../platform/process/telemetry.ts';
+import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
+import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
+import { type Attempt, sendAttempt } from './send-attempt.ts';
+
+const openGauge = new Gauge({
+  name: 'payments_webhook_attempts_open',
+  help: 'Attempts under way, or ended and not yet recorded.',
+  registers: [metrics],
+});
+const endedCounter = new Counter({
+  name: 'payments_webhook_attempts_total',
+  help: 'Attempts that ended, by environment and outcome: delivered, a class of HTTP status, or a failure.',
+  labelNames: ['environment', 'outcome'],
+  registers: [metrics],
+});
+const duration = new Histogram({
+  name: 'payments_webhook_attempt_duration_seconds',
+  help: 'Time from the begin of an attempt to the end of its answer, by environment.',
+  labelNames: ['environment'],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+  registers: [metrics],
+});
+for (const environment of ENVIRONMENTS) endedCounter.inc({ environment, outcome: 'delivered' }, 0);
+
+/** Counts an attempt as open; the returned function ends that. */
+export function countOpen(): () => void {
+  openGauge.inc();
+  return () => openGauge.dec();
+}
+
+/** Makes attempts. Closing it aborts those in flight. */
+export class AttemptSender {
+  readonly #guards: EnvironmentGuards;
+  readonly #logger: Logger;
+  readonly #stop = new AbortController();
+
+  constructor(guards: EnvironmentGuards, logger: Logger) {
+    this.#guards = guards;
+    this.#logger = logger;
+  }
+
+  /** Makes one attempt. Never rejects. */
+  async send(environment: EnvironmentName, attempt: Attempt): Promise<AttemptResult> {
+    const guard = this.#guards[environment];
+    const result = await sendAttempt({ guard }, attempt, this.#stop.signal).catch(
+      (error: unknown): AttemptResult => {
+        // A bug on our side; the delivery follows its schedule all the same.
+        this.#logger.error({ err: error, eventId: attempt.eventId }, 'an attempt could not be made');
+        return { endedAt: attempt.startedAt, latencyMs: 0, failure: 'PROTOCOL' };
+      },
+    );
+    endedCounter.inc({ environment, outcome: outcomeOf(result) });
+    duration.observe({ environment }, (result.latencyMs ?? 0) / 1_000);
+    return result;
+  }
+
+  /** Aborts the attempts in flight. */
+  abort(): void {
+    this.#stop.abort();
+  }
+}
+
+function outcomeOf(result: AttemptResult): string {
+  if (isSuccess(result)) return 'delivered';
+  return result.failure ?? `${Math.floor(result.httpStatus! / 100)}xx`;
+}

@@ -1,0 +1,113 @@
+import {
+  afterReport,
+  type DeliveryChange,
+  isKnown,
+  isSuccess,
+  type ReportedAttempt,
+} from '../deliveries/delivery.ts';
+import {
+  afterExhaustion,
+  afterHolding,
+  afterSuccess,
+  exhaustionError,
+  isSameHealth,
+  type SubscriptionHealth,
+} from '../subscriptions/subscription.ts';
+import type { ReportedRow } from './reported-deliveries.sql.ts';
+
+export interface PlanSettings {
+  readonly schedules: Readonly<Record<ReportedRow['environment'], readonly number[]>>;
+  readonly retryLimit: number;
+  readonly random: () => number;
+}
+
+export interface PlannedReport {
+  readonly report: ReportedAttempt;
+  readonly row: ReportedRow;
+  /** Undefined if the report is already known: nothing is written. */
+  readonly change: DeliveryChange | undefined;
+  /** It would need a retry workflow, and its subscription has as many as it may. */
+  readonly overLimit: boolean;
+}
+
+/** Plans what to write for reports of different deliveries, in their order; leaves out those that are refused. */
+export function planReports(
+  rows: readonly ReportedRow[],
+  reports: readonly ReportedAttempt[],
+  settings: PlanSettings,
+): PlannedReport[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const retrying = new Map<string, number>();
+  return reports.flatMap((report): PlannedReport[] => {
+    const row = byId.get(report.deliveryId);
+    if (!row || isRefused(row, report)) return [];
+    const change = decide(row, report, settings);
+    if (change?.status !== 'RETRYING' || row.status !== 'PENDING')
+      return [{ report, row, change, overLimit: false }];
+    const used = retrying.get(row.subscription_id) ?? row.retrying;
+    if (used >= settings.retryLimit) {
+      return [{ report, row, change: { ...change, status: 'HELD' }, overLimit: true }];
+    }
+    retrying.set(row.subscription_id, used + 1);
+    return [{ report, row, change, overLimit: false }];
+  });
+}
+
+/** A new attempt is recorded only for the owner of its lane; the end of one in flight, for anyone. */
+const isRefused = ({ attempt, epoch }: ReportedRow, { owner }: ReportedAttempt) =>
+  attempt === 'UNKNOWN' && owner?.epoch !== epoch;
+
+function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }: PlanSettings) {
+  const delivery = {
+    status: row.status,
+    attemptCount: row.attempt_count,
+    nextAttemptAt: row.next_attempt_at,
+    endedAt: row.ended_at,
+    inFlightUntil: row.in_flight_until,
+    attempt: row.attempt,
+  };
+  if (isKnown(delivery, report)) return undefined;
+  const change = afterReport(delivery, report, schedules[row.environment], random());
+  return change.status === 'RETRYING' && row.paused_at ? { ...change, status: 'HELD' as const } : change;
+}
+
+/** A subscription whose health changes, with the last delivery that changes it. */
+export interface ChangedHealth {
+  readonly row: ReportedRow;
+  readonly health: SubscriptionHealth;
+}
+
+/**
+ * The subscriptions whose health the reports change. Outcomes of an earlier generation do not; but whatever its
+ * generation, a delivery that is held needs a subscription that probes.
+ */
+export function changedHealths(planned: readonly PlannedReport[]): ChangedHealth[] {
+  const healths = new Map<string, ChangedHealth>();
+  for (const report of planned) {
+    const { row } = report;
+    if (!report.change || (report.report.generation !== row.generation && !report.overLimit)) continue;
+    const before = healths.get(row.subscription_id)?.health ?? healthOf(row);
+    healths.set(row.subscription_id, { row, health: healthAfter(before, report) });
+  }
+  return [...healths.values()].filter(({ row, health }) => !isSameHealth(health, healthOf(row)));
+}
+
+function healthAfter(
+  health: SubscriptionHealth,
+  { row, change, overLimit, report: { number, outcome } }: PlannedReport,
+): SubscriptionHealth {
+  if (row.ended_at) return health;
+  if (overLimit) return afterHolding(health, new Date());
+  if (!('result' in outcome)) return health;
+  if (isSuccess(outcome.result)) return afterSuccess(health);
+  if (change?.status !== 'EXHAUSTED') return health;
+  return afterExhaustion(health, exhaustionError(row, number, outcome.result), outcome.result.endedAt);
+}
+
+function healthOf(row: ReportedRow): SubscriptionHealth {
+  return {
+    state: row.state,
+    error: row.error && row.error_at ? { details: row.error, at: row.error_at } : undefined,
+    held: row.holding ? { probeAt: row.probe_at ?? undefined } : undefined,
+  };
+}

@@ -1,0 +1,200 @@
+import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
+import type { Statement } from '../../platform/database/cross-tenant-database.ts';
+import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+import type { DeliveryChange, DeliveryStatusName } from '../deliveries/delivery.ts';
+import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import { RECORD_IN_WORKFLOW } from '../dispatch/delivery-records.ts';
+import type { PlannedReport } from './plan-reports.ts';
+import { fence } from './record-successes.sql.ts';
+import type { ReportedRow } from './reported-deliveries.sql.ts';
+
+/** One report as the statements below take it. */
+interface RecordRow {
+  readonly environment: EnvironmentName;
+  readonly delivery_id: string;
+  readonly status: DeliveryStatusName;
+  readonly next_attempt_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly in_flight_until: Date | null;
+  readonly number: number;
+  readonly generation: string;
+  readonly attempt_started_at: Date;
+  readonly attempt_deadline_at: Date | null;
+  readonly attempt_ended_at: Date | null;
+  readonly latency_ms: number | null;
+  readonly http_status: number | null;
+  readonly failure: string | null;
+  readonly response_excerpt: string | null;
+  readonly detail: string | null;
+  readonly signature: string | null;
+  readonly timing_ms: readonly (number | null)[] | null;
+  readonly response_headers: string | null;
+  /** Its retry workflow waits longer than necessary, and is signaled. */
+  readonly rechecks: boolean;
+  readonly lane: number | null;
+  readonly epoch: string | null;
+  /** The workflow that shows the delivery; null unless it ends without a retry workflow. */
+  readonly workflow_id: string | null;
+}
+
+const START_RETRY = retryDelivery.startCommand({
+  deliveryId: '',
+  merchantId: '',
+  environment: 'live',
+  subscriptionId: '',
+  requestId: '',
+  eventType: '',
+});
+const RETRY_INPUT = `jsonb_build_array(jsonb_build_object(
+       'deliveryId', id, 'merchantId', merchant_id, 'environment', environment, 'subscriptionId', subscription_id,
+       'requestId', request_id, 'eventType', event_type))`;
+
+const REPORTS = `
+report as (
+  select * from json_to_recordset(:rows::json) as r (
+    environment text, delivery_id uuid, status text, next_attempt_at timestamptz, ended_at timestamptz, in_flight_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
+    attempt_deadline_at timestamptz, attempt_ended_at timestamptz, latency_ms int, http_status int, failure text,
+    response_excerpt text, detail text, signature text, timing_ms int[], response_headers text, rechecks boolean, lane smallint, epoch bigint, workflow_id text)
+), ${fence('report')}, allowed as materialized (
+  select r.* from report r
+   where r.lane is null or exists (select from fence f where f.id = r.lane and f.epoch = r.epoch)
+)`;
+
+const ATTEMPT_COLUMNS = [
+  'number',
+  'generation',
+  'attempt_started_at',
+  'attempt_deadline_at',
+  'attempt_ended_at',
+  'latency_ms',
+  'http_status',
+  'failure',
+  'response_excerpt',
+  'detail',
+  'signature',
+  'timing_ms',
+  'response_headers',
+];
+const ATTEMPT = ATTEMPT_COLUMNS.join(', ');
+const REPORTED_ATTEMPT = ATTEMPT_COLUMNS.map((column) => `r.${column}`).join(', ');
+
+const INSERT_ATTEMPTS = `
+insert into webhooks.attempt as a
+  (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at, ended_at, latency_ms,
+   http_status, failure, response_excerpt, detail, signature, timing_ms, response_headers)`;
+/** Two workers may have sent the same attempt: it has the start of the one that reports its end. */
+const END_KNOWN_ATTEMPT = `
+on conflict (delivery_id, number, environment) do update
+   set started_at = excluded.started_at, ended_at = excluded.ended_at, latency_ms = excluded.latency_ms, http_status = excluded.http_status,
+       failure = excluded.failure, response_excerpt = excluded.response_excerpt, detail = excluded.detail,
+       signature = excluded.signature, timing_ms = excluded.timing_ms, response_headers = excluded.response_headers
+ where a.ended_at is null
+returning delivery_id`;
+
+const REPORTED = 'd.id = any (:ids::uuid[]) and d.id = r.delivery_id';
+
+/**
+ * Writes open deliveries, which the transaction has locked, and their attempts. Skips, and does not return, those of
+ * lanes that another process has taken.
+ */
+export const RECORD: Statement = {
+  name: 'record_attempts',
+  text: `
+with ${REPORTS}, ${endDeliveries(`using allowed r where r.ended_at is not null and ${REPORTED}`, {
+    status: 'r.status',
+    attemptCount: 'greatest(d.attempt_count, r.number)',
+    endedAt: 'r.ended_at',
+    workflowId: 'r.workflow_id',
+    returning: `r.workflow_id, ${REPORTED_ATTEMPT}`,
+  })}, ${RECORD_IN_WORKFLOW}, moved as (
+  update webhooks.open_delivery d
+     set status = r.status, attempt_count = greatest(d.attempt_count, r.number), next_attempt_at = r.next_attempt_at,
+         in_flight_until = r.in_flight_until, requested = false
+    from allowed r
+   where r.ended_at is null and ${REPORTED}
+  returning d.merchant_id, d.environment, d.id, d.subscription_id, d.event_type, d.request_id, r.rechecks,
+            d.status = 'RETRYING' and old.status <> 'RETRYING' as starts, ${REPORTED_ATTEMPT}
+), signaled as (
+  ${insertCommandsOf(retryDelivery.recheckCommand(''), 'moved where rechecks')}
+), started as (
+  ${insertCommandsOf(START_RETRY, 'moved where starts', RETRY_INPUT)}
+), failed as (
+  -- Its workflow fails, and must not be started again.
+  delete from platform.outbox_command c using ended
+   where ended.end_status = 'EXHAUSTED' and c.kind = 'START' and c.workflow_id = '${retryDelivery.workflowId('')}' || ended.id
+)${INSERT_ATTEMPTS}
+select merchant_id, environment, id, ${ATTEMPT} from ended
+ union all
+select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
+};
+
+/** The same for deliveries that had ended before: a late report does not change them. */
+export const RECORD_LATE: Statement = {
+  name: 'record_late_attempts',
+  text: `
+with ${REPORTS}, moved as (
+  update webhooks.ended_delivery d set attempt_count = greatest(d.attempt_count, r.number)
+    from allowed r
+   where d.environment = r.environment and d.id = r.delivery_id
+  returning d.merchant_id, d.environment, d.id, ${REPORTED_ATTEMPT}
+)${INSERT_ATTEMPTS}
+select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
+};
+
+/** No lane, so that an attempt without an owner is not recorded. */
+const NO_LANE = -1;
+/** A smaller gain is not worth a signal: most attempts that hang end just before they count as lost. */
+const MIN_RECHECK_GAIN_MS = 2_000;
+
+/** The row of a planned report; empty if nothing is to be written. */
+export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
+  if (!change) return [];
+  const { outcome } = report;
+  const result = 'result' in outcome ? outcome.result : undefined;
+  return [
+    {
+      environment: row.environment,
+      delivery_id: row.id,
+      status: change.status,
+      next_attempt_at: change.nextAttemptAt,
+      ended_at: change.endedAt,
+      in_flight_until: change.inFlightUntil,
+      number: report.number,
+      generation: String(report.generation),
+      attempt_started_at: report.startedAt,
+      attempt_deadline_at: 'deadlineAt' in outcome ? outcome.deadlineAt : null,
+      attempt_ended_at: result?.endedAt ?? null,
+      latency_ms: result?.latencyMs ?? null,
+      http_status: result?.httpStatus ?? null,
+      failure: result?.failure ?? null,
+      response_excerpt: result?.responseExcerpt ?? null,
+      detail: result?.detail ?? null,
+      signature: result?.signature ?? null,
+      timing_ms: result?.timingMs ?? null,
+      response_headers: result?.responseHeaders ?? null,
+      rechecks: isDueEarlier(row, change),
+      // The end of an attempt that is recorded as in flight may be reported by anyone, once.
+      lane: row.attempt === 'UNKNOWN' ? (report.owner?.lane ?? NO_LANE) : null,
+      epoch: row.attempt === 'UNKNOWN' ? String(report.owner?.epoch ?? 0) : null,
+      workflow_id: succeedsWithoutRetry(row, change) ? (report.workflowId ?? null) : null,
+    },
+  ];
+}
+
+/** Whether nothing else shows it in Temporal: a RETRYING delivery has a retry workflow. */
+const succeedsWithoutRetry = (row: ReportedRow, { status }: DeliveryChange) =>
+  status === 'SUCCEEDED' && (row.status === 'PENDING' || row.status === 'HELD');
+
+/**
+ * Whether the attempt after a failed one that was handed over is due well before its retry workflow would check, which
+ * waits until the failed attempt counts as lost.
+ */
+function isDueEarlier(
+  { attempt, in_flight_until }: ReportedRow,
+  { status, nextAttemptAt, inFlightUntil }: DeliveryChange,
+) {
+  if (status !== 'RETRYING' || attempt !== 'UNDER_WAY' || inFlightUntil || !nextAttemptAt || !in_flight_until)
+    return false;
+  return nextAttemptAt.getTime() < in_flight_until.getTime() - MIN_RECHECK_GAIN_MS;
+}

@@ -1,0 +1,44 @@
+export const MAX_RESPONSE_READ_BYTES = 64 * 1024;
+export const MAX_EXCERPT_BYTES = 4 * 1024;
+
+/** C0 except tab and line ends, DEL and C1: PostgreSQL rejects NUL, and terminals interpret the others. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
+const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+
+/** A line of text that is safe to store and show. */
+export const printable = (text: string) =>
+  text
+    .toWellFormed()
+    .replace(CONTROL_CHARACTERS, '\ufffd')
+    .replaceAll(/[\r\n]/g, ' ');
+
+/** The beginning of a response body, safe to store and show. The rest of a long body is not read. */
+export class ResponseExcerpt {
+  readonly #kept: Uint8Array[] = [];
+  #readBytes = 0;
+
+  /** @returns false once 64 KiB have been read. */
+  add(chunk: Uint8Array): boolean {
+    if (this.#readBytes < MAX_EXCERPT_BYTES) this.#kept.push(chunk);
+    this.#readBytes += chunk.length;
+    return this.#readBytes < MAX_RESPONSE_READ_BYTES;
+  }
+
+  /** At most 4 KiB of UTF-8. */
+  text(): string {
+    return this.#readBytes === 0 ? '' : excerptOf(Buffer.concat(this.#kept));
+  }
+}
+
+/** At most 4 KiB of UTF-8 text; bytes that are not text and control characters become U+FFFD. */
+export function excerptOf(bytes: Uint8Array): string {
+  const safe = decodeStart(bytes).replace(CONTROL_CHARACTERS, '\ufffd');
+  // A replacement is longer than what it replaces, so the text is cut a second time.
+  return decodeStart(Buffer.from(safe));
+}
+
+/** The first 4 KiB; `stream` omits a character that the cut splits. */
+function decodeStart(bytes: Uint8Array): string {
+  const cut = bytes.length > MAX_EXCERPT_BYTES;
+  return new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: cut });
+}

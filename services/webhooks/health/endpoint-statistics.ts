@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Run } from '../../platform/database/cross-tenant-database.ts';
+import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
+import { EndpointTally } from './endpoint-tally.ts';
+import { STORE_TALLIES } from './store-tallies.sql.ts';
+
+/** Whether an endpoint is failing is stored within this time. */
+const CHANGE_MS = 1_000;
+/** Other counts may wait longer, so that they cost little beside what is counted. */
+const COUNT_MS = 5_000;
+const RETRY_MS = 1_000;
+
+/**
+ * Counts how attempts end and stores it with one statement every few seconds, however many there are. A process that dies
+ * loses the counts of its last seconds.
+ */
+export class EndpointStatistics {
+  readonly #run: Run;
+  readonly #logger: Logger;
+  #tallies = new Map<string, EndpointTally>();
+  /** Subscriptions whose last attempt failed, as far as this process knows. */
+  readonly #failing = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #dueAtMs = 0;
+  #storing: Promise<void> | undefined;
+  #isClosing = false;
+
+  constructor(run: Run, logger: Logger) {
+    this.#run = run;
+    this.#logger = logger;
+  }
+
+  /** Counts the result of an attempt. */
+  add(subscriptionId: string, generation: bigint, result: AttemptResult): void {
+    // It was our process that failed.
+    if (result.failure === 'WORKER_LOST') return;
+    const key = `${subscriptionId} ${generation}`;
+    let tally = this.#tallies.get(key);
+    if (!tally) {
+      tally = new EndpointTally(subscriptionId, generation);
+      this.#tallies.set(key, tally);
+    }
+    tally.add(result);
+    const wasFailing = this.#failing.has(subscriptionId);
+    if (isSuccess(result)) this.#failing.delete(subscriptionId);
+    else this.#failing.add(subscriptionId);
+    this.#schedule(wasFailing || !isSuccess(result) ? CHANGE_MS : COUNT_MS);
+  }
+
+  /** Stores what has been counted. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#storing;
+    await this.#store();
+  }
+
+  /** Stores what has been counted, if the database is there. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.flush();
+  }
+
+  #schedule(withinMs: number): void {
+    const atMs = performance.now() + withinMs;
+    if (this.#storing || (this.#timer && this.#dueAtMs <= atMs)) return;
+    clearTimeout(this.#timer);
+    this.#dueAtMs = atMs;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#storing = this.#store().finally(() => {
+        this.#storing = undefined;
+        if (this.#tallies.size > 0 && !this.#isClosing) this.#schedule(CHANGE_MS);
+      });
+    }, withinMs).unref();
+  }
+
+  /** One statement after the other, so that a success does not overtake the failures before it. */
+  async #store(): Promise<void> {
+    if (this.#tallies.size === 0) return;
+    const tallies = [...this.#tallies.values()];
+    this.#tallies = new Map();
+    const slots = JSON.stringify(tallies.flatMap((tally) => tally.slotRows()));
+    const healths = JSON.stringify(tallies.map((tally) => tally.healthRow()));
+    for (let failures = 0; ; failures += 1) {
+      try {
+        await this.#run(STORE_TALLIES, { slots, healths });
+        return;
+      } catch (error) {
+        if (failures === 0)
+          this.#logger.warn({ err: error }, 'counts of attempts were not stored; trying again');
+        if (this.#isClosing) return;
+        await delay(RETRY_MS);
+      }
+    }
+  }
+}

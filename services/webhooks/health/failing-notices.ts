@@ -1,0 +1,48 @@
+import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
+import { executeNamed } from '../../platform/database/named-sql.ts';
+import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
+import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
+
+const BATCH_ROWS = 1_000;
+const NOTICE = { merchantId: '', environment: 'live', kind: 'WEBHOOK_FAILING', subjectId: '' } as const;
+
+/** One that is in ERROR has its own notice. */
+const NOTIFY = `
+with due as (
+  select merchant_id, environment, subscription_id from webhooks.endpoint_health
+   where failing_since <= now() - interval '15 minutes' and notified_at is null
+   order by failing_since limit ${BATCH_ROWS} for update skip locked
+), noted as (
+  update webhooks.endpoint_health h set notified_at = now() from due
+   where h.merchant_id = due.merchant_id and h.environment = due.environment
+     and h.subscription_id = due.subscription_id
+  returning h.merchant_id, h.environment, h.subscription_id, h.generation
+), failing as (
+  select s.merchant_id, s.environment, s.id, uuidv7()::text as request_id
+    from noted n
+    join webhooks.subscription s
+      on s.merchant_id = n.merchant_id and s.environment = n.environment and s.id = n.subscription_id
+   where s.generation = n.generation and s.state in ('PENDING', 'ACTIVE')
+), notified as (
+  ${insertCommandsOf(
+    notifyContact.startCommand(NOTICE),
+    'failing',
+    `jsonb_build_array(jsonb_build_object(
+       'merchantId', merchant_id, 'environment', environment, 'kind', '${NOTICE.kind}', 'subjectId', id))`,
+  )}
+)
+select count(*)::int as rows from noted`;
+
+/**
+ * Has those who manage webhooks notified of endpoints that have been failing for a quarter of an hour, once per period of
+ * failing. One that recovers before is not found.
+ */
+export const failingEndpointNotices: PeriodicTask = {
+  name: 'failing-endpoint-notices',
+  intervalMs: 60_000,
+  async runBatch(em) {
+    const [noted] = await executeNamed<{ rows: number }>(em, NOTIFY);
+    const { rows } = noted!;
+    return { rows, more: rows === BATCH_ROWS };
+  },
+};

@@ -1,0 +1,104 @@
+import type { Logger } from 'pino';
+import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
+import type { DeliveryReader } from './delivery-reader.ts';
+import type { LaneDispatcher } from './lane-dispatcher.ts';
+import type { LaneLeases } from './lane-leases.ts';
+import type { OpenAttempts } from './open-attempts.ts';
+import type { ResultRecorder } from './result-recorder.ts';
+import type { LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
+import { laneKey, type TableLooks } from './table-looks.ts';
+
+const LOCK_HOLDING: Statement = {
+  name: 'lock_holding',
+  text: 'select from webhooks.subscription where id = any (:ids::uuid[]) order by id for no key update',
+};
+
+const END_HOLDING: Statement = {
+  name: 'end_holding',
+  text: `
+update webhooks.subscription s set holding = false, probe_at = null
+ where id = any (:ids::uuid[]) and holding and paused_at is null
+   and not exists (select from webhooks.open_delivery d where d.subscription_id = s.id and d.status = 'HELD')`,
+};
+
+export interface HeldDeliveriesDeps {
+  readonly db: CrossTenantDatabase;
+  readonly leases: Pick<LaneLeases, 'epochOf'>;
+  readonly attempts: OpenAttempts;
+  readonly dispatcher: LaneDispatcher;
+  readonly results: Pick<ResultRecorder, 'setAsideIds'>;
+  readonly looks: TableLooks;
+  readonly logger: Logger;
+}
+
+/** Sends held deliveries that are due: one every five seconds while their subscription is probed, else as it allows. */
+export class HeldDeliveries {
+  readonly #deps: HeldDeliveriesDeps;
+  /** When each probed subscription may send its next held delivery, in milliseconds since 1970. */
+  readonly #probeAtMs = new Map<string, number>();
+  /** Beside the looks, which do not wait for the rows that it locks. */
+  #ending: Promise<void> | undefined;
+
+  constructor(deps: HeldDeliveriesDeps) {
+    this.#deps = deps;
+  }
+
+  async send(reader: DeliveryReader, subscriptions: SubscriptionCache): Promise<void> {
+    const { looks, attempts, results, dispatcher } = this.#deps;
+    const limits = this.#limitsOf(subscriptions.held());
+    if (limits.size === 0) return;
+    const look = looks.begin();
+    const unrecorded = [...attempts.ids, ...results.setAsideIds];
+    const found = await reader.readHeld(limits, unrecorded).finally(() => look.end());
+    const recovered: string[] = [];
+    for (const [id, { held, due }] of found) {
+      const subscription = subscriptions.get(id);
+      if (!subscription) continue;
+      if (!held) recovered.push(id);
+      const isOwned = look.isCurrent(laneKey(subscription.lane));
+      const current = due.filter((delivery) => isOwned && look.isCurrent(delivery.id));
+      if (current.length > 0) this.#probeAtMs.set(id, Date.now() + PROBE_INTERVAL_MS);
+      dispatcher.sendHeld(subscription, current);
+    }
+    if (recovered.length === 0) return;
+    this.#ending ??= this.#endHolding(recovered).finally(() => {
+      this.#ending = undefined;
+    });
+  }
+
+  /** Resolves when it changes no more subscriptions. */
+  async close(): Promise<void> {
+    await this.#ending;
+  }
+
+  /** How many deliveries of each subscription may be sent. */
+  #limitsOf(holding: readonly LaneSubscription[]): Map<string, number> {
+    const { leases, dispatcher } = this.#deps;
+    const limits = new Map<string, number>();
+    for (const subscription of holding) {
+      if (subscription.paused || leases.epochOf(subscription.lane) === undefined) continue;
+      const capacity = dispatcher.heldCapacity(subscription);
+      if (capacity === 0 || !this.#isProbeDue(subscription)) continue;
+      limits.set(subscription.id, subscription.probeAtMs === null ? capacity : 1);
+    }
+    return limits;
+  }
+
+  #isProbeDue({ id, probeAtMs }: LaneSubscription): boolean {
+    if (probeAtMs === null) return true;
+    return Date.now() >= Math.max(probeAtMs, this.#probeAtMs.get(id) ?? 0);
+  }
+
+  /** Once the subscriptions are locked, nothing is being held: reports and pauses lock them too. */
+  async #endHolding(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.#probeAtMs.delete(id);
+    const end = async (run: Run) => {
+      await run(LOCK_HOLDING, { ids });
+      await run(END_HOLDING, { ids });
+    };
+    await this.#deps.db.transaction(end).catch((error: unknown) => {
+      this.#deps.logger.warn({ err: error }, 'subscriptions were not released; trying again');
+    });
+  }
+}

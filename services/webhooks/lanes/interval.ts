@@ -1,0 +1,19 @@
+/** Something to do repeatedly, at the first opportunity once an interval has passed. */
+export class Interval {
+  readonly #ms: number;
+  #dueAtMs: number;
+
+  /** @param firstMs until it is due for the first time; default: at once. */
+  constructor(ms: number, firstMs = 0) {
+    this.#ms = ms;
+    this.#dueAtMs = performance.now() + firstMs;
+  }
+
+  /** Whether the interval has passed; if so, the next one begins. */
+  isDue(): boolean {
+    const nowMs = performance.now();
+    if (nowMs < this.#dueAtMs) return false;
+    this.#dueAtMs = nowMs + this.#ms;
+    return true;
+  }
+}

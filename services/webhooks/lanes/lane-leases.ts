@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+
+/** A process renews its lease this often; others take its lanes once the lease has ended. */
+const RENEW_INTERVAL_MS = 1_000;
+const LEASE_MS = 4_000;
+const MIN_INTERVAL_MS = 200;
+/** As in the check of webhooks.lane. */
+export const LANES = 64;
+/** A lease that was confirmed longer ago does not count: clocks of processes and database need not agree. */
+const CONFIRMED_FOR_MS = 3_000;
+
+interface LaneRow {
+  readonly id: number;
+  readonly epoch: bigint;
+  readonly owner_id: string | null;
+  /** Its owner has a lease. */
+  readonly owned: boolean;
+}
+
+interface RenewedRow {
+  readonly lanes: readonly (Omit<LaneRow, 'epoch'> & { readonly epoch: string })[];
+  /** The processes with a lease, this one included. */
+  readonly owners: readonly string[];
+}
+
+const RENEW: Statement = {
+  name: 'renew_lanes',
+  text: `
+with renewed as (
+  insert into webhooks.lane_owner as o (id, leased_until) values (:ownerId, now() + interval '${LEASE_MS} ms')
+  on conflict (id) do update set leased_until = excluded.leased_until
+), live as materialized (
+  select id from webhooks.lane_owner where leased_until > now() and id <> :ownerId
+   union all select :ownerId::uuid
+)
+select array(select id::text from live order by id) as owners,
+       (select json_agg(json_build_object('id', l.id, 'epoch', l.epoch::text, 'owner_id', l.owner_id,
+                                          'owned', l.owner_id in (select id from live))) from webhooks.lane l) as lanes`,
+};
+
+/** Only lanes that nobody else has taken since they were read. */
+const TAKE: Statement = {
+  name: 'take_lanes',
+  text: `
+update webhooks.lane l set owner_id = :ownerId, epoch = l.epoch + 1
+  from unnest(:ids::smallint[], :epochs::bigint[]) as free (id, epoch)
+ where l.id = free.id and l.epoch = free.epoch
+returning l.id, l.epoch`,
+};
+
+const RELEASE: Statement = {
+  name: 'release_lanes',
+  text: `update webhooks.lane set owner_id = null where id = any (:ids::smallint[]) and owner_id = :ownerId`,
+};
+
+const LEAVE: Statement = {
+  name: 'leave_lanes',
+  text: `
+with left_by as (delete from webhooks.lane_owner where id = :ownerId or leased_until < now() - interval '1 day')
+update webhooks.lane set owner_id = null where owner_id = :ownerId`,
+};
+
+export interface LaneLeasesOptions {
+  readonly db: CrossTenantDatabase;
+  readonly logger: Logger;
+  /** Lanes that this process now owns. */
+  onTaken(lanes: readonly number[]): void;
+  /** Lanes were taken by another process. */
+  onLost(): void;
+  /** Called before lanes are handed to another process; what is in flight has to be recorded when it resolves. */
+  beforeRelease(lanes: readonly number[]): Promise<void>;
+  /** Called after lanes became free for another process. */
+  onReleased(): void;
+}
+
+/**
+ * The lanes that this process owns. All processes share the lanes evenly; each knows the others by their leases, which
+ * count by the database's clock.
+ */
+export class LaneLeases {
+  /** Identifies this process. */
+  readonly ownerId: string = uuidv7();
+  readonly #options: LaneLeasesOptions;
+  readonly #epochs = new Map<number, bigint>();
+  readonly #stopping = new AbortController();
+  #wake = new AbortController();
+  #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+
+  constructor(options: LaneLeasesOptions) {
+    this.#options = options;
+  }
+
+  /** The lanes owned, whether or not the lease is confirmed. */
+  get lanes(): number[] {
+    return [...this.#epochs.keys()];
+  }
+
+  /** The epoch in which this process took the lane; undefined if it does not own it. */
+  epochOf(lane: number): bigint | undefined {
+    return this.#epochs.get(lane);
+  }
+
+  /** Whether nobody else can own the lanes now: attempts may begin. */
+  get isConfirmed(): boolean {
+    return performance.now() - this.#confirmedAtMs < CONFIRMED_FOR_MS;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Looks for lanes to take before the next renewal, unless this process owns all of them. */
+  wake(): void {
+    if (this.#epochs.size < LANES && performance.now() - this.#confirmedAtMs > MIN_INTERVAL_MS)
+      this.#wake.abort();
+  }
+
+  /** Takes no more lanes, and hands over those it owns. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wake.abort();
+    await this.#running;
+    const { lanes } = this;
+    this.#epochs.clear();
+    await this.#options.beforeRelease(lanes);
+    await this.#options.db
+      .run(LEAVE, { ownerId: this.ownerId })
+      .then(() => this.#options.onReleased())
+      .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'lanes were not handed over'));
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await this.#renew();
+        failures = 0;
+      } catch (error) {
+        if (failures === 0) this.#options.logger.warn({ err: error }, 'the lease of lanes was not renewed');
+        failures += 1;
+      }
+      this.#wake = new AbortController();
+      await delay(RENEW_INTERVAL_MS, undefined, { signal: this.#wake.signal }).catch(() => undefined);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { db } = this.#options;
+    const { ownerId } = this;
+    const sentAtMs = performance.now();
+    const [row] = await db.run<RenewedRow>(RENEW, { ownerId });
+    this.#confirmedAtMs = sentAtMs;
+    const lanes = row!.lanes.map((lane) => ({ ...lane, epoch: BigInt(lane.epoch) }));
+    this.#dropLost(lanes);
+    await this.#balance(lanes, row!.owners);
+  }
+
+  #dropLost(lanes: readonly LaneRow[]): void {
+    const isMine = ({ id, owner_id, epoch }: LaneRow) =>
+      owner_id === this.ownerId && this.#epochs.get(id) === epoch;
+    const lost = lanes.filter((lane) => this.#epochs.has(lane.id) && !isMine(lane)).map(({ id }) => id);
+    if (lost.length === 0) return;
+    for (const id of lost) this.#epochs.delete(id);
+    this.#options.logger.warn({ lanes: lost.length }, 'lanes were taken by another process');
+    this.#options.onLost();
+  }
+
+  async #balance(lanes: readonly LaneRow[], owners: readonly string[]): Promise<void> {
+    const place = owners.indexOf(this.ownerId);
+    const share = Math.floor(lanes.length / owners.length) + (place < lanes.length % owners.length ? 1 : 0);
+    const surplus = this.lanes.slice(share);
+    if (surplus.length > 0) return this.#release(surplus);
+    const free = lanes.filter(({ owned }) => !owned).slice(0, share - this.#epochs.size);
+    if (free.length > 0) await this.#take(free);
+  }
+
+  async #take(free: readonly LaneRow[]): Promise<void> {
+    const taken = await this.#options.db.run<Pick<LaneRow, 'id' | 'epoch'>>(TAKE, {
+      ownerId: this.ownerId,
+      ids: free.map(({ id }) => id),
+      epochs: free.map(({ epoch }) => epoch),
+    });
+    for (const { id, epoch } of taken) this.#epochs.set(id, epoch);
+    if (taken.length > 0) this.#options.onTaken(taken.map(({ id }) => id));
+  }
+
+  async #release(lanes: readonly number[]): Promise<void> {
+    // From here on nothing of them is sent, and what is in flight is recorded before another process takes them.
+    for (const id of lanes) this.#epochs.delete(id);
+    await this.#options.beforeRelease(lanes);
+    await this.#options.db.run(RELEASE, { ids: lanes, ownerId: this.ownerId });
+    this.#options.onReleased();
+  }
+}

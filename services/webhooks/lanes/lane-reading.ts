@@ -1,0 +1,190 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type {
+  CrossTenantDatabase,
+  Session,
+  Statement,
+} from '../../platform/database/cross-tenant-database.ts';
+import type { KeyRing } from '../../platform/key-ring.ts';
+import { unblockDeliveries } from '../attempts/unblock-deliveries.ts';
+import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
+import type { LaneDispatcher } from './lane-dispatcher.ts';
+import type { LaneLeases } from './lane-leases.ts';
+import type { ResultRecorder } from './result-recorder.ts';
+import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
+import type { SubscriptionQueue } from './subscription-queue.ts';
+import { laneKey, type TableLooks } from './table-looks.ts';
+
+/** Deliveries read at a time for one subscription. */
+const PAGE = 100;
+const RETRY_MS = 500;
+/** Before what waits for a subscription is read again, when nothing of several pages could be added. */
+const READ_AGAIN_MS = 50;
+
+const SNAPSHOT: Statement = {
+  name: 'read_snapshot',
+  text: 'select pg_current_snapshot()::text as snapshot',
+};
+
+export interface LaneReadingDeps {
+  readonly db: CrossTenantDatabase;
+  readonly keys: KeyRing;
+  readonly leases: Pick<LaneLeases, 'lanes' | 'epochOf'>;
+  readonly dispatcher: LaneDispatcher;
+  readonly results: Pick<ResultRecorder, 'setAsideIds'>;
+  readonly looks: TableLooks;
+  /** Has the present reading read more of a subscription. */
+  readonly readMore: (subscriptionId: string) => void;
+  readonly logger: Logger;
+}
+
+/**
+ * Reads deliveries for the dispatcher, in one session: what waits in lanes, and from then on what changes. A failure ends
+ * it, and another begins from the start.
+ */
+export class LaneReading {
+  readonly reader: DeliveryReader;
+  readonly subscriptions: SubscriptionCache;
+  readonly #deps: LaneReadingDeps;
+  readonly #session: Session;
+  /** Since when the deliveries of a subscription could not be read. */
+  readonly #unreadSinceMs = new Map<string, number>();
+  #isClosed = false;
+
+  private constructor(deps: LaneReadingDeps, session: Session, snapshot: string) {
+    const seen = parseSnapshot(snapshot);
+    const { keys, logger } = deps;
+    this.#deps = deps;
+    this.#session = session;
+    this.reader = new DeliveryReader(session.run, seen);
+    this.subscriptions = new SubscriptionCache({ run: session.run, keys, logger, seen });
+  }
+
+  /** Misses nothing that is committed from now on; what was committed before is read lane by lane. */
+  static async begin(deps: LaneReadingDeps): Promise<LaneReading> {
+    const session = await deps.db.session();
+    try {
+      const [row] = await session.run<{ snapshot: string }>(SNAPSHOT);
+      const reading = new LaneReading(deps, session, row!.snapshot);
+      await reading.subscriptions.load(deps.dispatcher.subscriptionIds);
+      return reading;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#session.close();
+  }
+
+  /** How long the deliveries of a subscription could not be read, in milliseconds. */
+  get unreadMs(): number {
+    const nowMs = performance.now();
+    return nowMs - Math.min(nowMs, ...this.#unreadSinceMs.values());
+  }
+
+  /** Reads what waits in lanes. */
+  async open(lanes: readonly number[]): Promise<void> {
+    const ids = await this.reader.findSubscriptions(lanes);
+    await this.subscriptions.load(ids);
+    this.#deps.dispatcher.changed(await this.subscriptions.reloadUnusable(ids));
+    for (const id of ids) {
+      const queue = this.#deps.dispatcher.queueOf(id);
+      queue.hasMore = true;
+      queue.cursor = undefined;
+      void this.readMore(id);
+    }
+  }
+
+  /** Reads what has changed since the last time. */
+  async readChanged(): Promise<void> {
+    for (let more = true; more; ) more = await this.#readChangedPage();
+  }
+
+  /** Reads the subscriptions that have changed, and what waits for them. */
+  async refresh(): Promise<void> {
+    const { dispatcher } = this.#deps;
+    dispatcher.changed(await this.subscriptions.refresh());
+    this.subscriptions.trim((id) => dispatcher.hasQueue(id));
+  }
+
+  /** Reads more of a subscription: on from the last delivery read, and once more from the start before it is drained. */
+  async readMore(id: string): Promise<void> {
+    const { leases, dispatcher, readMore, logger } = this.#deps;
+    const subscription = this.subscriptions.get(id);
+    const queue = dispatcher.queueOf(id);
+    if (this.#isClosed || !subscription) {
+      this.#unreadSinceMs.delete(id);
+      return;
+    }
+    if (queue.isReading) return;
+    queue.isReading = true;
+    try {
+      while (queue.hasMore && !queue.isFull && leases.epochOf(subscription.lane) !== undefined) {
+        const isBarren = await this.#readPage(subscription, queue);
+        // More than the exclusions hold is set aside.
+        if (isBarren) await delay(READ_AGAIN_MS);
+      }
+      this.#unreadSinceMs.delete(id);
+    } catch (error) {
+      logger.debug({ err: error }, 'waiting deliveries were not read; they are read again');
+      if (!this.#unreadSinceMs.has(id)) this.#unreadSinceMs.set(id, performance.now());
+      setTimeout(() => readMore(id), RETRY_MS).unref();
+    } finally {
+      queue.isReading = false;
+    }
+  }
+
+  async #readChangedPage(): Promise<boolean> {
+    const { db, leases, dispatcher, looks } = this.#deps;
+    const look = looks.begin();
+    try {
+      const { full } = dispatcher;
+      const { deliveries, blocked, hasMore } = await this.reader.readChanged(leases.lanes, full);
+      await this.subscriptions.loadFor(deliveries);
+      for (const id of full) this.#leftInTable(id);
+      dispatcher.add(deliveries, look.isCurrent);
+      if (blocked.length > 0) await unblockDeliveries(db.run, blocked);
+      return hasMore || blocked.length > 0;
+    } finally {
+      look.end();
+    }
+  }
+
+  /** What has changed of a subscription that has enough in memory stays in the table, and is read from there. */
+  #leftInTable(id: string): void {
+    const lane = this.subscriptions.get(id)?.lane;
+    if (lane === undefined || this.#deps.leases.epochOf(lane) === undefined) return;
+    const queue = this.#deps.dispatcher.queueOf(id);
+    queue.hasMore = true;
+    queue.leftCount += 1;
+    if (queue.needsMore) void this.readMore(id);
+  }
+
+  /** @returns whether several pages, read to the end, had nothing to add. */
+  async #readPage(subscription: LaneSubscription, queue: SubscriptionQueue): Promise<boolean> {
+    const { looks, results, dispatcher } = this.#deps;
+    const look = looks.begin();
+    try {
+      const { cursor, leftCount } = queue;
+      if (cursor === undefined) queue.hasAdded = false;
+      const { deliveries, last } = await this.reader.readWaiting(
+        subscription,
+        cursor,
+        PAGE,
+        results.setAsideIds,
+      );
+      await this.subscriptions.loadFor(deliveries);
+      // Once the subscription has changed, or its lane was lost, it is read from the start again.
+      if (!look.isCurrent(subscription.id) || !look.isCurrent(laneKey(subscription.lane))) return false;
+      queue.cursor = last;
+      if (last === undefined && cursor === undefined && leftCount === queue.leftCount) queue.hasMore = false;
+      dispatcher.add(deliveries, look.isCurrent);
+      return last === undefined && cursor !== undefined && !queue.hasAdded;
+    } finally {
+      look.end();
+    }
+  }
+}

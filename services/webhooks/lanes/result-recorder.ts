@@ -1,0 +1,161 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
+import type { AttemptRecorder, RecordedDelivery } from '../attempts/attempt-recorder.ts';
+import type { ReportedAttempt } from '../deliveries/delivery.ts';
+
+const FLUSH_MS = 20;
+const MAX_BATCH = 200;
+const MAX_BACKOFF_MS = 2_000;
+/** Until results are tried again of which another transaction holds the subscriptions, when there are no others. */
+const LOCKED_MS = 100;
+/** How often results that were set aside are tried again. */
+const TRY_AGAIN_MS = 60_000;
+/** Those beyond it are forgotten: their deliveries are read and sent again. */
+const MAX_SET_ASIDE = 1_000;
+
+/** The state of a delivery after its report; undefined if it was refused, because another process owns the lane. */
+type OnRecorded = (recorded: RecordedDelivery | undefined) => void;
+
+interface Pending {
+  readonly report: ReportedAttempt;
+  readonly onRecorded: OnRecorded;
+  /** Called when the report cannot be recorded now, and is tried again from time to time. */
+  readonly onSetAside: () => void;
+}
+
+/**
+ * Records results of attempts, those of 20 ms together. While the database is unavailable it keeps them and tries again:
+ * the report is repeated, never the attempt. One that the database rejects is set aside and tried again every minute.
+ */
+export class ResultRecorder {
+  readonly #recorder: Pick<AttemptRecorder, 'record'>;
+  readonly #logger: Logger;
+  readonly #requestId: string;
+  #pending: Pending[] = [];
+  readonly #setAside = new Map<string, Pending>();
+  #isWaiting = false;
+  #running: Promise<void> | undefined;
+
+  readonly #tryAgainMs: number;
+
+  constructor(
+    recorder: Pick<AttemptRecorder, 'record'>,
+    logger: Logger,
+    requestId: string,
+    tryAgainMs: number = TRY_AGAIN_MS,
+  ) {
+    this.#recorder = recorder;
+    this.#logger = logger;
+    this.#requestId = requestId;
+    this.#tryAgainMs = tryAgainMs;
+  }
+
+  /** The deliveries whose results are set aside. */
+  get setAsideIds(): string[] {
+    return [...this.#setAside.keys()];
+  }
+
+  add(report: ReportedAttempt, onRecorded: OnRecorded, onSetAside: () => void = () => undefined): void {
+    this.#pending.push({ report, onRecorded, onSetAside });
+    this.#start();
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Resolves when nothing is left to record. */
+  async flush(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (this.#pending.length > 0) {
+      if (this.#pending.length < MAX_BATCH) await delay(FLUSH_MS);
+      const batch = this.#nextBatch();
+      try {
+        await this.#record(batch);
+        failures = 0;
+      } catch (error) {
+        if (failures === 0)
+          this.#logger.warn({ err: error }, 'results of attempts were not recorded; trying again');
+        this.#pending = [...batch, ...this.#pending];
+        failures += 1;
+        await delay(Math.min(FLUSH_MS * 2 ** failures, MAX_BACKOFF_MS));
+      }
+    }
+  }
+
+  /** Each delivery once: the second report of one waits for the first. */
+  #nextBatch(): Pending[] {
+    const batch = new Map<string, Pending>();
+    const rest: Pending[] = [];
+    for (const pending of this.#pending) {
+      const { deliveryId } = pending.report;
+      if (batch.size < MAX_BATCH && !batch.has(deliveryId)) batch.set(deliveryId, pending);
+      else rest.push(pending);
+    }
+    this.#pending = rest;
+    return [...batch.values()];
+  }
+
+  /** Throws while the database is unavailable. A report that cannot be recorded is set aside, and stops no other. */
+  async #record(batch: readonly Pending[]): Promise<void> {
+    try {
+      const { recorded, locked } = await this.#recorder.record(
+        batch.map(({ report }) => report),
+        this.#requestId,
+      );
+      for (const pending of batch) {
+        const { report, onRecorded } = pending;
+        if (locked.has(report.deliveryId)) continue;
+        this.#setAside.delete(report.deliveryId);
+        onRecorded(recorded.get(report.deliveryId));
+      }
+      if (locked.size > 0) this.#postpone(batch.filter(({ report }) => locked.has(report.deliveryId)));
+      if (locked.size === batch.length) await delay(LOCKED_MS);
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      if (batch.length > 1) {
+        const half = Math.ceil(batch.length / 2);
+        await this.#record(batch.slice(0, half));
+        await this.#record(batch.slice(half));
+        return;
+      }
+      this.#putAside(batch[0]!, error);
+    }
+  }
+
+  /** Behind the results of others, and before later reports of the same deliveries. */
+  #postpone(locked: readonly Pending[]): void {
+    const ids = new Set(locked.map(({ report }) => report.deliveryId));
+    const [later, others] = [true, false].map((isLater) =>
+      this.#pending.filter(({ report }) => ids.has(report.deliveryId) === isLater),
+    );
+    this.#pending = [...others!, ...locked, ...later!];
+  }
+
+  #putAside(pending: Pending, error: unknown): void {
+    const { deliveryId } = pending.report;
+    const isNew = !this.#setAside.has(deliveryId);
+    if (isNew) this.#logger.error({ err: error, deliveryId }, 'the result of an attempt was set aside');
+    if (isNew && this.#setAside.size >= MAX_SET_ASIDE) {
+      pending.onRecorded(undefined);
+      return;
+    }
+    // Of two reports of one delivery, the second is the result.
+    this.#setAside.set(deliveryId, pending);
+    pending.onSetAside();
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    setTimeout(() => {
+      this.#isWaiting = false;
+      this.#pending.push(...this.#setAside.values());
+      if (this.#pending.length > 0) this.#start();
+    }, this.#tryAgainMs).unref();
+  }
+}

@@ -1,0 +1,202 @@
+import type { Logger } from 'pino';
+import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import type { KeyRing } from '../../platform/key-ring.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+import { openSecret } from '../subscriptions/signing-secret.ts';
+import type { SubscriptionState } from '../subscriptions/subscription.ts';
+import { parseSnapshot, type Snapshot } from './delivery-reader.ts';
+
+interface SubscriptionRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly environment: EnvironmentName;
+  readonly lane: number;
+  readonly url: string;
+  readonly state: SubscriptionState;
+  readonly generation: bigint;
+  readonly paused: boolean;
+  readonly holding: boolean;
+  /** When the next held delivery goes out alone, in milliseconds since 1970; null while all may go out. */
+  readonly probeAtMs: number | null;
+  readonly maxConcurrentAttempts: number | null;
+  readonly maxAttemptsPerSecond: number | null;
+  readonly secrets: readonly {
+    readonly keyId: number;
+    /** In base64. */
+    readonly sealed: string;
+    /** In milliseconds since 1970; null for the current secret. */
+    readonly expiresMs: number | null;
+  }[];
+}
+
+/** What a lane owner knows of a subscription. */
+export interface LaneSubscription extends Omit<SubscriptionRow, 'secrets'> {
+  /** The secrets that sign now, the current one first; empty if none could be decrypted. */
+  secretsAt(nowMs: number): readonly string[];
+}
+
+const READ: Statement = {
+  name: 'read_lane_subscriptions',
+  text: `
+select s.id, s.merchant_id as "merchantId", s.environment, s.lane, s.url, s.state, s.generation,
+       s.paused_at is not null as paused, s.holding, extract(epoch from s.probe_at)::float8 * 1000 as "probeAtMs",
+       s.max_concurrent_attempts as "maxConcurrentAttempts", s.max_attempts_per_second as "maxAttemptsPerSecond", k.secrets
+  from webhooks.subscription s
+ cross join lateral (
+   select coalesce(json_agg(json_build_object('keyId', key_id, 'sealed', encode(sealed, 'base64'),
+                                              'expiresMs', extract(epoch from expires_at) * 1000)
+                            order by expires_at desc nulls first), '[]') as secrets
+     from webhooks.signing_secret
+    where merchant_id = s.merchant_id and environment = s.environment and subscription_id = s.id
+ ) k
+ where s.id = any (:ids::uuid[])`,
+};
+
+const FIND_CHANGED: Statement = {
+  name: 'find_changed_subscriptions',
+  text: `
+select now_visible.snapshot, changed.id, changed.holding
+  from (select pg_current_snapshot()::text as snapshot) now_visible
+  left join (
+    select id, holding from webhooks.subscription
+     where changed_xid >= :next::xid8 and changed_xid < pg_snapshot_xmax(pg_current_snapshot())
+     union
+    select id, holding from webhooks.subscription where changed_xid = any (:inProgress::xid8[])
+  ) changed on true`,
+};
+
+interface ChangedRow {
+  readonly snapshot: string;
+  readonly id: string | null;
+  readonly holding: boolean | null;
+}
+
+const MAX_KNOWN = 20_000;
+
+/** The subscriptions of the lanes of this process, as of their last committed change. */
+export class SubscriptionCache {
+  readonly #run: Run;
+  readonly #keys: KeyRing;
+  readonly #logger: Logger;
+  readonly #known = new Map<string, LaneSubscription>();
+  /** Those that cannot be read. */
+  readonly #unreadable = new Set<string>();
+  #seen: Snapshot;
+
+  /** @param seen a snapshot from before the first subscription is loaded. */
+  constructor({ run, keys, logger, seen }: { run: Run; keys: KeyRing; logger: Logger; seen: Snapshot }) {
+    this.#run = run;
+    this.#keys = keys;
+    this.#logger = logger;
+    this.#seen = seen;
+  }
+
+  get(id: string): LaneSubscription | undefined {
+    return this.#known.get(id);
+  }
+
+  /** Loads those that are not known yet. */
+  async load(ids: Iterable<string>): Promise<void> {
+    const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
+    if (missing.length > 0) await this.#read(missing);
+  }
+
+  /** Loads those of deliveries that are not known yet, or only as of an earlier generation. */
+  async loadFor(
+    deliveries: readonly { readonly subscription_id: string; readonly generation: bigint }[],
+  ): Promise<void> {
+    const isOld = (id: string, generation: bigint) => (this.#known.get(id)?.generation ?? -1n) < generation;
+    const old = deliveries.filter(({ subscription_id: id, generation }) => isOld(id, generation));
+    if (old.length > 0) await this.#read([...new Set(old.map(({ subscription_id }) => subscription_id))]);
+  }
+
+  /** How many cannot be sent to: they have no secret that can be decrypted, or cannot be read. */
+  countUnusable(): number {
+    return [...this.#known.values()].filter(hasNoSecret).length + this.#unreadable.size;
+  }
+
+  /** Reads those of these that cannot be sent to again. @returns the ids of those that now can. */
+  async reloadUnusable(ids: readonly string[]): Promise<string[]> {
+    const isUsable = (id: string) => this.#known.has(id) && !hasNoSecret(this.#known.get(id)!);
+    const unusable = ids.filter((id) => !isUsable(id));
+    if (unusable.length > 0) await this.#read(unusable);
+    return unusable.filter(isUsable);
+  }
+
+  /** Those that hold deliveries back. */
+  held(): LaneSubscription[] {
+    return [...this.#known.values()].filter(({ holding }) => holding);
+  }
+
+  /** Forgets those that are not needed, once there are many. */
+  trim(isNeeded: (id: string) => boolean): void {
+    if (this.#known.size < MAX_KNOWN) return;
+    for (const [id, { holding }] of this.#known) if (!holding && !isNeeded(id)) this.#known.delete(id);
+  }
+
+  /**
+   * Reads those that have changed since the last call, as far as they are known, or hold deliveries back, which nothing
+   * announces later. @returns their ids.
+   */
+  async refresh(): Promise<readonly string[]> {
+    const rows = await this.#run<ChangedRow>(FIND_CHANGED, { ...this.#seen });
+    this.#seen = parseSnapshot(rows[0]!.snapshot);
+    const changed = rows.flatMap(({ id, holding }) =>
+      id !== null && (holding || this.#known.has(id) || this.#unreadable.has(id)) ? [id] : [],
+    );
+    if (changed.length > 0) await this.#read(changed);
+    return changed;
+  }
+
+  async #read(ids: readonly string[]): Promise<void> {
+    const rows = await this.#run<SubscriptionRow>(READ, { ids });
+    const found = new Set(rows.map(({ id }) => id));
+    for (const id of ids) if (!found.has(id)) this.#forget(id);
+    for (const row of rows) this.#keep(row);
+  }
+
+  #forget(id: string): void {
+    this.#known.delete(id);
+    this.#unreadable.delete(id);
+  }
+
+  /** One that cannot be read affects no other. */
+  #keep(row: SubscriptionRow): void {
+    this.#forget(row.id);
+    try {
+      this.#known.set(row.id, this.#subscriptionOf(row));
+    } catch (error) {
+      this.#unreadable.add(row.id);
+      this.#logger.error({ err: error, subscriptionId: row.id }, 'a subscription cannot be read');
+    }
+  }
+
+  #subscriptionOf({ secrets: sealedSecrets, ...row }: SubscriptionRow): LaneSubscription {
+    if (row.probeAtMs !== null && !Number.isFinite(row.probeAtMs))
+      throw new RangeError('probe_at is no time');
+    const secrets = sealedSecrets.flatMap(({ keyId, sealed, expiresMs }) => {
+      const secret = this.#openSecret(row, { keyId, sealed: Buffer.from(sealed, 'base64') });
+      return secret === undefined ? [] : [{ secret, untilMs: expiresMs ?? Number.POSITIVE_INFINITY }];
+    });
+    return {
+      ...row,
+      secretsAt: (nowMs) => secrets.filter(({ untilMs }) => untilMs > nowMs).map(({ secret }) => secret),
+    };
+  }
+
+  /** A secret that cannot be opened affects its own subscription only. */
+  #openSecret(
+    { merchantId, environment, id: subscriptionId }: Omit<SubscriptionRow, 'secrets'>,
+    secret: { keyId: number; sealed: Buffer },
+  ): string | undefined {
+    try {
+      return openSecret(this.#keys, { merchantId, environment, subscriptionId }, secret);
+    } catch (error) {
+      this.#logger.error({ err: error, subscriptionId }, 'a signing secret cannot be opened');
+      return undefined;
+    }
+  }
+}
+
+const hasNoSecret = ({ state, secretsAt }: LaneSubscription) =>
+  state !== 'DISABLED' && secretsAt(Date.now()).length === 0;

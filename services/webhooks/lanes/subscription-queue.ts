@@ -1,0 +1,158 @@
+import type { QueuedDelivery, WaitingPage } from './delivery-reader.ts';
+import type { LaneSubscription } from './subscription-cache.ts';
+
+/** Attempts of one subscription in flight: from the first to the most, or to its own limit, as long as they succeed. */
+const FIRST_CONCURRENCY = 10;
+const DEFAULT_MAX_CONCURRENCY = 50;
+/** Attempts that may take longer than this. At the limit no other begins, so an endpoint that hangs holds few. */
+const SLOW_AFTER_MS = 250;
+const MAX_SLOW = 10;
+/** Deliveries in memory; the others stay in the table. */
+const MAX_READY = 200;
+const LOW_READY = 50;
+
+type Limits = Pick<LaneSubscription, 'maxConcurrentAttempts' | 'maxAttemptsPerSecond'>;
+
+/** The deliveries of one subscription in this process, and how many attempts it may start. */
+export class SubscriptionQueue {
+  /** There may be more in the table than in memory. */
+  hasMore = false;
+  /** The last delivery that was read from the table; undefined to begin at its start. */
+  cursor: WaitingPage['last'];
+  /** Whether any was added since it began at the start. */
+  hasAdded = false;
+  /** Counts deliveries that were left in the table. */
+  leftCount = 0;
+  isReading = false;
+  /** Those that wait for the time of their first attempt. */
+  readonly #delayed = new Set<string>();
+  readonly #ready: QueuedDelivery[] = [];
+  readonly #resent: QueuedDelivery[] = [];
+  /** Ready or in flight, or with a result that is not recorded yet. */
+  readonly #known = new Set<string>();
+  /** When each attempt in flight began, oldest first. */
+  readonly #startedAtMs = new Map<string, number>();
+  #concurrency = FIRST_CONCURRENCY;
+  #tokens: number | undefined;
+  #tokensAtMs = 0;
+
+  get isEmpty(): boolean {
+    return this.#ready.length + this.#resent.length === 0;
+  }
+
+  /** Nothing of it is in memory or known to be in the table. */
+  get isIdle(): boolean {
+    return this.#known.size === 0 && !this.hasMore && !this.isReading;
+  }
+
+  get isFull(): boolean {
+    return this.#ready.length + this.#resent.length >= MAX_READY;
+  }
+
+  get needsMore(): boolean {
+    return this.hasMore && !this.isReading && this.#ready.length + this.#resent.length < LOW_READY;
+  }
+
+  has(id: string): boolean {
+    return this.#known.has(id);
+  }
+
+  /** Notes a delivery that is about to be queued. @returns whether it was unknown. */
+  reserve(id: string): boolean {
+    if (this.#known.has(id)) return false;
+    this.#known.add(id);
+    this.hasAdded = true;
+    return true;
+  }
+
+  /** Notes that a reserved delivery is queued later. */
+  delay(id: string): void {
+    this.#delayed.add(id);
+  }
+
+  /** Ends the delay of a delivery. @returns false if it was removed meanwhile. */
+  endDelay(id: string): boolean {
+    return this.#delayed.delete(id);
+  }
+
+  /** Queues a reserved delivery. */
+  push(delivery: QueuedDelivery): void {
+    (delivery.resent ? this.#resent : this.#ready).push(delivery);
+  }
+
+  /** How many more attempts may begin by its limits; resent deliveries included. */
+  capacity(limits: Limits, nowMs: number): number {
+    const free = Math.min(this.#concurrency, mostInFlight(limits)) - this.#startedAtMs.size;
+    if (free <= 0 || this.#isSlow(nowMs)) return 0;
+    return Math.min(free, Math.floor(this.#tokensAt(limits.maxAttemptsPerSecond, nowMs)));
+  }
+
+  /** When the rate allows the next attempt, in milliseconds from now; undefined unless only the rate is in the way. */
+  waitForRateMs({ maxAttemptsPerSecond: rate }: Limits, nowMs: number): number | undefined {
+    if (rate === null) return undefined;
+    const tokens = this.#tokensAt(rate, nowMs);
+    return tokens >= 1 ? undefined : (1_000 * (1 - tokens)) / rate;
+  }
+
+  /** Takes the next delivery: new events before resent ones. */
+  shift(): QueuedDelivery | undefined {
+    return this.#ready.shift() ?? this.#resent.shift();
+  }
+
+  started(delivery: QueuedDelivery, nowMs: number): void {
+    this.#known.add(delivery.id);
+    this.#startedAtMs.set(delivery.id, nowMs);
+    if (this.#tokens !== undefined) this.#tokens -= 1;
+  }
+
+  /** The attempt has ended; its result is not recorded yet. */
+  ended(id: string, succeeded: boolean, limits: Limits): void {
+    this.#startedAtMs.delete(id);
+    this.#concurrency = succeeded
+      ? Math.min(this.#concurrency + 1, mostInFlight(limits))
+      : Math.max(Math.floor(this.#concurrency / 2), 1);
+  }
+
+  /** The result is recorded, or will never be. */
+  forget(id: string): void {
+    this.#known.delete(id);
+  }
+
+  /** Removes what has not begun; there may be more in the table. */
+  clear(): void {
+    for (const { id } of [...this.#ready, ...this.#resent]) this.#known.delete(id);
+    for (const id of this.#delayed) this.#known.delete(id);
+    this.#delayed.clear();
+    this.hasMore = true;
+    this.cursor = undefined;
+    this.leftCount += 1;
+    this.#ready.length = 0;
+    this.#resent.length = 0;
+  }
+
+  #isSlow(nowMs: number): boolean {
+    let slow = 0;
+    for (const startedAtMs of this.#startedAtMs.values()) {
+      if (nowMs - startedAtMs < SLOW_AFTER_MS) return false;
+      slow += 1;
+      if (slow >= MAX_SLOW) return true;
+    }
+    return false;
+  }
+
+  /** Attempts that the rate allows, with bursts of up to one second's worth. */
+  #tokensAt(rate: number | null, nowMs: number): number {
+    if (rate === null) {
+      this.#tokens = undefined;
+      return Number.POSITIVE_INFINITY;
+    }
+    // A new owner does not know what the last one has sent: it begins with a single attempt.
+    const before = this.#tokens ?? 1;
+    const elapsedMs = this.#tokens === undefined ? 0 : nowMs - this.#tokensAtMs;
+    this.#tokens = Math.min(before + (rate * elapsedMs) / 1_000, rate);
+    this.#tokensAtMs = nowMs;
+    return this.#tokens;
+  }
+}
+
+const mostInFlight = ({ maxConcurrentAttempts }: Limits) => maxConcurrentAttempts ?? DEFAULT_MAX_CONCURRENCY;

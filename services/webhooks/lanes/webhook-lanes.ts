@@ -1,0 +1,276 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
+import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
+import { closeGuards, type EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
+import type { KeyRing } from '../../platform/key-ring.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
+import type { WorkSignal } from '../../platform/outbox/work-signal.ts';
+import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
+import { AttemptSender } from '../attempts/attempt-sender.ts';
+import { unblockLanes } from '../attempts/unblock-deliveries.ts';
+import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
+import { HeldDeliveries } from './held-deliveries.ts';
+import { Interval } from './interval.ts';
+import { LaneDispatcher } from './lane-dispatcher.ts';
+import { LaneLeases } from './lane-leases.ts';
+import { LaneReading } from './lane-reading.ts';
+import { OpenAttempts } from './open-attempts.ts';
+import { ResultRecorder } from './result-recorder.ts';
+import { measureSendLag } from './send-lag.ts';
+import { countSetAside } from './set-aside.ts';
+import { TableLooks } from './table-looks.ts';
+
+/** Between two looks: at least, and at most while nothing is announced. */
+const MIN_SLEEP_MS = 2;
+const MAX_SLEEP_MS = 400;
+/** Reading is late when the last look ended longer ago. */
+const LOOK_WITHIN_MS = 1_000;
+const RECONNECT_MS = 500;
+/** A change of a subscription takes effect within this time, and the time to read it. */
+const REFRESH_MS = 400;
+const HELD_MS = 1_000;
+/** How often attempts are looked for whose process has died. */
+const CLOSE_LOST_MS = 1_000;
+/** How often what waits in the table is compared with what is in memory, should anything have been missed. */
+const RECHECK_MS = 30_000;
+const CLOSE_MS = ATTEMPT_TIMEOUT_MS + 2_000;
+
+export interface WebhookLanesDeps {
+  readonly db: CrossTenantDatabase;
+  readonly recorder: AttemptRecorder;
+  readonly statistics: Pick<EndpointStatistics, 'close'>;
+  readonly guards: EnvironmentGuards;
+  readonly keys: KeyRing;
+  readonly workSignal: WorkSignal;
+  readonly outboxSignal: OutboxSignal;
+  readonly firstWaits: Readonly<Record<'live' | 'test', number>>;
+  readonly logger: Logger;
+}
+
+/**
+ * Delivers the webhooks of the lanes that this process owns: reads deliveries as they are committed, makes their attempts
+ * and records the results.
+ */
+export class WebhookLanes {
+  readonly #deps: WebhookLanesDeps;
+  readonly #leases: LaneLeases;
+  readonly #sender: AttemptSender;
+  readonly #results: ResultRecorder;
+  readonly #looks = new TableLooks();
+  readonly #attempts: OpenAttempts;
+  readonly #dispatcher: LaneDispatcher;
+  readonly #held: HeldDeliveries;
+  #reading: LaneReading | undefined;
+  /** Lanes whose deliveries are not read yet. */
+  readonly #unread = new Set<number>();
+  /** Lanes in which deliveries may be blocked by nothing, and whether they are being unblocked. */
+  readonly #blocked = new Set<number>();
+  #isUnblocking = false;
+  readonly #refreshes = new Interval(REFRESH_MS);
+  readonly #sendsHeld = new Interval(HELD_MS);
+  readonly #closesLost = new Interval(CLOSE_LOST_MS);
+  readonly #rechecks = new Interval(RECHECK_MS, RECHECK_MS);
+  readonly #stopping = new AbortController();
+  #woken = false;
+  #endSleep: (() => void) | undefined;
+  /** When everything new was last read. */
+  #lookedAtMs = 0;
+  readonly #endMeasuring: (() => void)[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(deps: WebhookLanesDeps) {
+    const { db, recorder, guards, logger, workSignal, outboxSignal, firstWaits } = deps;
+    const looks = this.#looks;
+    this.#deps = deps;
+    this.#sender = new AttemptSender(guards, logger);
+    // The id of the request that causes the events and commands that results lead to.
+    this.#results = new ResultRecorder(recorder, logger, uuidv7());
+    const leases = new LaneLeases({
+      db,
+      logger,
+      onTaken: (lanes) => {
+        for (const lane of lanes) this.#unread.add(lane);
+        workSignal.wake('EVENTS');
+      },
+      onLost: () => this.#dispatcher.dropLost(),
+      beforeRelease: (lanes) => this.#recordInFlight(lanes),
+      onReleased: () => outboxSignal.committed('EVENTS'),
+    });
+    const attempts = new OpenAttempts({
+      ...{ leases, looks, sender: this.#sender, recorder: this.#results },
+      onCommand: () => outboxSignal.committed('COMMANDS'),
+    });
+    const dispatcher = new LaneDispatcher({
+      ...{ leases, attempts, looks, firstWaits },
+      subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
+      onNeedsMore: (id) => this.#readMore(id),
+    });
+    this.#leases = leases;
+    this.#attempts = attempts;
+    this.#dispatcher = dispatcher;
+    const results = this.#results;
+    this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, results, looks, logger });
+  }
+
+  start(): void {
+    this.#leases.start();
+    this.#lookedAtMs = performance.now();
+    if (this.#running) return;
+    this.#endMeasuring.push(measureSendLag(() => this.#lagMs()));
+    this.#endMeasuring.push(countSetAside(() => this.#setAside()));
+    this.#running = this.#run();
+  }
+
+  /** Hands the lanes over at once, then waits for the attempts in flight; aborts those that exceed their timeout. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    this.#endSleep?.();
+    this.#dispatcher.stop();
+    for (const end of this.#endMeasuring) end();
+    await this.#leases.stop();
+    await Promise.all([this.#running, this.#held.close()]);
+    const endBy = performance.now() + CLOSE_MS;
+    while (this.#attempts.count > 0 && performance.now() < endBy) await delay(20);
+    this.#sender.abort();
+    await this.#results.flush();
+    await this.#deps.statistics.close();
+    await closeGuards(this.#deps.guards);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const stopListening = this.#deps.workSignal.subscribe('EVENTS', () => this.#wake());
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await this.#look();
+        failures = 0;
+        await this.#sleep(MAX_SLEEP_MS);
+      } catch (error) {
+        if (failures === 0)
+          this.#deps.logger.warn({ err: error }, 'reading webhook deliveries was interrupted');
+        failures += 1;
+        this.#endReading();
+        await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    stopListening();
+    this.#endReading();
+  }
+
+  #wake(): void {
+    this.#woken = true;
+    this.#endSleep?.();
+  }
+
+  /** Until it is woken, but for a few milliseconds in any case, so that events which come together are read together. */
+  async #sleep(maxMs: number): Promise<void> {
+    await delay(MIN_SLEEP_MS);
+    if (this.#woken || this.#stopping.signal.aborted) {
+      this.#woken = false;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, maxMs);
+      this.#endSleep = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endSleep = undefined;
+    this.#woken = false;
+  }
+
+  /** Reads everything that is new, and starts it. */
+  async #look(): Promise<void> {
+    this.#leases.wake();
+    this.#reading ??= await this.#begin();
+    const reading = this.#reading;
+    if (this.#refreshes.isDue()) await reading.refresh();
+    if (this.#rechecks.isDue()) for (const lane of this.#leases.lanes) this.#unread.add(lane);
+    await this.#openLanes(reading);
+    await reading.readChanged();
+    if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
+    if (this.#closesLost.isDue()) await this.#closeLost();
+    this.#attempts.recordInFlight();
+    this.#dispatcher.pump();
+    this.#lookedAtMs = performance.now();
+  }
+
+  async #begin(): Promise<LaneReading> {
+    const { db, keys, logger } = this.#deps;
+    const reading = await LaneReading.begin({
+      ...{ db, keys, logger, leases: this.#leases, dispatcher: this.#dispatcher },
+      ...{ results: this.#results, looks: this.#looks },
+      readMore: (id) => this.#readMore(id),
+    });
+    for (const lane of this.#leases.lanes) this.#unread.add(lane);
+    return reading;
+  }
+
+  #endReading(): void {
+    this.#reading?.close();
+    this.#reading = undefined;
+  }
+
+  #readMore(id: string): void {
+    void this.#reading?.readMore(id);
+  }
+
+  async #openLanes(reading: LaneReading): Promise<void> {
+    const lanes = [...this.#unread];
+    if (lanes.length === 0) return;
+    void this.#unblock(lanes);
+    await reading.open(lanes);
+    for (const lane of lanes) this.#unread.delete(lane);
+  }
+
+  /** Beside the reading, which finds what this unblocks: a merchant may have a million deliveries that are blocked. */
+  async #unblock(lanes: readonly number[]): Promise<void> {
+    for (const lane of lanes) this.#blocked.add(lane);
+    if (this.#isUnblocking) return;
+    this.#isUnblocking = true;
+    while (this.#blocked.size > 0) {
+      const next = [...this.#blocked];
+      this.#blocked.clear();
+      await unblockLanes(this.#deps.db.run, next).catch((error: unknown) =>
+        this.#deps.logger.warn(
+          { err: error },
+          'deliveries were not unblocked; trying again with the next check',
+        ),
+      );
+    }
+    this.#isUnblocking = false;
+  }
+
+  /** Records the attempts in its lanes whose process has died. */
+  async #closeLost(): Promise<void> {
+    const { recorder } = this.#deps;
+    for (const report of await recorder.findLost(this.#leases.lanes, this.#results.setAsideIds)) {
+      this.#results.add(report, () => this.#deps.outboxSignal.committed('COMMANDS'));
+    }
+  }
+
+  async #recordInFlight(lanes: readonly number[]): Promise<void> {
+    this.#dispatcher.dropLost();
+    this.#attempts.recordInFlight(new Set(lanes));
+    await this.#results.flush();
+  }
+
+  #setAside() {
+    return {
+      RESULT: this.#results.setAsideIds.length,
+      EVENT: this.#reading?.reader.withoutEvent.length ?? 0,
+      SUBSCRIPTION: this.#reading?.subscriptions.countUnusable() ?? 0,
+    };
+  }
+
+  /** How long deliveries that could be sent have waited, in memory or in the table. */
+  #lagMs(): number {
+    if (this.#leases.lanes.length === 0) return 0;
+    const unlookedMs = performance.now() - this.#lookedAtMs - LOOK_WITHIN_MS;
+    return Math.max(this.#dispatcher.lagMs, unlookedMs, this.#reading?.unreadMs ?? 0);
+  }
+}

@@ -1,0 +1,55 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ResendToListenersRequest,
+  ResendToListenersResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { notFound } from '../../platform/errors.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
+import { uuidArray } from '../resends/resend-progress.ts';
+
+const FIND_EVENT = `
+select id from webhooks.event
+ where merchant_id = :merchantId and environment = :environment and id = :eventId`;
+
+/** The lock keeps a listener from being removed before its delivery commits. */
+const LOCK_LISTENERS = `
+select id from webhooks.subscription
+ where merchant_id = :merchantId and environment = :environment and listening_until > now() and state <> 'DISABLED'
+ order by id for key share`;
+
+const ADD_DELIVERIES = `
+insert into webhooks.open_delivery
+  (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id, ordered,
+   status, attempt_count, next_attempt_at)
+select :merchantId, :environment, uuidv7(), s.id, s.lane, e.id, e.type, e.object_id, e.sequence, e.request_id, false,
+       'PENDING', 0, date_trunc('milliseconds', now())
+  from webhooks.event e
+  join webhooks.subscription s
+    on s.merchant_id = :merchantId and s.environment = :environment and s.id = any (:listenerIds::uuid[])
+ where e.merchant_id = :merchantId and e.environment = :environment and e.id = :eventId`;
+
+interface Dependencies {
+  readonly writes: Writes;
+  readonly outboxSignal: OutboxSignal;
+}
+
+/** Adds a delivery of an event for each open listener of the merchant. */
+export async function resendToListeners(
+  { writes, outboxSignal }: Dependencies,
+  request: ResendToListenersRequest,
+  context: HandlerContext,
+) {
+  const { eventId } = request;
+  const answer = await writes.run<typeof ResendToListenersResponseSchema>(request, context, async (tx) => {
+    const found = await tx.execute<{ id: string }>(FIND_EVENT, { eventId });
+    if (found.length === 0) throw notFound('EVENT_NOT_FOUND', 'the event does not exist');
+    const listenerIds = (await tx.execute<{ id: string }>(LOCK_LISTENERS)).map(({ id }) => id);
+    if (listenerIds.length > 0) {
+      await tx.execute(ADD_DELIVERIES, { eventId, listenerIds: uuidArray(listenerIds) });
+    }
+    return { listenerCount: listenerIds.length };
+  });
+  if (answer.listenerCount > 0) outboxSignal.committed('EVENTS');
+  return answer;
+}

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GrpcJsClient } from '../support/grpc-js-transport.ts';
+import { startHarness, type TestHarness } from '../support/harness.ts';
+import { overTransport } from './over-transport.ts';
+import { SCENARIOS } from './rpc-scenarios.ts';
+
+/** The transports that the gateway and the worker do not use. */
+const TRANSPORTS = ['grpcWeb', 'connect', 'grpcJs'] as const;
+
+let harness: TestHarness;
+let grpcJs: GrpcJsClient;
+beforeAll(async () => {
+  harness = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+  grpcJs = new GrpcJsClient(harness.baseUrl, harness.token);
+});
+afterAll(async () => {
+  grpcJs?.[Symbol.dispose]();
+  await harness?.close();
+});
+
+describe.each(TRANSPORTS)('over %s', (name) => {
+  test.each(Object.entries(SCENARIOS))('every RPC of %s succeeds', async (_area, play) => {
+    const transport = { ...harness.transports, grpcJs: grpcJs.transport }[name];
+    await expect(play(overTransport(harness, transport))).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,103 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { textTable } from '../../local/text-table.ts';
+import { benchDatabase, median } from './bench-database.ts';
+import { type BenchProcess, cpuMicroseconds, startBenchProcess } from './bench-process.ts';
+import type { Load } from './event-publisher.ts';
+import { cpuSeconds } from './process-cpu.ts';
+import { CALLERS, callerOfMany, makeCalls, type PublishCaller } from './publish-calls.ts';
+
+const ROUNDS = 3;
+/** By count, not by time: a busy machine would leave code that has not been compiled yet in what is measured. */
+const WARM_UP_EVENTS = 3_000;
+const ROUND_EVENTS = 1_500;
+const EVENTS_PER_CALL = 100;
+const TOKEN = 'token-of-the-bench';
+const MOST: Load = { atATime: 64 };
+const LOADS: Readonly<Record<string, Load>> = { '64 at a time': MOST, '500/s': { perSecond: 500 } };
+const HEADINGS = ['', 'events/s', 'CPU µs', 'bare CPU µs', 'ratio', 'PostgreSQL CPU µs', 'bare'];
+
+/** The service, or what it is compared with, and a caller of it. */
+interface Side {
+  readonly server: BenchProcess;
+  readonly caller: PublishCaller;
+  readonly eventsPerCall: number;
+}
+
+/** CPU time per event. */
+interface Cost {
+  readonly perSecond: number;
+  /** Of the process that is called. */
+  readonly serverUs: number;
+  readonly postgresUs: number;
+}
+
+/**
+ * CPU time of the service per event that it accepts, compared with a bare Connect handler that publishes with one prepared
+ * statement. Rounds alternate, and the ratio is their median, so that a machine whose speed drifts favors neither.
+ */
+export async function benchPublish(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const database = await benchDatabase(stack);
+  const settings = { ...database, SERVICES: 'webhooks', SERVICE_TOKENS: serviceToken(), LOG_LEVEL: 'fatal' };
+  const start = async (file: string, version = '2') => {
+    const server = await startBenchProcess(file, { ...settings, HTTP_VERSION: version });
+    stack.defer(() => void server.child.kill());
+    return server;
+  };
+  const sideOf = (server: BenchProcess, caller: PublishCaller, eventsPerCall = 1): Side => {
+    stack.defer(() => caller.close());
+    return { server, caller, eventsPerCall };
+  };
+  const service = await start('publish-server.ts');
+  console.log(`publish: events of 1 KB, ${availableParallelism()} cores, callers and PostgreSQL on them too`);
+  const rows: string[][] = [];
+  for (const [protocol, callerOf] of Object.entries(CALLERS)) {
+    const bareServer = await start('bare-publish-server.ts', protocol === 'grpc' ? '2' : '1.1');
+    const [ours, bare] = [service, bareServer].map((server) => sideOf(server, callerOf(server.url, TOKEN)));
+    for (const side of [ours!, bare!]) await measure(side, MOST, WARM_UP_EVENTS);
+    for (const [name, load] of Object.entries(LOADS)) {
+      rows.push([`PublishEvent, ${protocol}, ${name}`, ...(await compare(ours!, bare!, load))]);
+    }
+    if (protocol !== 'grpc') continue;
+    const many = sideOf(service, callerOfMany(service.url, TOKEN, EVENTS_PER_CALL), EVENTS_PER_CALL);
+    await measure(many, { atATime: 4 }, WARM_UP_EVENTS);
+    const name = `PublishEvents, ${protocol}, ${EVENTS_PER_CALL} events a call, 4 at a time`;
+    rows.push([name, ...(await compare(many, bare!, { atATime: 4 }))]);
+  }
+  console.log(`\n${textTable([HEADINGS, ...rows])}`);
+}
+
+const serviceToken = () => `bench|${createHash('sha256').update(TOKEN).digest('hex')}|publish:product`;
+
+async function compare(service: Side, bare: Side, load: Load): Promise<string[]> {
+  const rounds: { ours: Cost; bares: Cost }[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const ours = await measure(service, load, ROUND_EVENTS);
+    rounds.push({ ours, bares: await measure(bare, load, ROUND_EVENTS) });
+  }
+  const middle = (numberOf: (round: (typeof rounds)[number]) => number, digits = 0) =>
+    median(rounds.map(numberOf)).toFixed(digits);
+  return [
+    middle(({ ours }) => ours.perSecond),
+    middle(({ ours }) => ours.serverUs),
+    middle(({ bares }) => bares.serverUs),
+    middle(({ ours, bares }) => ours.serverUs / bares.serverUs, 2),
+    middle(({ ours }) => ours.postgresUs),
+    middle(({ bares }) => bares.postgresUs),
+  ];
+}
+
+async function measure({ server, caller, eventsPerCall }: Side, load: Load, events: number): Promise<Cost> {
+  const merchantId = randomUUID();
+  const postgresBefore = postgresSeconds();
+  const before = await cpuMicroseconds(server);
+  const startedAt = performance.now();
+  await makeCalls(events / eventsPerCall, load, () => caller.publish(merchantId));
+  const perSecond = events / ((performance.now() - startedAt) / 1_000);
+  const serverUs = ((await cpuMicroseconds(server)) - before) / events;
+  return { perSecond, serverUs, postgresUs: ((postgresSeconds() - postgresBefore) * 1_000_000) / events };
+}
+
+/** PostgreSQL is a child of this process. */
+const postgresSeconds = () => cpuSeconds(process.pid).postgres ?? 0;

@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { type GatewayHarness, newMerchant, startGateways } from '../gateway/gateway-harness.ts';
+import { call } from '../gateway/http-call.ts';
+import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
+
+let gateways: GatewayHarness;
+let webhooks: WebhooksFixture;
+beforeAll(async () => {
+  gateways = await startGateways();
+  webhooks = webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
+});
+afterAll(() => gateways.close());
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** A server on this machine, as a developer runs it; `respond` may be replaced. */
+async function startLocalServer() {
+  const received: Received[] = [];
+  const local = {
+    received,
+    url: '',
+    respond: (response: ServerResponse) => void response.writeHead(204).end(),
+  };
+  const server = createServer(async (request, response) => {
+    received.push({ headers: request.headers, body: Buffer.concat(await Array.fromAsync(request)) });
+    local.respond(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  local.url = `http://localhost:${(server.address() as AddressInfo).port}/hooks?from=sandbox`;
+  return local;
+}
+
+/** Runs the command against the sandbox. */
+function start(args: readonly string[], key: string, port = gateways.ports.test) {
+  const file = new URL('../../cli/merchant-payments.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [file, ...args], {
+    env: {
+      ...COMPILE_CACHE,
+      MERCHANT_PAYMENTS_API_KEY: key,
+      MERCHANT_PAYMENTS_BASE_URL: `http://127.0.0.1:${port}`,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines: string[] = [];
+  for (const output of [child.stdout, child.stderr]) {
+    createInterface(output).on('line', (line) => lines.push(line));
+  }
+  const ended = once(child, 'close').then(([exitCode]) => exitCode as number | null);
+  /** The line that matches, once it is printed. */
+  const line = (pattern: RegExp) =>
+    expect
+      .poll(() => lines.find((each) => pattern.test(each)), { message: `${pattern} in ${lines.join('\n')}` })
+      .toBeDefined()
+      .then(() => lines.find((each) => pattern.test(each))!);
+  return { child, lines, ended, line };
+}
+
+/** Runs a command to its end. */
+async function run(args: readonly string[], key: string, port?: number) {
+  const { lines, ended } = start(args, key, port);
+  return { exitCode: await ended, output: lines.join('\n') };
+}
+
+async function startListening(key: string, url: string, ...more: string[]) {
+  const command = start(['listen', '--forward-to', url, ...more], key);
+  const secret = (await command.line(/^Signing secret: /)).split(': ')[1]!;
+  return { ...command, secret };
+}
+
+const newDeveloper = async () => {
+  const { merchantId, keys } = await newMerchant(gateways);
+  return { key: keys.test, liveKey: keys.live, tenant: { merchantId, environment: Environment.TEST } };
+};
+
+const countListeners = async ({ merchantId }: { merchantId: string }) => {
+  const [row] = await webhooks.sql<{ count: number }>(
+    'select count(*)::int as count from webhooks.subscription where merchant_id = $1',
+    [merchantId],
+  );
+  return row!.count;
+};
+
+test('a sandbox event arrives on a local server with its exact signed bytes, and its answer in the dashboard', async () => {
+  const { key, tenant } = await newDeveloper();
+  const local = await startLocalServer();
+  const { secret, line, child } = await startListening(key, local.url);
+
+  const { id } = await webhooks.publish(tenant);
+  await line(new RegExp(`204 +payment\\.succeeded\\.v1 +\\d+ ms +${id}$`));
+  const [{ headers, body } = { headers: {}, body: Buffer.of() }] = local.received;
+  const [event] = await webhooks.sql<{ body: string }>('select body from webhooks.event where id = $1', [id]);
+  expect(body.toString()).toBe(event!.body);
+  expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': id });
+  new Webhook(secret).verify(body, headers as Record<string, string>);
+  expect(local.received).toHaveLength(1);
+
+  local.respond = (response) => void response.writeHead(500).end('no such table');
+  const triggered = await run(['trigger', 'refund.requested.v1'], key);
+  expect(triggered).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^Published refund/) });
+  await line(/500 +refund\.requested\.v1/);
+  const statuses = async () =>
+    (await webhooks.deliveries.listDeliveries({ ...tenant, withLastAttempt: true })).deliveries.map(
+      ({ status, attemptCount, lastAttempt }) => [status, attemptCount, lastAttempt?.httpStatus],
+    );
+  await expect.poll(statuses).toEqual([
+    [DeliveryStatus.EXHAUSTED, 1, 500],
+    [DeliveryStatus.SUCCEEDED, 1, 204],
+  ]);
+  const [failed] = (await webhooks.deliveries.listDeliveries(tenant)).deliveries;
+  const { attempts } = await webhooks.deliveries.getDelivery({ ...tenant, deliveryId: failed!.id });
+  expect(attempts[0]!.responseExcerpt).toBe('no such table');
+
+  local.respond = (response) => void response.writeHead(200).end();
+  expect(await run(['resend', failed!.eventId], key)).toMatchObject({
+    exitCode: 0,
+    output: `Sent ${failed!.eventId} again to 1 listener.`,
+  });
+  await line(new RegExp(`200 .*${failed!.eventId}$`));
+  expect(local.received.at(-1)!.headers['webhook-id']).toBe(failed!.eventId);
+
+  const listed = await call(gateways.ports.test, '/v1/webhook-subscriptions', { key });
+  expect(listed.json).toMatchObject({ data: [] });
+  expect(await countListeners(tenant)).toBe(1);
+  child.kill('SIGKILL');
+  await expect.poll(() => countListeners(tenant)).toBe(0);
+  await webhooks.publish(tenant);
+  expect((await webhooks.deliveries.listDeliveries(tenant)).deliveries).toHaveLength(3);
+  const alone = await run(['resend', id], key);
+  expect(alone).toMatchObject({ exitCode: 1, output: expect.stringContaining('No listener is open') });
+});
+
+test('it forwards the chosen types alone, and a server that is not there is a failed attempt', async () => {
+  const { key, tenant } = await newDeveloper();
+  const url = 'http://127.0.0.1:9/hooks';
+  const { line, lines } = await startListening(key, url, '--events', 'refund.requested.v1');
+  await webhooks.publish(tenant);
+  await run(['trigger', 'refund.requested.v1'], key);
+  await line(/CONNECTION_REFUSED +refund\.requested\.v1/);
+  expect(lines.filter((each) => each.includes('payment.succeeded.v1'))).toEqual([]);
+  await expect
+    .poll(async () =>
+      (await webhooks.deliveries.listDeliveries(tenant)).deliveries.map(({ status }) => status),
+    )
+    .toEqual([DeliveryStatus.EXHAUSTED]);
+});
+
+test('events tail prints a line of JSON for each event', async () => {
+  const { key, tenant } = await newDeveloper();
+  const { lines } = start(['events', 'tail', '--events', 'payment.succeeded.v1'], key);
+  // It may not be connected yet when the first events are published.
+  await expect
+    .poll(async () => {
+      await webhooks.publish(tenant);
+      return lines.length;
+    })
+    .toBeGreaterThan(0);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ type: 'payment.succeeded.v1', data: { currency: 'BRL' } });
+});
+
+test('a refused command says why, and ends', async () => {
+  const { key, liveKey, tenant } = await newDeveloper();
+  const listen = ['listen', '--forward-to', 'http://localhost:3000/'];
+  const { key: unscoped } = await gateways.issueKey(tenant.merchantId, Environment.TEST, [
+    ApiKeyScope.REFUNDS_READ,
+  ]);
+  const refusals: readonly [string, RegExp, readonly string[], string, number?][] = [
+    ['a live key', /live key/, listen, liveKey],
+    ['no key', /MERCHANT_PAYMENTS_API_KEY/, listen, ''],
+    ['a key without the scope', /scope webhooks:manage/, listen, unscoped],
+    ['the live host', /sandbox's address/, listen, key, gateways.ports.live],
+    ['nothing there', /ECONNREFUSED/, listen, key, 2],
+    ['an unknown type', /refund\.opened\.v1/, ['trigger', 'refund.opened.v1'], key],
+    ['an unknown event', /\/eventId/, ['resend', tenant.merchantId], key],
+    ['no target', /--forward-to/, ['listen'], key],
+    ['a clear-text host', /https/, [...listen, '--base-url', 'http://sandbox.example'], key],
+  ];
+  await Promise.all(
+    refusals.map(async ([name, reason, args, apiKey, port]) => {
+      const { exitCode, output } = await run(args, apiKey, port);
+      expect(output, name).toMatch(reason);
+      expect(exitCode, name).toBe(1);
+    }),
+  );
+});

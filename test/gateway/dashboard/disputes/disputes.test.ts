@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { beforeAll, expect, it } from 'vitest';
+import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DisputeOutcome, DisputeReason } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+
+let fixture: SharedDashboard;
+beforeAll(async () => {
+  fixture = await sharedDashboard();
+});
+
+async function merchant() {
+  const { refunds, tenant, write } = refundsOf(fixture.harness, 'inProcess', newTenant());
+  const { merchantId } = tenant;
+  const person = (role: Role) => fixture.signIn({ [merchantId]: role });
+  const dispute = async (reason: DisputeReason, dueInHours: number | undefined, terms: object = {}) => {
+    const due = dueInHours !== undefined && { dueAt: timestampFromMs(Date.now() + dueInHours * HOUR_MS) };
+    const occurredAt = timestampFromMs(Date.now() - 3 * HOUR_MS);
+    const opening = { disputeId: randomUUID(), paymentIntentId: randomUUID(), reason, ...due, occurredAt };
+    return (await refunds.openDispute({ ...write(), ...opening, ...terms })).dispute!;
+  };
+  return { refunds, write, merchantId, person, dispute, list: `/live/${merchantId}/disputes` };
+}
+
+const rows = ({ document }: SeenPage) =>
+  document
+    .querySelectorAll('tbody tr')
+    .map((row) => [row.querySelector('a')!.text, row.querySelector('.badge')!.text]);
+const mainOf = ({ document }: SeenPage) => document.querySelector('main')!.text;
+
+it('lists disputes awaiting a response first, earliest due date first, and by status and payment', async () => {
+  const { refunds, write, person, dispute, list, merchantId } = await merchant();
+  const visitor = await person(Role.VIEWER);
+  expect(mainOf(await visitor.get(list))).toContain('No disputes awaiting your response.');
+  await dispute(DisputeReason.DUPLICATE, 100);
+  await dispute(DisputeReason.FRAUDULENT, 20, { amountMinor: 123_456n });
+  await dispute(DisputeReason.GENERAL, -1);
+  const { id: disputeId, paymentIntentId } = await dispute(DisputeReason.UNRECOGNIZED, 50);
+  await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+  const seen = async (query: string) => rows(await visitor.get(`${list}?${query}`));
+  const awaiting = [
+    ['Unauthorized purchase', 'Needs your response'],
+    ['Duplicate charge', 'Needs your response'],
+  ];
+  const page = await visitor.get(list);
+  expect(rows(page)).toEqual(awaiting);
+  expect(mainOf(page)).toMatch(/R\$1,234\.56[\s\S]*due in (19|20) hours[\s\S]*rest of the sale/);
+  const unanswered = ['Other reason', 'No response'];
+  expect((await seen('status=OPEN')).sort()).toEqual([...awaiting, unanswered].sort());
+  expect(await seen('status=CLOSED')).toEqual([['Unrecognized purchase', 'Lost']]);
+  expect(await seen('status=')).toHaveLength(4);
+  expect(await seen(`status=&payment=${paymentIntentId.toUpperCase()}`)).toHaveLength(1);
+  expect((await visitor.get(`${list}?payment=12`)).status).toBe(422);
+  const overview = await visitor.get(`/live/${merchantId}`);
+  const card = overview.document.querySelector('section[aria-labelledby=disputes-title]')!;
+  expect(card.querySelectorAll('li a').map(({ text }) => text)).toEqual(awaiting.map(([reason]) => reason));
+});
+
+it('takes a developer’s response once, records the person, and shows it until and after the end', async () => {
+  const { refunds, write, person, dispute, list, merchantId } = await merchant();
+  const visitor = await person(Role.DEVELOPER);
+  const terms = { saleId: randomUUID(), amountMinor: 4_200n };
+  const { id: disputeId, paymentIntentId } = await dispute(DisputeReason.PRODUCT_NOT_RECEIVED, 30, terms);
+  const path = `${list}/${disputeId}`;
+  const viewer = await person(Role.VIEWER);
+  expect(mainOf(await viewer.get(path))).toContain('Your role is view-only');
+  expect((await viewer.post(`${path}/respond`, { ...viewer.proof(), response: 'no' })).status).toBe(403);
+  const empty = await visitor.submit(path, '/respond', { response: ' \r\n ' });
+  expect([empty.status, empty.document.querySelector('#response-fault')?.text]).toEqual([
+    422,
+    'Enter a response.',
+  ]);
+  const long = '🙂'.repeat(5_001);
+  const tooLong = await visitor.submit(empty, '/respond', { response: long });
+  expect([tooLong.status, tooLong.document.querySelector('#response')!.text]).toEqual([422, long]);
+  const text = `Delivered on the 3rd.\nSigned for <b>by hand</b>. ${'🙂'.repeat(4_900)}`;
+  const form = await visitor.get(path);
+  const done = await visitor.submit(form, '/respond', { response: text.replace('\n', '\r\n') });
+  expect([done.status, done.text.includes('Response sent.')]).toEqual([200, true]);
+  expect(done.document.querySelector('.words')!.text).toBe(text);
+  expect(done.document.querySelector('.badge')!.text).toBe('Under review');
+  expect(done.document.querySelectorAll('main form[action$="/respond"]')).toEqual([]);
+  const second = await visitor.post(`${path}/respond`, { ...visitor.proof(), response: 'also' });
+  expect([second.status, second.text.includes('already has a response')]).toEqual([409, true]);
+  await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.WON });
+  const closed = mainOf(await visitor.reading('pt-BR').get(path));
+  for (const shown of [
+    disputeId,
+    paymentIntentId,
+    terms.saleId,
+    text,
+    'Ganha',
+    'Produto não recebido',
+    'dispute.opened.v1',
+    'dispute.responded.v1',
+    'dispute.closed.v1',
+    'Disputa encerrada',
+    '42,00',
+  ])
+    expect(closed).toContain(shown);
+  const accounts = createClient(AccountService, fixture.transport);
+  const { entries } = await accounts.listAuditEntries({ merchantId, environment: Environment.LIVE });
+  const responses = entries.filter(({ action }) => action.endsWith('RespondToDispute'));
+  expect(responses.map(({ accountId }) => accountId)).toEqual([visitor.accountId]);
+});
+
+it('offers no form once the due date has passed, and says so to a late response', async () => {
+  const { person, dispute, list } = await merchant();
+  const visitor = await person(Role.DEVELOPER);
+  const { id } = await dispute(DisputeReason.GENERAL, -1);
+  const page = await visitor.get(`${list}/${id}`);
+  expect(page.document.querySelectorAll('main form')).toEqual([]);
+  expect(mainOf(page)).toContain('The due date has passed without a response.');
+  const late = await visitor.post(`${list}/${id}/respond`, { ...visitor.proof(), response: 'late' });
+  expect([late.status, late.text.includes('due date for a response has passed')]).toEqual([409, true]);
+});

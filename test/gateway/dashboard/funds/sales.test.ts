@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { beforeAll, expect, it } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { seedMerchant } from '../../seed-merchant.ts';
+import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { textOf } from '../page-text.ts';
+
+let fixture: SharedDashboard;
+beforeAll(async () => {
+  fixture = await sharedDashboard();
+});
+
+async function newMerchant() {
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const { merchantId, environment } = funds.tenant;
+  const visitor = await fixture.signIn({ [merchantId]: Role.VIEWER });
+  const seed = seedMerchant(fixture.transport, merchantId, environment);
+  return { funds, visitor, seed, home: `/live/${merchantId}/funds` };
+}
+
+const cells = ({ document }: SeenPage) =>
+  document.querySelectorAll('tbody tr').map((row) => row.querySelectorAll('td').map(textOf));
+
+const cards = ({ document }: SeenPage) => document.querySelectorAll('.card').map(textOf);
+
+it('leads from a day to the sales behind it or one of its releases, and from a sale to its days', async () => {
+  const { funds, visitor, home, seed } = await newMerchant();
+  const productId = await seed.product();
+  const on = '2020-06-20';
+  const sold = { orderNumber: 'R-1', orderId: randomUUID(), productId, customerReference: 'customer 7' };
+  const { saleId } = await funds.sell({ on, gross: 40_000n, fees: 1_000n, installments: 4, sold });
+  const other = await funds.sell({ on, gross: 10_000n });
+  await funds.block(other.saleId, undefined, BlockReason.KYC_PENDING, on, 4_000n);
+  const day = await visitor.get(`${home}/days/2020-07-20`);
+  const toSales = day.document.querySelectorAll('td a').map((link) => link.getAttribute('href')!);
+  const [blocked, scheduled] = [await visitor.get(toSales[0]!), await visitor.get(toSales[1]!)];
+  const sale = ['1 of 1', 'R$40.00', 'R$0.00', 'R$40.00', 'R$0.00', 'R$0.00', 'R$40.00'];
+  expect(cells(blocked)).toEqual([
+    [other.saleId, expect.any(String), ...sale, 'Blocked verification pending'],
+  ]);
+  expect(cards(blocked)).toEqual(['Blocked R$40.00']);
+  expect(cards(scheduled)).toEqual(['Scheduled R$157.50']);
+  expect(cells(scheduled).map((row) => [row[2], row[8], row[9]])).toContainEqual([
+    '1 of 4',
+    'R$97.50',
+    'Scheduled',
+  ]);
+  const all = day.document.querySelector(`a[href="${home}/days/2020-07-20/sales"]`);
+  const ofDay = await visitor.get(all!.getAttribute('href')!);
+  expect(cells(ofDay).map((row) => row[9])).toContain('Blocked verification pending Scheduled');
+  expect(cards(ofDay)).toEqual(['Scheduled R$157.50', 'Blocked R$40.00']);
+
+  const link = ofDay.document.querySelectorAll('td a').find(({ text }) => text === 'R-1')!;
+  const page = await visitor.get(link.getAttribute('href')!);
+  expect(link.getAttribute('href')).toBe(`${home}/sales/${saleId}`);
+  const text = textOf(page.document.querySelector('main'));
+  for (const shown of [saleId, 'R-1', sold.orderId, 'Course', 'customer 7', 'R$390.00', 'Card']) {
+    expect(text).toContain(shown);
+  }
+  expect(cells(page).map((row) => row.slice(0, 2))).toEqual([
+    ['1 of 4', 'Jul 20, 2020'],
+    ['2 of 4', 'Aug 19, 2020'],
+    ['3 of 4', 'Sep 18, 2020'],
+    ['4 of 4', 'Oct 19, 2020'],
+  ]);
+  expect(page.document.querySelector('td a')!.getAttribute('href')).toBe(`${home}/days/2020-07-20`);
+  const reading = await visitor.reading('pt-BR').get(`${home}/sales/${other.saleId}`);
+  expect(textOf(reading.document.querySelector('dl'))).toContain('Situação Bloqueada');
+  expect((await visitor.get(`${home}/sales/${randomUUID()}`)).status).toBe(404);
+});
+
+it('names the order, product and customer of a sale wherever it is a row, for its own merchant alone', async () => {
+  const { funds, visitor, seed, home } = await newMerchant();
+  const stranger = await newMerchant();
+  const productId = await seed.product();
+  const sold = { orderNumber: 'R-7', productId, customerReference: 'customer 7' };
+  const { saleId } = await funds.sell({ on: '2020-06-20', gross: 40_000n, installments: 1, sold });
+  const [own, foreign] = [await seed.refundCase({ saleId }), await stranger.seed.refundCase({ saleId })];
+  const refunds = createClient(RefundCaseService, fixture.transport);
+  const dispute = { disputeId: randomUUID(), paymentIntentId: own.paymentIntentId, saleId };
+  await refunds.openDispute({ ...funds.tenant, idempotencyKey: randomUUID(), ...dispute });
+  const live = home.replace('/funds', '');
+  for (const path of [
+    `${home}/sales`,
+    `${home}/days/2020-07-20/sales`,
+    `${live}/refunds?status=`,
+    `${live}/disputes`,
+  ]) {
+    expect(cells(await visitor.get(path))[0]).toContain('R-7 Course · customer 7');
+  }
+  const page = await visitor.get(`${live}/refunds/${own.id}`);
+  expect(textOf(page.document.querySelector('main'))).toContain('Course · customer 7');
+  const away = stranger.home.replace('/funds', '');
+  for (const path of [`${away}/refunds?status=`, `${away}/refunds/${foreign.id}`]) {
+    expect((await stranger.visitor.get(path)).text).not.toMatch(/R-7|customer 7/);
+  }
+});
+
+it('lists sales newest first, filtered by date, order, product and status', async () => {
+  const { funds, visitor, home } = await newMerchant();
+  const [orderId, productId] = [randomUUID(), randomUUID()];
+  await funds.sell({ on: '2020-06-19', gross: 100n, sold: { orderNumber: 'R-1', orderId } });
+  await funds.sell({ on: '2020-06-20', gross: 200n, instant: true, sold: { orderNumber: 'R-2', productId } });
+  const seen = async (query: string) =>
+    cells(await visitor.get(`${home}/sales?${query}`)).map(([name]) => name);
+  expect(await seen('')).toEqual(['R-2', 'R-1']);
+  expect(await seen('from=2020-06-20&to=2020-06-20')).toEqual(['R-2']);
+  expect(await seen('order=R-1')).toEqual(['R-1']);
+  expect(await seen(`order=${orderId}`)).toEqual(['R-1']);
+  expect(await seen(`product=${productId}`)).toEqual(['R-2']);
+  expect(await seen('status=RELEASED')).toEqual(['R-2']);
+  expect(await seen('status=BLOCKED')).toEqual([]);
+  for (const query of ['from=2020-02-30', 'from=2020-06-21&to=2020-06-20']) {
+    const refused = await visitor.get(`${home}/sales?${query}`);
+    expect([refused.status, refused.document.querySelectorAll('#from-fault').length]).toEqual([422, 1]);
+  }
+  for (let n = 0; n < 24; n += 1) await funds.sell({ on: '2020-06-18', gross: 1n });
+  const first = await visitor.get(`${home}/sales`);
+  const next = await visitor.get(first.document.querySelector('a[rel=next]')!.getAttribute('href')!);
+  expect([cells(first).length, cells(next).length]).toEqual([25, 1]);
+});

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, expect, it } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
+import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { minorOf, readCsv, sumOf } from '../exports/read-csv.ts';
+import { textOf } from '../page-text.ts';
+
+const JUNE = 'from=2020-06-01&to=2020-06-30';
+
+let fixture: SharedDashboard;
+beforeAll(async () => {
+  fixture = await sharedDashboard();
+});
+
+/** A merchant with a June of sales, a refund, a deduction and a dispute. */
+async function merchantWithJune() {
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const { merchantId } = funds.tenant;
+  await funds.sell({ on: '2020-05-20', gross: 5_000n, instant: true });
+  const sold = { orderNumber: '=HYPERLINK("https://evil.example")', customerReference: 'cliente nº 7' };
+  const card = await funds.sell({ on: '2020-06-02', gross: 30_010n, fees: 310n, installments: 3, sold });
+  const pix = await funds.sell({ on: '2020-06-03', gross: 12_345n, fees: 45n, instant: true });
+  await funds.block(pix.saleId, undefined, BlockReason.HOLD_OR_DISPUTE, '2020-06-04', 2_000n);
+  await funds.debit(randomUUID(), 1_500n, pix.saleId, '2020-06-05');
+  await funds.deduct(700n, card.saleId, '2020-06-06');
+  const visitor = await fixture.signIn({ [merchantId]: Role.VIEWER });
+  return { funds, visitor, merchantId, home: `/live/${merchantId}/funds` };
+}
+
+const tableOf = ({ document }: SeenPage, index: number) =>
+  document
+    .querySelectorAll('table')
+    [index]!.querySelectorAll('tbody tr')
+    .map((row) => row.querySelectorAll('td').map(textOf));
+
+it('shows the statement of a range, whose columns add up, and leads to what caused a movement', async () => {
+  const { visitor, home } = await merchantWithJune();
+  const page = await visitor.get(`${home}/statement?${JUNE}`);
+  expect(tableOf(page, 0)).toEqual([
+    ['Opening balance', '', 'R$50.00', 'R$0.00', 'R$0.00', 'R$50.00'],
+    ['Sale', '2', 'R$123.00', 'R$297.00', 'R$0.00', 'R$420.00'],
+    ['Block', '1', '-R$20.00', 'R$0.00', 'R$20.00', 'R$0.00'],
+    ['Deduction', '1', 'R$0.00', '-R$7.00', 'R$0.00', '-R$7.00'],
+    ['Refund', '1', '-R$15.00', 'R$0.00', 'R$0.00', '-R$15.00'],
+    ['Closing balance', '', 'R$138.00', 'R$290.00', 'R$20.00', 'R$448.00'],
+  ]);
+  const movements = tableOf(page, 1);
+  expect(movements.map((row) => [row[1], row[5]])).toEqual([
+    ['Sale order =HYPERLINK(&quot;https://evil.example&quot;)', 'R$50.00'],
+    ['Sale view sale', 'R$173.00'],
+    ['Block hold or dispute view sale', 'R$153.00'],
+    ['Refund view sale', 'R$138.00'],
+    ['Deduction order =HYPERLINK(&quot;https://evil.example&quot;)', 'R$138.00'],
+  ]);
+  expect((await visitor.get(`${home}/statement?from=2020-06-30&to=2020-06-01`)).status).toBe(422);
+  expect((await visitor.get(`${home}/statement.csv?from=nonsense`)).status).toBe(400);
+});
+
+it('gives files whose totals are those of the pages, in either format, and records each', async () => {
+  const { visitor, home, merchantId } = await merchantWithJune();
+  const live = home.replace('/funds', '');
+  const file = async (path: string, format: 'br' | 'intl' = 'br') => {
+    const response = await visitor.get(`${path}&format=${format}`);
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    return readCsv(response.text, format);
+  };
+  const statement = await file(`${home}/statement.csv?${JUNE}`);
+  const [opening, closing] = [statement[0]!, statement.at(-1)!];
+  expect([opening.line, statement.at(-2)!.line, closing.line]).toEqual(['opening', 'total', 'closing']);
+  expect([opening.total_balance, closing.total_balance]).toEqual(['50,00', '448,00']);
+  for (const part of ['available', 'scheduled', 'blocked', 'total']) {
+    const moved = sumOf(statement, `${part}_change`);
+    expect(minorOf(statement.at(-2)![`${part}_change`]!)).toBe(moved);
+    expect(minorOf(opening[`${part}_balance`]!) + moved).toBe(minorOf(closing[`${part}_balance`]!));
+  }
+  const sales = await file(`${home}/sales.csv?${JUNE}`, 'intl');
+  expect(sales.map(({ line, net_amount }) => [line, net_amount])).toEqual([
+    ['item', '123.00'],
+    ['item', '297.00'],
+    ['total', '420.00'],
+  ]);
+  expect(sales[1]).toMatchObject({
+    order_number: `'=HYPERLINK("https://evil.example")`,
+    customer_reference: 'cliente nº 7',
+    captured_on: '2020-06-02',
+  });
+  const sold = statement.filter(({ kind }) => kind === 'SALE');
+  expect(sold.reduce((sum, row) => sum + minorOf(row.total_change!), 0n)).toBe(sumOf(sales, 'net_amount'));
+  const releases = await file(`${home}/releases.csv?from=2020-06-01&to=2020-12-31`);
+  const reconcile = await visitor.get(`${home}/reconcile?${JUNE}`);
+  const year = await visitor.get(`${home}/reconcile?from=2020-06-01&to=2020-12-31`);
+  expect(tableOf(reconcile, 1)).toEqual([
+    ['2', 'R$423.55', 'R$3.55', 'R$420.00', 'R$22.00', 'R$0.00', 'R$20.00', 'R$88.00', 'R$290.00'],
+  ]);
+  const { net_amount, deducted_amount, scheduled_amount } = releases.at(-1)!;
+  expect(tableOf(year, 2)[0]!.filter((_, index) => [3, 4, 8].includes(index))).toEqual(
+    [net_amount, deducted_amount, scheduled_amount].map((amount) => `R$${amount!.replace(',', '.')}`),
+  );
+  const day = await file(`${home}/days/2020-07-02/sales.csv?`);
+  expect(day.at(-1)).toMatchObject({ line: 'total', net_amount: '99,00', deducted_amount: '7,00' });
+  for (const list of ['refunds', 'advances']) expect(await file(`${live}/${list}.csv?`)).toHaveLength(1);
+  const audited = `select distinct split_part(action, '.', 5) as action from platform.audit_entry
+    where merchant_id = $1 and account_id = $2 order by 1`;
+  expect(await sqlOf(fixture.harness, audited, [merchantId, visitor.accountId])).toEqual(
+    ['AdvanceRequests', 'FundsReleases', 'Movements', 'RefundCases', 'ReleaseSales', 'Sales'].map((name) => ({
+      action: `Export${name}`,
+    })),
+  );
+});

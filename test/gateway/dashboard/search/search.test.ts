@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { beforeAll, expect, test } from 'vitest';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { newKey } from '../../../support/harness.ts';
+import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { makeWorld, type World } from '../probes/probe-world.ts';
+
+let fixture: SharedDashboard;
+let world: World;
+/** Another merchant, whose developer looks for what the first one has. */
+let other: World;
+beforeAll(async () => {
+  fixture = await sharedDashboard();
+  world = await makeWorld(fixture);
+  other = await makeWorld(fixture);
+});
+
+/** Searches from the box in the header of a page, as a browser without scripts does. */
+async function search(visitor: Visitor, base: string, text: string) {
+  const { document } = await visitor.get(`${base}/products`);
+  const form = document.querySelector('form[role="search"]')!;
+  return visitor.get(`${form.getAttribute('action')!}?q=${encodeURIComponent(text)}`);
+}
+
+test('the id of a record leads to its page, for its own merchant, environment and roles only', async () => {
+  const { ids, merchantId, people } = world;
+  const live = `/live/${merchantId}`;
+  const expected: readonly (readonly [name: string, path: string])[] = [
+    ['refundCaseId', `/refunds/${ids.refundCaseId}`],
+    ['disputeId', `/disputes/${ids.disputeId}`],
+    ['saleId', `/funds/sales/${ids.saleId}`],
+    ['advanceRequestId', `/advances/${ids.advanceRequestId}`],
+    ['productId', `/products/${ids.productId}`],
+    ['subscriptionId', `/webhooks/${ids.subscriptionId}`],
+    ['deliveryId', `/deliveries/${ids.deliveryId}`],
+    ['resendId', `/resends/${ids.resendId}`],
+  ];
+  for (const [name, path] of expected) {
+    const id = ids[name]!;
+    const found = await search(people[Role.VIEWER], live, ` ${id.toUpperCase()} `);
+    expect([found.status, found.path], name).toEqual([200, live + path]);
+    for (const [visitor, base] of [
+      [other.people[Role.ADMIN], `/live/${other.merchantId}`],
+      [people[Role.ADMIN], `/sandbox/${merchantId}`],
+    ] as const) {
+      const missed = await search(visitor, base, id);
+      expect([missed.status, missed.path.split('?')[0]], name).toEqual([200, `${base}/search`]);
+      expect(missed.text, name).toContain('Nothing found');
+    }
+    const finance = await search(people[Role.FINANCE], live, id);
+    expect(finance.path === live + path, name).toBe(!/webhooks|deliveries|resends/.test(path));
+  }
+  const day = await search(people[Role.VIEWER], live, '21/11/2026');
+  expect(day.path).toBe(`${live}/funds/days/2026-11-21`);
+});
+
+test('order numbers, payments and URLs list what belongs to them, and nothing of others', async () => {
+  const { people } = world;
+  const merchantId = world.merchantId;
+  const live = `/live/${merchantId}`;
+  const orderNumber = `R-${randomUUID().slice(0, 8)}`;
+  const tenant = { merchantId, environment: Environment.LIVE };
+  const { sell } = fundsCaller(fixture.transport, tenant);
+  const { saleId } = await sell({ on: '2020-06-20', gross: 4_990n, sold: { orderNumber } });
+  const paymentIntentId = randomUUID();
+  const { refundCase } = await createClient(RefundCaseService, fixture.transport).openRefundCase({
+    ...tenant,
+    idempotencyKey: newKey(),
+    paymentIntentId,
+    saleId,
+    amountMinor: 100n,
+    paidAmountMinor: 4_990n,
+    initiator: 2,
+    reason: 'broken',
+  });
+  const links = async (visitor: Visitor, base: string, text: string) =>
+    (await search(visitor, base, text)).document
+      .querySelectorAll('main td a')
+      .map((link) => link.getAttribute('href')!.replace(base, ''));
+  const [sale, refund] = [`/funds/sales/${saleId}`, `/refunds/${refundCase!.id}`];
+  expect(await links(people[Role.VIEWER], live, orderNumber)).toEqual([sale, refund, sale]);
+  expect(await links(people[Role.VIEWER], live, paymentIntentId)).toEqual([refund, sale]);
+  const endpoint = `/webhooks/${world.ids.subscriptionId}`;
+  const subscriptions = createClient(WebhookSubscriptionService, fixture.transport);
+  const { subscription } = await subscriptions.getWebhookSubscription({
+    ...tenant,
+    subscriptionId: world.ids.subscriptionId!,
+  });
+  const { host, pathname } = new URL(subscription!.url);
+  expect(await links(people[Role.VIEWER], live, `${host}${pathname}`.toUpperCase())).toEqual([endpoint]);
+  expect(await links(people[Role.FINANCE], live, host)).toEqual([]);
+  for (const wanted of [orderNumber, paymentIntentId, saleId]) {
+    expect(await links(other.people[Role.ADMIN], `/live/${other.merchantId}`, wanted)).toEqual([]);
+    expect(await links(people[Role.ADMIN], `/sandbox/${merchantId}`, wanted)).toEqual([]);
+  }
+});

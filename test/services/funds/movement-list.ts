@@ -1,0 +1,37 @@
+import type { TestHarness } from '../../support/harness.ts';
+import { type ListSubject, newestFirst, rpcPage } from '../../support/list-walk.ts';
+import { fundsCaller } from './funds-caller.ts';
+
+const DATES = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-20', '2020-06-22'];
+
+/** The statement, for the suite of lists: its rows never change. */
+export function movementList(harness: TestHarness): ListSubject {
+  return {
+    harness,
+    direction: 'asc',
+    maxLimit: 100,
+    maxTokenLength: 256,
+    filters: {
+      from: { values: ['2020-06-17'], fits: ({ date }, from) => date! >= from },
+      to: { values: ['2020-06-20'], fits: ({ date }, to) => date! <= to },
+    },
+    truth: `select id as key, ${newestFirst('occurred_at')},
+        (occurred_at at time zone 'America/Sao_Paulo')::date::text as date
+      from funds.movement where merchant_id = $1 and environment = $2`,
+    async fixtureOf(tenant) {
+      const { client, deduct } = fundsCaller(harness.transports.inProcess, tenant);
+      return {
+        tenant,
+        list: ({ filters: { from, to } = {}, limit = 0, after = '' }) => {
+          const range = { ...(from && { fromDate: from }), ...(to && { toDate: to }) };
+          const request = { ...tenant, ...range, pageSize: limit, pageToken: after };
+          return rpcPage(client.listMovements(request), ({ movements }) => movements.map(({ id }) => id));
+        },
+        async insert(place) {
+          await deduct(1n, undefined, DATES[place]);
+        },
+        change: () => Promise.resolve(),
+      };
+    },
+  };
+}

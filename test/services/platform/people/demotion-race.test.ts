@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import type { DescService } from '@bufbuild/protobuf';
+import { type CallOptions, createClient } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { MerchantDecisionKind } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
+import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { lockWaits, sqlOf } from '../../../support/harness-sql.ts';
+import { accountsFixture } from '../../accounts/accounts-fixture.ts';
+import { fundsCaller } from '../../funds/funds-caller.ts';
+import { aPdf, fileMessages } from '../../refunds/evidence-files.ts';
+import { refundsOf } from '../../refunds/refund-case-fixture.ts';
+
+/** Races between a person's write and the demotion, removal or sign-out that forbids it. */
+
+let harness: TestHarness;
+let lockHolder: Client;
+beforeAll(async () => {
+  harness = await startHarness();
+  lockHolder = new Client({ connectionString: harness.databaseUrl });
+  await lockHolder.connect();
+});
+afterAll(async () => {
+  await lockHolder.end();
+  await harness.close();
+});
+
+const fixture = () => accountsFixture(harness.transports.inProcess);
+type Person = Awaited<ReturnType<ReturnType<typeof fixture>['join']>>;
+type Tenant = ReturnType<typeof newTenant>;
+/** Makes the write, with the session of the person. */
+type Write = (call: CallOptions) => Promise<unknown>;
+
+const client = <Service extends DescService>(service: Service) =>
+  createClient(service, harness.transports.inProcess);
+
+/** A write of each area that people write to, as they may make it until their demotion. */
+const WRITES = {
+  async SetMerchantContact(tenant) {
+    const contact = { email: 'alerts@shop.example', language: Language.EN };
+    return (call) => fixture().client.setMerchantContact({ ...fixture().write(tenant), ...contact }, call);
+  },
+  async DecideRefundCase(tenant) {
+    const { refunds, write, open } = refundsOf(harness, 'inProcess', tenant);
+    const { id: refundCaseId } = await open();
+    const contest = { refundCaseId, decision: MerchantDecisionKind.CONTESTED, reason: 'used' };
+    return (call) => refunds.decideRefundCase({ ...write(), ...contest }, call);
+  },
+  /** Nothing checks the role before its stream. */
+  async AddEvidence(tenant) {
+    const { refunds, write, open } = refundsOf(harness, 'inProcess', tenant);
+    const { id: refundCaseId } = await open();
+    return (call) =>
+      refunds.addEvidence(fileMessages({ ...write(), refundCaseId, fileName: 'photo' }, aPdf()), call);
+  },
+  async RecordSale(tenant) {
+    const funds = fundsCaller(harness.transports.inProcess, tenant);
+    const sale = { method: SaleMethod.CARD, grossAmountMinor: 100n, feesAmountMinor: 0n, installments: 1 };
+    return (call) => funds.client.recordSale({ ...funds.write(), saleId: randomUUID(), ...sale }, call);
+  },
+  /** Claims the quote, has funds reserve its installments, and commits the request. */
+  async RequestAdvance(tenant) {
+    const funds = fundsCaller(harness.transports.inProcess, tenant);
+    await funds.sell({ gross: 10_000n });
+    const advances = client(AdvanceService);
+    const { quote } = await advances.quoteAdvance(funds.write());
+    return (call) => advances.requestAdvance({ ...funds.write(), quoteId: quote!.id }, call);
+  },
+  async PublishEvent(tenant) {
+    const events = client(EventService);
+    const [type] = (await events.listEventTypes({})).eventTypes;
+    const event = { type: type!.name, objectId: 'one', data: type!.dataExample! };
+    return (call) => events.publishEvent({ ...fixture().write(tenant), ...event }, call);
+  },
+  async IssueApiKey(tenant) {
+    const key = { name: 'till', scopes: [ApiKeyScope.FUNDS_READ] };
+    return (call) => client(ApiKeyService).issueApiKey({ ...fixture().write(tenant), ...key }, call);
+  },
+} as const satisfies Readonly<Record<string, (tenant: Tenant) => Promise<Write>>>;
+
+type WriteName = keyof typeof WRITES;
+
+/** A merchant whose administrator Ana may go, and a write that she may make. */
+async function newMerchant(name: WriteName) {
+  const tenant = newTenant(Environment.TEST);
+  await fixture().join(tenant, Role.ADMIN);
+  const ana = await fixture().join(tenant, Role.ADMIN);
+  const write = await WRITES[name](tenant);
+  return {
+    tenant,
+    ana,
+    /** The reason of a refusal. */
+    write: () =>
+      write({ headers: ana.headers }).then(
+        () => 'written',
+        (error: unknown) => errorInfoOf(error)?.reason,
+      ),
+    /** Entries of the audit trail commit with their writes. */
+    isWritten: async () => {
+      const entries = await sqlOf(
+        harness,
+        'select from platform.audit_entry where merchant_id = $1 and account_id = $2 and action like $3',
+        [tenant.merchantId, ana.accountId, `%.${name}`],
+      );
+      return entries.length > 0;
+    },
+  };
+}
+
+type Merchant = Awaited<ReturnType<typeof newMerchant>>;
+
+/** Resolves once so many sessions of the database wait for locks. */
+const untilWaiting = (count: number) =>
+  vi.waitUntil(async () => (await lockWaits(harness)).length === count, { interval: 10, timeout: 10_000 });
+
+const holdTable = (table: string) => lockHolder.query(`begin; lock table ${table} in share mode`);
+
+const ENDINGS = {
+  'a demotion': ['ROLE_MISSING', ({ tenant, ana }) => fixture().change(tenant, ana.accountId, Role.VIEWER)],
+  'a removal': ['ROLE_MISSING', ({ tenant, ana }) => fixture().remove(tenant, ana.accountId)],
+  'a sign-out': ['SESSION_INVALID', ({ ana }) => fixture().client.endSession(pick(ana))],
+} as const satisfies Readonly<Record<string, readonly [string, (merchant: Merchant) => Promise<unknown>]>>;
+const pick = ({ accountId, sessionId }: Person) => ({ accountId, sessionId });
+
+type Race = readonly [ending: keyof typeof ENDINGS, write: WriteName];
+/** Every ending with one write, and every write with a demotion. */
+const RACES: readonly Race[] = [
+  ['a removal', 'SetMerchantContact'],
+  ['a sign-out', 'SetMerchantContact'],
+  ...(Object.keys(WRITES) as WriteName[]).map((name) => ['a demotion', name] as const),
+];
+
+test.each(RACES)('%s that commits first refuses %s', async (ending, name) => {
+  const [reason, end] = ENDINGS[ending];
+  const merchant = await newMerchant(name);
+  // Each ending has changed what it changes when it records its entry.
+  await holdTable('platform.audit_entry');
+  const ended = end(merchant);
+  await untilWaiting(1);
+  const written = merchant.write();
+  await untilWaiting(2);
+  await lockHolder.query('commit');
+  await ended;
+  expect(await written).toBe(reason);
+  expect(await merchant.isWritten()).toBe(false);
+});
+
+/**
+ * A table that each write comes to after it has checked its person, and that no ending touches. Without RecordSale: funds
+ * gives up its locks after a second and starts again, so that this order cannot be arranged.
+ */
+const HELD: Readonly<Partial<Record<WriteName, string>>> = {
+  SetMerchantContact: 'accounts.merchant_contact',
+  DecideRefundCase: 'refunds.refund_case',
+  AddEvidence: 'refunds.evidence',
+  RequestAdvance: 'advances.request',
+  PublishEvent: 'webhooks.event',
+  IssueApiKey: 'api_keys.api_key',
+};
+
+test.each(RACES.filter(([, name]) => name in HELD))(
+  '%s waits for %s that came first',
+  async (ending, name) => {
+    const [reason, end] = ENDINGS[ending];
+    const merchant = await newMerchant(name);
+    await holdTable(HELD[name]!);
+    const written = merchant.write();
+    await untilWaiting(1);
+    let hasEnded = false;
+    const ended = end(merchant).then(() => {
+      hasEnded = true;
+    });
+    await untilWaiting(2);
+    expect(hasEnded).toBe(false);
+    await lockHolder.query('commit');
+    expect(await written).toBe('written');
+    await ended;
+    expect(await merchant.isWritten()).toBe(true);
+    expect(await merchant.write()).toBe(reason);
+  },
+);
+
+test('a demotion between two transactions of a write refuses the second', async () => {
+  const merchant = await newMerchant('RequestAdvance');
+  // The quote is claimed when funds records the entry of the reservation; the demotion has its lock when it records its own.
+  await holdTable('platform.audit_entry');
+  const written = merchant.write();
+  await untilWaiting(1);
+  const ended = ENDINGS['a demotion'][1](merchant);
+  await untilWaiting(2);
+  await lockHolder.query('commit');
+  await ended;
+  expect(await written).toBe('ROLE_MISSING');
+  expect(await merchant.isWritten()).toBe(false);
+});
+
+test('a demotion while a file arrives refuses it', async () => {
+  const { tenant, ana } = await newMerchant('AddEvidence');
+  const { refunds, write, open } = refundsOf(harness, 'inProcess', tenant);
+  const { id: refundCaseId } = await open();
+  const file = async function* () {
+    yield { ...write(), refundCaseId, fileName: 'photo' };
+    await fixture().change(tenant, ana.accountId, Role.VIEWER);
+    yield { chunk: new Uint8Array(aPdf()) };
+  };
+  const added = refunds.addEvidence(file(), { headers: ana.headers }).catch(errorInfoOf);
+  expect(await added).toMatchObject({ reason: 'ROLE_MISSING' });
+  expect((await refunds.listEvidence({ ...tenant, refundCaseId })).evidence).toEqual([]);
+});

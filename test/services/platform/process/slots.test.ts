@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { Slots, UPLOADS } from '../../../../services/platform/process/slots.ts';
+
+test('an owner and an environment have limits, and sandbox uploads take no slots of live', () => {
+  const slots = new Slots(UPLOADS);
+  const fill = (environment: 'live' | 'test', owners: readonly string[]) =>
+    owners.flatMap((owner) => Array.from({ length: 4 }, () => slots.acquire(environment, owner)));
+  const [release] = fill('test', ['a', 'b']);
+  expect(slots.acquire('test', 'c')).toBe('PROCESS_LIMIT');
+  fill('live', ['a', 'b', 'c']);
+  expect(slots.acquire('live', 'a')).toBe('OWNER_LIMIT');
+  fill('live', ['d']);
+  expect(slots.acquire('live', 'e')).toBe('PROCESS_LIMIT');
+  if (typeof release === 'function') release();
+  expect(slots.acquire('test', 'c')).toBeInstanceOf(Function);
+  expect(slots.acquire('test', 'c')).toBe('PROCESS_LIMIT');
+});

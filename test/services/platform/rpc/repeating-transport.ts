@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import type { DescMethod } from '@bufbuild/protobuf';
+import type { Transport } from '@connectrpc/connect';
+import { createAsyncIterable } from '@connectrpc/connect/protocol';
+import { REQUEST_ID_HEADER } from '../../../../services/platform/rpc/call-context.ts';
+
+/** A call that succeeded: its RPC, its request's id and its answer's text. */
+export interface RepeatedCall {
+  readonly method: DescMethod;
+  readonly requestId: string;
+  readonly answer: string;
+  /** The request's id of the same call made once more, if it had an idempotency key. */
+  readonly replayRequestId: string | undefined;
+}
+
+export const isKeyed = ({ input }: DescMethod) => input.fields.some(({ name }) => name === 'idempotency_key');
+
+const asText = (value: unknown) =>
+  JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member));
+
+/**
+ * A transport on which each call has a request id of its own, and each that has an idempotency key is made twice. `calls`
+ * notes those that succeed, and streams that are read.
+ */
+export function repeatingTransport(transport: Transport, calls: RepeatedCall[]): Transport {
+  return {
+    stream: async (method, signal, timeoutMs, header, input, values) => {
+      const sent = await Array.fromAsync(input);
+      const act = (requestId: string) => {
+        const headers = new Headers(header);
+        headers.set(REQUEST_ID_HEADER, requestId);
+        return transport.stream(method, signal, timeoutMs, headers, createAsyncIterable(sent), values);
+      };
+      const requestId = randomUUID();
+      const answer = await act(requestId);
+      // A feed has no end.
+      if (!isKeyed(method)) {
+        calls.push({ method, requestId, answer: '', replayRequestId: undefined });
+        return answer;
+      }
+      const messages = await Array.fromAsync(answer.message);
+      const replayRequestId = randomUUID();
+      await Array.fromAsync((await act(replayRequestId)).message);
+      calls.push({ method, requestId, answer: asText(messages), replayRequestId });
+      return { ...answer, message: createAsyncIterable(messages) };
+    },
+    unary: async (method, signal, timeoutMs, header, input, values) => {
+      const act = (requestId: string) => {
+        const headers = new Headers(header);
+        headers.set(REQUEST_ID_HEADER, requestId);
+        return transport.unary(method, signal, timeoutMs, headers, input, values);
+      };
+      const requestId = randomUUID();
+      const answer = await act(requestId);
+      const replayRequestId = isKeyed(method) ? randomUUID() : undefined;
+      if (replayRequestId) await act(replayRequestId);
+      calls.push({ method, requestId, answer: asText(answer.message), replayRequestId });
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  ActionOwner,
+  MerchantDecisionKind,
+  RefundBlocker,
+  RefundDebitOutcome,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { scrape } from '../../support/scrape.ts';
+import { expectIndexesRead } from './indexes-of-open-cases.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const;
+
+let harness: TestHarness;
+beforeAll(async () => {
+  const settings = { SERVICES: 'refunds', MERCHANT_REVIEW_PERIOD: '20h', REFUND_WORK_DUE_AFTER: '10h' };
+  harness = await startHarness({ ...settings, REFUND_EXECUTION: 'manual' });
+});
+afterAll(() => harness.close());
+
+/** Cases that entered each open status so many hours ago. */
+async function openCases(hoursAgo: number, environment: Environment): Promise<void> {
+  const { refunds, write, open } = refundsOf(harness, 'inProcess', newTenant(environment));
+  const occurredAt = timestampFromMs(Date.now() - hoursAgo * HOUR_MS);
+  const paidAt = timestampFromMs(Date.now() - 100 * HOUR_MS);
+  const opened = async (initiator: RefundInitiator) => (await open({ initiator, occurredAt, paidAt })).id;
+  const executing = async () => {
+    const refundCaseId = await opened(RefundInitiator.MERCHANT);
+    await refunds.startRefund({ ...write(), refundCaseId, occurredAt });
+    return refundCaseId;
+  };
+  const debited = async (outcome: RefundDebitOutcome) =>
+    refunds.recordRefundDebit({ ...write(), refundCaseId: await executing(), outcome, occurredAt });
+  await opened(RefundInitiator.CUSTOMER);
+  const decision = MerchantDecisionKind.CONTESTED;
+  const contested = await opened(RefundInitiator.CUSTOMER);
+  await refunds.decideRefundCase({ ...write(), refundCaseId: contested, decision, occurredAt });
+  const blocked = await opened(RefundInitiator.MERCHANT);
+  const blocker = RefundBlocker.KYC_NOT_APPROVED;
+  await refunds.addBlocker({ ...write(), refundCaseId: blocked, blocker });
+  await opened(RefundInitiator.MERCHANT);
+  await executing();
+  await debited(RefundDebitOutcome.INSUFFICIENT);
+  await debited(RefundDebitOutcome.DEBITED);
+}
+
+/** A count for each owner. */
+const byOwner = (count: (owner: (typeof OWNERS)[number]) => number | undefined) =>
+  Object.fromEntries(OWNERS.map((owner) => [owner, count(owner)]));
+
+/** How many cases of the queue are overdue, by owner. */
+async function overdueInQueue(environment: Environment) {
+  const { refunds } = refundsOf(harness);
+  const { items } = await refunds.listRefundCaseQueue({ environment, pageSize: 100 });
+  const overdue = items.filter(({ dueAt }) => timestampMs(dueAt!) <= Date.now());
+  return byOwner((owner) => overdue.filter((item) => item.owner === ActionOwner[owner]).length);
+}
+
+async function overdueInMetrics(environment: 'live' | 'test') {
+  const scraped = await scrape();
+  return byOwner((owner) =>
+    scraped(`payments_refunds_overdue{environment="${environment}",owner="${owner.toLowerCase()}"}`),
+  );
+}
+
+it('counts the cases that are overdue in the queue, by environment and owner', async () => {
+  for (const hoursAgo of [0, 5, 15, 30]) await openCases(hoursAgo, Environment.LIVE);
+  await openCases(15, Environment.TEST);
+  // A review ends after 20 hours and an execution is due after one; the other work, of one kind for the merchant and three
+  // for operations, is due after 10.
+  const live = { MERCHANT: 1 + 2, OPERATIONS: 3 * 2, SERVICE: 3 };
+  expect(await overdueInQueue(Environment.LIVE)).toEqual(live);
+  expect(await overdueInQueue(Environment.TEST)).toEqual({ MERCHANT: 1, OPERATIONS: 3, SERVICE: 1 });
+  await vi.waitFor(async () => {
+    expect(await overdueInMetrics('live')).toEqual(await overdueInQueue(Environment.LIVE));
+    expect(await overdueInMetrics('test')).toEqual(await overdueInQueue(Environment.TEST));
+  }, 40_000);
+});
+
+it('reads indexes of open cases only', () =>
+  expectIndexesRead(
+    harness,
+    ['refund_case_review_deadline', 'refund_case_work', 'refund_case_to_execute'],
+    scrape,
+  ));

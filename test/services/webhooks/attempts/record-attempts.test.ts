@@ -1,0 +1,263 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  AttemptFailure,
+  DeliveryStatus,
+  WebhookSubscriptionState,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { type Attempts, answered, inFlight, startAttempts } from '../attempts-fixture.ts';
+import { type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+
+let harness: TestHarness;
+let fixture: WebhooksFixture;
+let attempts: Attempts;
+let tenant: TestTenant;
+beforeAll(async () => {
+  harness = await startHarness({ SERVICES: 'webhooks' });
+  fixture = webhooksFixture(harness, harness.transports.inProcess);
+  attempts = await startAttempts(harness);
+});
+afterAll(async () => {
+  await attempts?.close();
+  await harness?.close();
+});
+beforeEach(() => {
+  tenant = newTenant();
+});
+
+/** The first attempts of events to a subscription that has answered its ping. */
+async function firstAttempts(count: number) {
+  const { id: subscriptionId } = await fixture.subscribe(tenant);
+  await attempts.answerAll(200, tenant.merchantId);
+  for (let n = 0; n < count; n += 1) await fixture.publish(tenant);
+  return (await attempts.due(tenant.merchantId)).map((attempt) => ({ ...attempt, subscriptionId }));
+}
+
+const firstAttempt = async () => (await firstAttempts(1))[0]!;
+
+const read = async (deliveryId: string) => {
+  const { delivery, attempts } = await fixture.deliveries.getDelivery({ ...tenant, deliveryId });
+  return { delivery: delivery!, attempts };
+};
+
+/** Waits until so many statements wait for a lock. */
+const areWaiting = (count: number) =>
+  vi.waitFor(
+    async () => {
+      const waiting = await fixture.sql(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(waiting).toHaveLength(count);
+    },
+    { timeout: 40_000 },
+  );
+
+describe('a report', () => {
+  it('is recorded once, however often and concurrently it arrives', async () => {
+    const attempt = await firstAttempt();
+    const report = answered(attempt, 500);
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => attempts.record(report)));
+    for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0]);
+    const found = await read(attempt.deliveryId);
+    expect(found.delivery).toMatchObject({ status: DeliveryStatus.RETRYING, attemptCount: 1 });
+    expect(found.attempts).toHaveLength(1);
+    expect(await attempts.record(answered(attempt, 200))).toEqual(outcomes[0]);
+    expect(await attempts.record(answered({ ...attempt, number: 3 }, 200))).toEqual(outcomes[0]);
+    expect(await read(attempt.deliveryId)).toEqual(found);
+  });
+
+  it('that contradicts another of the same attempt wins or loses as a whole', async () => {
+    const attempt = await firstAttempt();
+    const { deliveryId } = attempt;
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
+    await locking.connect();
+    await locking.query('begin');
+    await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
+    const failure = attempts.record(answered(attempt, 500));
+    await areWaiting(1);
+    const success = attempts.record(answered(attempt, 200));
+    await areWaiting(2);
+    await locking.query('commit');
+    await locking.end();
+    expect(await success).toEqual(await failure);
+    const found = await read(deliveryId);
+    expect(found.delivery.status).toBe(DeliveryStatus.RETRYING);
+    expect(found.attempts).toMatchObject([{ number: 1, httpStatus: 500 }]);
+  });
+
+  it.each([
+    { of: 'a success', httpStatus: 200 },
+    { of: 'a failure', httpStatus: 500 },
+  ])('of $of is refused once another process has taken the lane', async ({ httpStatus }) => {
+    const attempt = await firstAttempt();
+    await fixture.sql('update webhooks.lane set epoch = epoch + 1 where id = $1', [attempt.lane]);
+    expect(await attempts.record(answered(attempt, httpStatus))).toEqual([]);
+    expect(await attempts.record(inFlight(attempt))).toEqual([]);
+    const found = await read(attempt.deliveryId);
+    expect(found.delivery).toMatchObject({ status: DeliveryStatus.PENDING, attemptCount: 0 });
+    expect(found.attempts).toEqual([]);
+    const [again] = await attempts.due(tenant.merchantId);
+    expect(await attempts.record(answered(again!, httpStatus))).toHaveLength(1);
+  });
+
+  it('holds off whoever takes the lane until it is committed', async () => {
+    const attempt = await firstAttempt();
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
+    await locking.connect();
+    await locking.query('begin');
+    await locking.query('select from webhooks.open_delivery where id = $1 for update', [attempt.deliveryId]);
+    const recording = attempts.record(answered(attempt, 200));
+    await delay(150);
+    const taking = fixture.sql('update webhooks.lane set epoch = epoch + 1 where id = $1', [attempt.lane]);
+    expect(await Promise.race([taking, delay(300, 'waits')])).toBe('waits');
+    await locking.query('commit');
+    await locking.end();
+    expect(await recording).toMatchObject([{ status: 'SUCCEEDED' }]);
+    await taking;
+  });
+});
+
+describe('an attempt in flight', () => {
+  it('is closed as WORKER_LOST by the owner of its lane once it is overdue, and the schedule goes on', async () => {
+    const attempt = await firstAttempt();
+    const { deliveryId } = attempt;
+    const startedAt = new Date(Date.now() - 20_100);
+    const deadlineAt = new Date(startedAt.getTime() + 15_000);
+    await attempts.record(inFlight(attempt, startedAt, deadlineAt));
+    const overdue = await fixture.dispatch.requestAttempt({ deliveryId });
+    expect(overdue.attemptNumber).toBeUndefined();
+    expect(overdue.state).toMatchObject({ delayMs: 1_000n });
+    await attempts.closeLost();
+    const { attemptNumber, state } = await fixture.dispatch.requestAttempt({ deliveryId });
+    expect(state).toMatchObject({ lastAttemptNumber: 1, failure: AttemptFailure.WORKER_LOST });
+    // Five seconds after the deadline, 20 % more or less, are over or about to be.
+    if (attemptNumber === undefined) expect(Number(state!.delayMs)).toBeLessThan(1_000);
+    const found = await read(deliveryId);
+    expect(found.attempts).toMatchObject([
+      { number: 1, failure: AttemptFailure.WORKER_LOST, endedAt: timestampFromDate(deadlineAt) },
+    ]);
+    expect(found.delivery).toMatchObject({ status: DeliveryStatus.RETRYING, attemptCount: 1 });
+    const late = await attempts.record({ ...answered(attempt, 200), owner: undefined });
+    expect(late).toMatchObject([{ status: 'RETRYING' }]);
+    expect((await read(deliveryId)).attempts).toEqual(found.attempts);
+  });
+
+  it('may be reported by the process that lost its lane meanwhile, once', async () => {
+    const attempt = await firstAttempt();
+    await attempts.record(inFlight(attempt));
+    await fixture.sql('update webhooks.lane set epoch = epoch + 1 where id = $1', [attempt.lane]);
+    const report = { ...answered(attempt, 204), owner: undefined };
+    expect(await attempts.record(report)).toMatchObject([{ status: 'SUCCEEDED' }]);
+    expect(await attempts.record({ ...report, ...answered(attempt, 500), owner: undefined })).toMatchObject([
+      { status: 'SUCCEEDED' },
+    ]);
+    expect((await read(attempt.deliveryId)).attempts).toMatchObject([{ number: 1, httpStatus: 204 }]);
+  });
+});
+
+describe('the workflow that shows a delivery', () => {
+  /** Starts of it that the relay has not claimed. */
+  const newStarts = () =>
+    fixture.sql(
+      `select from platform.outbox_command where workflow_id = 'deliveries-of-the-test' and starts = 0
+          and due_at <= now() + interval '2 s'`,
+    );
+  const makeDue = () => fixture.sql('update platform.outbox_command set due_at = now() where starts = 0');
+
+  it('is started once more for a success whose commit it may have missed', async () => {
+    const [first, second, late, last] = await firstAttempts(4);
+    await fixture.sql('delete from platform.outbox_command');
+    await attempts.record(answered(first!, 200));
+    await attempts.record(answered(second!, 200));
+    expect(await newStarts()).toHaveLength(1);
+
+    await makeDue();
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
+    await locking.connect();
+    await locking.query('begin');
+    await locking.query('select from webhooks.open_delivery where id = $1 for update', [late!.deliveryId]);
+    const recording = attempts.record(answered(late!, 200));
+    await areWaiting(1);
+    const claimed = await fixture.claimCommands();
+    await locking.query('commit');
+    await locking.end();
+    expect(await recording).toMatchObject([{ status: 'SUCCEEDED' }]);
+    expect(claimed).toMatchObject([{ workflowId: 'deliveries-of-the-test' }]);
+    expect(await newStarts()).toHaveLength(1);
+
+    await makeDue();
+    const again = await fixture.claimCommands();
+    await fixture.confirmCommands(again.map(({ id }) => id));
+    await attempts.record(answered(last!, 200));
+    expect(await newStarts()).toHaveLength(1);
+  });
+
+  it('is named only where there is one', async () => {
+    const [held, retrying] = await firstAttempts(2);
+    const setTo = (status: string, { deliveryId }: { deliveryId: string }) =>
+      fixture.sql('update webhooks.open_delivery set status = $1, attempt_count = 9 where id = $2', [
+        ...[status, deliveryId],
+      ]);
+    await setTo('HELD', held!);
+    await setTo('RETRYING', retrying!);
+    const workflows = async () =>
+      Promise.all(
+        [held!, retrying!].map(async ({ deliveryId }) => (await read(deliveryId)).delivery.workflowId),
+      );
+    const named = ['', `delivery-${retrying!.deliveryId}`];
+    expect(await workflows()).toEqual(named);
+    const last = [held!, retrying!].map((attempt) => answered({ ...attempt, number: 10 }, 500));
+    expect((await attempts.record(...last)).map(({ status }) => status)).toEqual(['EXHAUSTED', 'EXHAUSTED']);
+    expect(await workflows()).toEqual(named);
+  });
+});
+
+describe('a subscription', () => {
+  const stateOf = async (subscriptionId: string) =>
+    (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!.state;
+
+  it('becomes ACTIVE by the first 2xx, of its ping or another event', async () => {
+    const { id } = await fixture.subscribe(tenant);
+    await fixture.publish(tenant);
+    expect(await stateOf(id)).toBe(WebhookSubscriptionState.PENDING);
+    const [ping, event] = await attempts.due(tenant.merchantId);
+    await attempts.record(answered(ping!, 500));
+    expect(await stateOf(id)).toBe(WebhookSubscriptionState.PENDING);
+    await attempts.record(answered(event!, 204));
+    expect(await stateOf(id)).toBe(WebhookSubscriptionState.ACTIVE);
+  });
+
+  it('is not changed by attempts from before it was disabled, whatever their result', async () => {
+    const attempt = await firstAttempt();
+    const write = () => ({ ...tenant, subscriptionId: attempt.subscriptionId, idempotencyKey: newKey() });
+    await fixture.subscriptions.disableWebhookSubscription(write());
+    await fixture.subscriptions.reactivateWebhookSubscription(write());
+    const [ping] = await attempts.due(tenant.merchantId);
+    expect(ping!.generation).toBe(attempt.generation + 1n);
+    for (const httpStatus of [200, 410]) {
+      expect(await attempts.record(answered(attempt, httpStatus))).toMatchObject([{ status: 'CANCELED' }]);
+      expect(await stateOf(attempt.subscriptionId)).toBe(WebhookSubscriptionState.PENDING);
+    }
+    expect((await read(attempt.deliveryId)).attempts).toMatchObject([{ httpStatus: 200 }]);
+    await attempts.record(answered(ping!, 200));
+    expect(await stateOf(attempt.subscriptionId)).toBe(WebhookSubscriptionState.ACTIVE);
+  });
+
+  it('keeps the facts of the attempt with a delivery that succeeded at once', async () => {
+    const attempt = await firstAttempt();
+    await attempts.record(answered(attempt, 201, { latencyMs: 34, responseExcerpt: 'thanks' }));
+    const { delivery, attempts: made } = await read(attempt.deliveryId);
+    expect(delivery).toMatchObject({
+      ...{ status: DeliveryStatus.SUCCEEDED, attemptCount: 1 },
+      ...{ workflowId: 'deliveries-of-the-test', nextAttemptAt: undefined },
+    });
+    expect(made).toMatchObject([{ number: 1, httpStatus: 201, latencyMs: 34, responseExcerpt: 'thanks' }]);
+    expect(timestampDate(delivery.endedAt!)).toEqual(timestampDate(made[0]!.endedAt!));
+    expect(
+      await fixture.sql('select from webhooks.attempt where delivery_id = $1', [attempt.deliveryId]),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { loopbackSettings } from '../../../support/loopback-settings.ts';
+import { type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+
+const SETTINGS = {
+  ...loopbackSettings(),
+  WEBHOOK_SECRET_KEYS: `v1:${randomBytes(32).toString('base64')}`,
+};
+
+let webhooks: LanesFixture;
+let second: TestHarness | undefined;
+beforeAll(async () => {
+  webhooks = await startLanesFixture(SETTINGS);
+});
+afterAll(async () => {
+  await second?.close();
+  await webhooks[Symbol.asyncDispose]();
+});
+
+const lanesByOwner = async () => {
+  const rows = await webhooks.sql<{ lanes: number }>(
+    `select count(*)::int as lanes from webhooks.lane l
+       join webhooks.lane_owner o on o.id = l.owner_id and o.leased_until > now()
+      group by l.owner_id order by 1`,
+  );
+  return rows.map(({ lanes }) => lanes);
+};
+const ownersBecome = (lanes: readonly number[]) =>
+  vi.waitFor(async () => expect(await lanesByOwner()).toEqual(lanes), { timeout: 20_000 });
+
+it('shares the lanes of all processes evenly, and hands those of one that stops over at once', async () => {
+  await ownersBecome([64]);
+  const tenants = Array.from({ length: 12 }, () => newTenant(Environment.TEST));
+  const subscribers = await Promise.all(
+    tenants.map(async (tenant) => ({ tenant, ...(await webhooks.subscribed(tenant)) })),
+  );
+  const published = new Map<string, string[]>(tenants.map(({ merchantId }) => [merchantId, []]));
+  let running = true;
+  const publishing = (async () => {
+    for (let at = 0; running; at += 1) {
+      const tenant = tenants[at % tenants.length]!;
+      const { id } = await webhooks.publish(tenant);
+      published.get(tenant.merchantId)!.push(id);
+    }
+  })();
+  second = await startHarness(SETTINGS, undefined, webhooks.harness.databaseUrl);
+  second.services.startWebhookLanes();
+  await ownersBecome([32, 32]);
+  const stoppedAt = performance.now();
+  await second.close();
+  second = undefined;
+  await ownersBecome([64]);
+  // Not by the end of a lease, which lasts four seconds.
+  expect(performance.now() - stoppedAt).toBeLessThan(3_000);
+  running = false;
+  await publishing;
+  await vi.waitFor(
+    () => {
+      for (const { tenant, endpoint } of subscribers) {
+        expect(endpoint.eventIds.toSorted()).toEqual(published.get(tenant.merchantId)!.toSorted());
+      }
+    },
+    { timeout: 20_000 },
+  );
+});
+
+it('refuses what the earlier owner of a lane reports, and the next owner sends it', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { id, endpoint } = await webhooks.subscribed(tenant);
+  const [{ lane } = { lane: 0 }] = await webhooks.sql<{ lane: number }>(
+    'select lane from webhooks.subscription where id = $1',
+    [id],
+  );
+  const release = Promise.withResolvers<void>();
+  endpoint.answer(async (_request, response) => {
+    await release.promise;
+    response.writeHead(200).end();
+  });
+  const event = await webhooks.publish(tenant);
+  await vi.waitFor(() => expect(endpoint.eventIds).toEqual([event.id]));
+  // Another process takes the lane while the attempt is in flight, as after a pause of its owner.
+  await webhooks.sql('update webhooks.lane set owner_id = null, epoch = epoch + 1 where id = $1', [lane]);
+  release.resolve();
+  await vi.waitFor(() => expect(endpoint.eventIds).toEqual([event.id, event.id]), { timeout: 20_000 });
+  await vi.waitFor(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED']));
+  const attempts = await webhooks.sql(
+    'select started_at from webhooks.delivery_attempt a join webhooks.delivery d on d.id = a.delivery_id where d.event_id = $1',
+    [event.id],
+  );
+  expect(attempts).toHaveLength(1);
+});

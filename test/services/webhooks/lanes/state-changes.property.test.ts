@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newKey, newTenant } from '../../../support/harness.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
+import { type Endpoint, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
+
+let webhooks: LanesFixture;
+beforeAll(async () => {
+  webhooks = await startLanesFixture();
+});
+afterAll(() => webhooks[Symbol.asyncDispose]());
+
+interface Subscriber {
+  readonly id: string;
+  readonly endpoint: Endpoint;
+  enabled: boolean;
+  /** Whether its event types include the one that is published. */
+  wants: boolean;
+}
+
+const TYPES = ['payment.succeeded.v1', 'refund.requested.v1'];
+
+/** What happens at the same time; each subscriber is changed by one step at most. */
+const wave = fc.record({
+  publish: fc.integer({ min: 1, max: 4 }),
+  subscribe: fc.boolean(),
+  toggle: fc.subarray([0, 1, 2]),
+  retype: fc.subarray([0, 1, 2]),
+});
+type Wave = typeof wave extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A merchant whose subscriptions change while its events are published. */
+class Merchant {
+  readonly tenant: TestTenant = newTenant(Environment.TEST);
+  readonly #subscribers: Subscriber[] = [];
+  /** Each event, with the subscribers that wanted it before its publication began, and until it was answered. */
+  readonly #expected = new Map<string, readonly Subscriber[]>();
+  readonly #resends: string[] = [];
+
+  async play({ publish, subscribe, toggle, retype }: Wave) {
+    const known = [...this.#subscribers];
+    const retyped = retype.flatMap((at) => (known[at] && !toggle.includes(at) ? [known[at]] : []));
+    const wanting = known.filter((subscriber) => subscriber.wants && !retyped.includes(subscriber));
+    await Promise.all([
+      ...Array.from({ length: publish }, () => this.#publish(wanting)),
+      ...retyped.map((subscriber) => this.#retype(subscriber)),
+      ...(subscribe && known.length < 3 ? [this.#subscribe()] : []),
+      ...toggle.flatMap((at) => (known[at] ? [this.#toggle(known[at])] : [])),
+    ]);
+  }
+
+  /** Enables all subscriptions, for every type, and waits until all resends have ended and every event has arrived. */
+  async end() {
+    for (const subscriber of this.#subscribers) if (!subscriber.wants) await this.#retype(subscriber);
+    await this.#publish([...this.#subscribers]);
+    for (const subscriber of this.#subscribers) if (!subscriber.enabled) await this.#toggle(subscriber);
+    for (const resendId of this.#resends) await this.#finish(resendId);
+    await vi.waitFor(
+      () => {
+        for (const subscriber of this.#subscribers) {
+          const received = new Set(subscriber.endpoint.eventIds);
+          const missing = [...this.#expected].filter(
+            ([id, by]) => by.includes(subscriber) && !received.has(id),
+          );
+          expect(missing.map(([id]) => id)).toEqual([]);
+        }
+      },
+      { timeout: 30_000 },
+    );
+    await this.#expectOneSuccess();
+  }
+
+  async #publish(known: readonly Subscriber[]) {
+    const { id } = await webhooks.publish(this.tenant);
+    this.#expected.set(id, known);
+  }
+
+  async #subscribe() {
+    const { id, endpoint } = await webhooks.subscribed(this.tenant, { eventTypes: TYPES });
+    this.#subscribers.push({ id, endpoint, enabled: true, wants: true });
+  }
+
+  async #retype(subscriber: Subscriber) {
+    subscriber.wants = !subscriber.wants;
+    await webhooks.subscriptions.updateWebhookSubscription({
+      ...{ ...this.tenant, subscriptionId: subscriber.id, idempotencyKey: newKey() },
+      eventTypes: subscriber.wants ? TYPES : TYPES.slice(1),
+    });
+  }
+
+  async #toggle(subscriber: Subscriber) {
+    const request = { ...this.tenant, subscriptionId: subscriber.id, idempotencyKey: newKey() };
+    subscriber.enabled = !subscriber.enabled;
+    if (!subscriber.enabled) {
+      await webhooks.subscriptions.disableWebhookSubscription(request);
+      return;
+    }
+    const { missed } = await webhooks.subscriptions.reactivateWebhookSubscription(request);
+    const { resend } = await webhooks.deliveries.resendDeliveries({
+      ...request,
+      idempotencyKey: newKey(),
+      selection: { case: 'missed', value: missed! },
+    });
+    this.#resends.push(resend!.id);
+  }
+
+  /** Continues a resend as its workflow does. */
+  async #finish(resendId: string) {
+    await vi.waitFor(
+      async () => {
+        const { resend } = await webhooks.dispatch.continueResend({ resendId, maxDeliveries: 100 });
+        expect(ResendState[resend!.state]).toBe('COMPLETED');
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+  }
+
+  /** No event has two deliveries to a subscription that both succeeded: what was delivered is not sent again. */
+  async #expectOneSuccess() {
+    const twice = await webhooks.sql(
+      `select event_id, subscription_id from webhooks.ended_delivery
+        where merchant_id = $1 and status = 'SUCCEEDED' group by event_id, subscription_id having count(*) > 1`,
+      [this.tenant.merchantId],
+    );
+    expect(twice).toEqual([]);
+  }
+}
+
+it('delivers every event to each endpoint, however subscriptions change while events are published', async () => {
+  const waves = fc.array(wave, { minLength: 4, maxLength: 8, size: 'max' });
+  const property = fc.asyncProperty(waves, async (all) => {
+    const merchant = new Merchant();
+    await merchant.play({ publish: 1, subscribe: true, toggle: [], retype: [] });
+    for (const step of all) await merchant.play(step);
+    await merchant.end();
+  });
+  await fc.assert(property, { numRuns: propertyRuns(6) });
+});
+
+const PUBLISH = 'select id from webhooks.publish($1::json)';
+const eventOf = ({ merchantId }: TestTenant, occurredAt = new Date()) =>
+  JSON.stringify([
+    {
+      ...{ merchant_id: merchantId, environment: 'test', type: 'payment.succeeded.v1' },
+      ...{ object_id: randomUUID(), request_id: 'request', occurred_at: occurredAt, data: PAYMENT },
+    },
+  ]);
+
+it('orders a change and an event that is being published: the change waits, and later events see it', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const before = await webhooks.subscribed(tenant);
+  const other = await webhooks.subscribed(tenant, { eventTypes: TYPES.slice(1) });
+  const addType = { ...tenant, subscriptionId: other.id, idempotencyKey: newKey(), eventTypes: TYPES };
+  const [early, late] = [new Client(webhooks.harness.databaseUrl), new Client(webhooks.harness.databaseUrl)];
+  await Promise.all([early.connect(), late.connect()]);
+  try {
+    await early.query('begin');
+    await late.query('begin');
+    const inFlight = (await early.query(PUBLISH, [eventOf(tenant)])).rows[0].id;
+    let answered = false;
+    const note = () => {
+      answered = true;
+    };
+    const created = webhooks.subscribed(tenant).finally(note);
+    const updated = webhooks.subscriptions.updateWebhookSubscription(addType).finally(note);
+    await vi.waitFor(async () => {
+      const waiting = await webhooks.sql("select from pg_locks where locktype = 'advisory' and not granted");
+      expect(waiting).toHaveLength(2);
+    });
+    expect(answered).toBe(false);
+    await early.query('commit');
+    const [after] = await Promise.all([created, updated]);
+    // Its clock is a minute behind, and its transaction is older than the subscription.
+    const published = (await late.query(PUBLISH, [eventOf(tenant, new Date(Date.now() - 60_000))])).rows[0]
+      .id;
+    await late.query('commit');
+    await vi.waitFor(() => expect(after.endpoint.eventIds).toEqual([published]));
+    await vi.waitFor(() => expect(other.endpoint.eventIds).toEqual([published]));
+    await vi.waitFor(() => expect(before.endpoint.eventIds.toSorted()).toEqual([inFlight, published].sort()));
+  } finally {
+    await Promise.all([early.end(), late.end()]);
+  }
+});

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { Code, createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  DeliveryStatus,
+  type ListenerDelivery,
+  type OpenListenerResponse,
+  WebhookListenerService,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { Database } from '../../../services/platform/database/database.ts';
+import { expiredListeners } from '../../../services/webhooks/listeners/expired-listeners.ts';
+import { SubscriptionEntity } from '../../../services/webhooks/subscriptions/subscription.entity.ts';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+
+let harness: TestHarness;
+let fixture: WebhooksFixture;
+beforeAll(async () => {
+  harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SUBSCRIPTION_LIMIT: '1' });
+  // Lane owners run beside the listeners, and must not touch what is theirs.
+  harness.services.startWebhookLanes();
+  fixture = webhooksFixture(harness, harness.transports.grpc);
+});
+afterAll(() => harness.close());
+
+const client = () => createClient(WebhookListenerService, harness.transports.grpc);
+const request = (tenant: TestTenant) => ({
+  ...tenant,
+  forwardsTo: 'http://localhost:3000/',
+  signingSecret: `whsec_${randomBytes(32).toString('base64')}`,
+});
+
+/** Opens a listener over gRPC; `delivery` answers its next delivery. */
+async function open(tenant: TestTenant) {
+  const cancel = new AbortController();
+  onTestFinished(() => cancel.abort());
+  const stream = client().openListener(request(tenant), { signal: cancel.signal })[Symbol.asyncIterator]();
+  const next = async <Case extends 'opened' | 'delivery'>(wanted: Case) => {
+    for (;;) {
+      const { value, done } = (await stream.next()) as IteratorResult<OpenListenerResponse, undefined>;
+      if (done) throw new Error('the stream has ended');
+      if (value.message.case === wanted) return value.message.value;
+    }
+  };
+  const { listenerId } = (await next('opened')) as { listenerId: string };
+  return {
+    listenerId,
+    cancel: () => cancel.abort(),
+    delivery: () => next('delivery') as Promise<ListenerDelivery>,
+  };
+}
+
+const report = (tenant: TestTenant, listenerId: string, deliveryId: string) =>
+  client().reportListenerDelivery({
+    ...{ ...tenant, listenerId, deliveryId, latencyMs: 1 },
+    outcome: { case: 'httpStatus', value: 200 },
+  });
+
+const statusesOf = async (tenant: TestTenant) =>
+  (await fixture.deliveries.listDeliveries({ ...tenant, pageSize: 100 })).deliveries.map(
+    ({ status }) => status,
+  );
+
+test('at most fifty deliveries are sent that have not been reported', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { listenerId, delivery } = await open(tenant);
+  for (let n = 0; n < 51; n += 1) await fixture.publish(tenant);
+  const sent: string[] = [];
+  for (let n = 0; n < 50; n += 1) sent.push((await delivery()).deliveryId);
+  expect(new Set(sent).size).toBe(50);
+  let hasLast = false;
+  const last = delivery().finally(() => {
+    hasLast = true;
+  });
+  // Meanwhile another listener of the process reads several times.
+  const other = newTenant(Environment.TEST);
+  const others = await open(other);
+  for (let n = 0; n < 5; n += 1) {
+    await fixture.publish(other);
+    await others.delivery();
+  }
+  expect(hasLast).toBe(false);
+  // Lane owners would count them as deliveries that they cannot send.
+  const lanes = 'select distinct lane from webhooks.open_delivery where subscription_id = $1';
+  expect(await fixture.sql(lanes, [listenerId])).toEqual([{ lane: -1 }]);
+  await report(tenant, listenerId, sent[0]!);
+  expect(sent).not.toContain((await last).deliveryId);
+});
+
+test('a listener is no subscription to manage, and counts toward no limit of them', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { listenerId: subscriptionId } = await open(tenant);
+  const { id } = await fixture.subscribe(tenant);
+  const { subscriptions } = await fixture.subscriptions.listWebhookSubscriptions(tenant);
+  expect(subscriptions.map((subscription) => subscription.id)).toEqual([id]);
+  const write = { ...tenant, idempotencyKey: newKey(), subscriptionId };
+  const refusals = [
+    fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId }),
+    fixture.subscriptions.disableWebhookSubscription(write),
+    fixture.subscriptions.rotateSigningSecret(write),
+    fixture.subscriptions.sendTestEvent(write),
+  ];
+  await Promise.all(
+    refusals.map((refused) => expectRefusal(refused, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND')),
+  );
+});
+
+test('what is open when the stream ends is canceled, and the listener removed', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { listenerId, delivery, cancel } = await open(tenant);
+  await fixture.publish(tenant);
+  const { deliveryId } = await delivery();
+  cancel();
+  await expect.poll(() => statusesOf(tenant)).toEqual([DeliveryStatus.CANCELED]);
+  await expect
+    .poll(() => fixture.sql('select id from webhooks.subscription where id = $1', [listenerId]))
+    .toEqual([]);
+  const late = report(tenant, listenerId, deliveryId);
+  await expectRefusal(late, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+});
+
+test('a listener whose process has died is removed when its lease has expired', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { listenerId, delivery } = await open(tenant);
+  await fixture.publish(tenant);
+  await delivery();
+  const lease = (ends: string) =>
+    fixture.sql(`update webhooks.subscription set listening_until = ${ends} where id = $1`, [listenerId]);
+  const database = await Database.open({
+    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [SubscriptionEntity] },
+  });
+  onTestFinished(() => database.close());
+  const sweep = () => database.transaction((em) => expiredListeners.runBatch(em, database));
+  await lease("now() + interval '1 second'");
+  expect(await sweep()).toEqual({ rows: 0, more: false });
+  await lease('now()');
+  expect(await sweep()).toEqual({ rows: 1, more: true });
+  expect(await statusesOf(tenant)).toEqual([DeliveryStatus.CANCELED]);
+  expect(await sweep()).toEqual({ rows: 0, more: false });
+});
+
+test('a merchant has at most twenty, in the sandbox alone', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const opened = [];
+  for (let n = 0; n < 20; n += 1) opened.push(await open(tenant));
+  await expectRefusal(open(tenant), Code.FailedPrecondition, 'LISTENER_LIMIT_REACHED');
+  await expectRefusal(open(newTenant()), Code.InvalidArgument, 'INVALID_ARGUMENT');
+});

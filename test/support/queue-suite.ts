@@ -1,0 +1,107 @@
+import { Code, type Transport } from '@connectrpc/connect';
+import { describe, expect, it } from 'vitest';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { expectRefusal } from './expect-refusal.ts';
+import { ALL_GRANTS, newTenant } from './harness.ts';
+import { sqlOf } from './harness-sql.ts';
+import { describeList, describePlans } from './list-suite.ts';
+import { fittingRows, type ListSubject, type Tenant, walk } from './list-walk.ts';
+
+/** Fewer than of other lists: queues share their pages with them. */
+const WALKS = 2;
+
+/** The filters of a request for the work of one merchant, of one environment, or of all. */
+interface QueueScope {
+  readonly merchantId?: string;
+  readonly environment?: Environment;
+}
+
+/** Filters, and the index that their pages over all merchants are read off. */
+type Plans = readonly (readonly [filter: string, index: string])[];
+
+/** A work queue. */
+export interface Queue {
+  /** Its list; `scopeOf` says whose work a merchant's fixture lists. */
+  subjectOf(scopeOf: (tenant: Tenant) => QueueScope): ListSubject;
+  /** Requests the work of all merchants. */
+  list(transport: Transport): Promise<unknown>;
+  readonly table: string;
+  /** Adds the work of a thousand rows and finishes it; absent when the rows of finished work are deleted. */
+  addFinished?(): Promise<void>;
+}
+
+/**
+ * What holds of every work queue. `statements` gets what the harness sends to its database.
+ * @param queueOf is called before the harness starts, too.
+ * @param multiplied see {@link describePlans}.
+ */
+export function describeQueue(
+  name: string,
+  queueOf: () => Queue,
+  statements: string[],
+  plans: Plans,
+  multiplied?: string,
+): void {
+  describeList(name, () => queueOf().subjectOf((tenant) => tenant), WALKS);
+  describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, multiplied);
+
+  describe(`${name} across merchants`, () => {
+    it('lists the work of both environments, or of one', () => everyEnvironment(queueOf()));
+    it('requires the grant operations', () => requiresOperations(queueOf()));
+    if (queueOf().addFinished) {
+      it('keeps finished work out of its indexes', () => staysSmall(queueOf(), plans));
+    }
+  });
+}
+
+async function everyEnvironment(queue: Queue): Promise<void> {
+  const live = newTenant();
+  const test = newTenant(Environment.TEST);
+  const keysOf: string[][] = [];
+  for (const tenant of [live, test]) {
+    const own = queue.subjectOf(() => tenant);
+    const fixture = await own.fixtureOf(tenant);
+    for (let place = 0; place < 3; place += 1) await fixture.insert(place);
+    keysOf.push((await fittingRows(own, fixture)).map(({ key }) => key));
+  }
+  const listed = async (scope: QueueScope) => {
+    const subject = queue.subjectOf(() => scope);
+    return walk(await subject.fixtureOf(live), {}, subject.maxLimit);
+  };
+  const [ofLive, ofTest] = keysOf;
+  expect(await listed({})).toEqual(expect.arrayContaining([...ofLive!, ...ofTest!]));
+  const sandbox = await listed({ environment: Environment.TEST });
+  expect(sandbox).toEqual(expect.arrayContaining(ofTest!));
+  expect(sandbox.filter((key) => ofLive!.includes(key))).toEqual([]);
+}
+
+async function requiresOperations(queue: Queue): Promise<void> {
+  const { harness } = queue.subjectOf(() => ({}));
+  const transportWith = (grants: readonly string[]) =>
+    harness.services.transportFor({ name: 'reader', grants: new Set(grants) });
+  const others = transportWith(ALL_GRANTS.filter((grant) => grant !== 'operations'));
+  await expectRefusal(queue.list(others), Code.PermissionDenied, 'GRANT_MISSING', { grant: 'operations' });
+  await queue.list(transportWith(['operations']));
+}
+
+/** What the indexes hold depends on the open work alone: their predicates leave finished work out. */
+async function staysSmall(queue: Queue, plans: Plans): Promise<void> {
+  const { harness } = queue.subjectOf(() => ({}));
+  const names = [...new Set(plans.map(([, index]) => index))];
+  const entries = async (name: string): Promise<number> => {
+    const [index] = await sqlOf<{ predicate: string }>(
+      harness,
+      "select coalesce(pg_get_expr(indpred, indrelid), 'true') as predicate from pg_index where indexrelid = $1::regclass",
+      [`${queue.table.split('.')[0]}.${name}`],
+    );
+    const [row] = await sqlOf<{ rows: number }>(
+      harness,
+      `select count(*)::integer as rows from ${queue.table} where ${index!.predicate}`,
+    );
+    return row!.rows;
+  };
+  const before = await Promise.all(names.map(entries));
+  for (const rows of before) expect(rows).toBeGreaterThan(0);
+  await queue.addFinished!();
+  expect(await Promise.all(names.map(entries))).toEqual(before);
+}

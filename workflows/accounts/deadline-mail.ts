@@ -1,0 +1,53 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Dispute, RefundCase } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { deadlineTexts } from './deadline.texts.ts';
+import { formatMoney, formatTime } from './mail-format.ts';
+import type { MailLinks } from './mail-links.ts';
+import type { Notice } from './notice.ts';
+
+type Addressee = Pick<Notice, 'language' | 'merchant'>;
+
+const MAX_LISTED = 10;
+
+/** A mail about refund cases whose decision is due soon. */
+export function dueRefundsMail(
+  refundCases: readonly RefundCase[],
+  { language, merchant }: Addressee,
+  input: NotifyContactInput,
+  links: MailLinks,
+) {
+  const t = deadlineTexts[language];
+  const base = baseOf(input, links);
+  const listed = refundCases.slice(0, MAX_LISTED).map(({ id, amountMinor, merchantReviewDeadlineAt }) => ({
+    amount: formatMoney(language, amountMinor),
+    deadline: formatTime(language, timestampDate(merchantReviewDeadlineAt!)),
+    link: `${base}/refunds/${id}`,
+  }));
+  const count = refundCases.length;
+  const facts = { merchant, listed, count, link: `${base}/refunds`, choices: choicesOf(links) };
+  return { subject: t.refundsSubject(count, merchant), text: t.refunds(facts) };
+}
+
+/** A mail about a dispute whose response is due soon. */
+export function dueDisputeMail(
+  { id, amountMinor, dueAt }: Dispute,
+  { language, merchant }: Addressee,
+  input: NotifyContactInput,
+  links: MailLinks,
+) {
+  const t = deadlineTexts[language];
+  const facts = {
+    merchant,
+    amount: amountMinor === undefined ? '' : formatMoney(language, amountMinor),
+    due: formatTime(language, timestampDate(dueAt!)),
+    link: `${baseOf(input, links)}/disputes/${id}`,
+    choices: choicesOf(links),
+  };
+  return { subject: t.disputeSubject(merchant), text: t.dispute(facts) };
+}
+
+const baseOf = ({ merchantId, environment }: NotifyContactInput, { dashboardUrl }: MailLinks) =>
+  `${dashboardUrl}/${environment === 'live' ? 'live' : 'sandbox'}/${merchantId}`;
+
+const choicesOf = ({ dashboardUrl }: MailLinks) => `${dashboardUrl}/account`;

@@ -1,0 +1,46 @@
+import { type Timestamp, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import {
+  type Dispute,
+  type RefundCase,
+  RefundCaseOrder,
+  type RefundCaseService,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+
+/** What is due soon. `happenedAt`: the occasion of the mail, which is sent once for each. */
+export type DeadlineSubject = { readonly happenedAt: Date } & (
+  | { readonly kind: 'REFUND_DEADLINES'; readonly refundCases: readonly RefundCase[] }
+  | { readonly kind: 'DISPUTE_DUE'; readonly dispute: Dispute }
+);
+
+type Refunds = Client<typeof RefundCaseService>;
+type Tenant = { readonly merchantId: string; readonly environment: Environment };
+
+const CALL = { timeoutMs: 10_000 };
+const PAGE_SIZE = 100;
+
+/** The undecided refund cases whose deadline has been announced, earliest first; undefined when there are none. */
+export async function findDueRefunds(refunds: Refunds, tenant: Tenant): Promise<DeadlineSubject | undefined> {
+  const order = RefundCaseOrder.REVIEW_DEADLINE;
+  const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE }, CALL);
+  const refundCases = page.refundCases.filter(
+    ({ deadlineNotifiedAt, merchantReviewDeadlineAt: at }) => deadlineNotifiedAt && isAhead(at),
+  );
+  const announcedMs = refundCases.map(({ deadlineNotifiedAt }) => timestampMs(deadlineNotifiedAt!));
+  if (announcedMs.length === 0) return undefined;
+  return { kind: 'REFUND_DEADLINES', refundCases, happenedAt: new Date(Math.max(...announcedMs)) };
+}
+
+/** A dispute that still awaits the merchant's response; undefined otherwise. */
+export async function findDueDispute(
+  refunds: Refunds,
+  tenant: Tenant,
+  disputeId: string,
+): Promise<DeadlineSubject | undefined> {
+  const { dispute } = await refunds.getDispute({ ...tenant, disputeId }, CALL);
+  if (!dispute || dispute.closedAt || dispute.response || !isAhead(dispute.dueAt)) return undefined;
+  return { kind: 'DISPUTE_DUE', dispute, happenedAt: timestampDate(dispute.dueAt!) };
+}
+
+const isAhead = (at: Timestamp | undefined) => at !== undefined && timestampMs(at) > Date.now();

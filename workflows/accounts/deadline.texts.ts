@@ -1,0 +1,119 @@
+/** A refund case in a mail. */
+export interface DueRefund {
+  readonly amount: string;
+  readonly deadline: string;
+  readonly link: string;
+}
+
+interface Facts {
+  readonly merchant: string;
+  /** Where people choose which mails they get. */
+  readonly choices: string;
+}
+
+/** The values in a mail about refund cases. */
+export interface DueRefundsFacts extends Facts {
+  /** The earliest deadlines. */
+  readonly listed: readonly DueRefund[];
+  /** How many there are, listed or not. */
+  readonly count: number;
+  readonly link: string;
+}
+
+/** The values in a mail about a dispute. */
+export interface DueDisputeFacts extends Facts {
+  /** Empty when the dispute is for the rest of the sale. */
+  readonly amount: string;
+  readonly due: string;
+  readonly link: string;
+}
+
+interface Texts {
+  readonly refundsSubject: (count: number, merchant: string) => string;
+  readonly refunds: (facts: DueRefundsFacts) => string;
+  readonly disputeSubject: (merchant: string) => string;
+  readonly dispute: (facts: DueDisputeFacts) => string;
+}
+
+export const deadlineTexts: Readonly<Record<'pt-BR' | 'en', Texts>> = {
+  'pt-BR': {
+    refundsSubject: (count, merchant) =>
+      count === 1
+        ? `Um reembolso vence em breve: ${merchant}`
+        : `${count} reembolsos vencem em breve: ${merchant}`,
+    refunds: ({
+      merchant,
+      listed,
+      count,
+      link,
+      choices,
+    }) => `Estes reembolsos aguardam a decisão da sua empresa, e o prazo está acabando.
+
+Empresa: ${merchant}
+
+${listed.map((one) => `${one.amount}, decida até ${one.deadline}\n   ${one.link}`).join('\n')}
+${count > listed.length ? `\ne mais ${count - listed.length}:\n   ${link}\n` : ''}
+Sem uma decisão até o prazo, nós analisamos o caso.
+
+Escolha quais e-mails você recebe: ${choices}
+`,
+    disputeSubject: (merchant) => `Uma disputa aguarda sua resposta: ${merchant}`,
+    dispute: ({
+      merchant,
+      amount,
+      due,
+      link,
+      choices,
+    }) => `Uma disputa aguarda a resposta da sua empresa, e o prazo está acabando.
+
+Empresa: ${merchant}
+${amount && `Valor: ${amount}\n`}Responda até: ${due}
+
+Envie os arquivos e a resposta no painel:
+   ${link}
+
+Sem uma resposta até o prazo, o banco decide sem ela.
+
+Escolha quais e-mails você recebe: ${choices}
+`,
+  },
+  en: {
+    refundsSubject: (count, merchant) =>
+      count === 1 ? `A refund is due soon: ${merchant}` : `${count} refunds are due soon: ${merchant}`,
+    refunds: ({
+      merchant,
+      listed,
+      count,
+      link,
+      choices,
+    }) => `These refunds await your decision, and the deadline is near.
+
+Merchant: ${merchant}
+
+${listed.map((one) => `${one.amount}, decide by ${one.deadline}\n   ${one.link}`).join('\n')}
+${count > listed.length ? `\nand ${count - listed.length} more:\n   ${link}\n` : ''}
+Without a decision by the deadline, we review the case.
+
+Choose which emails you get: ${choices}
+`,
+    disputeSubject: (merchant) => `A dispute awaits your response: ${merchant}`,
+    dispute: ({
+      merchant,
+      amount,
+      due,
+      link,
+      choices,
+    }) => `A dispute awaits your response, and the deadline is near.
+
+Merchant: ${merchant}
+${amount && `Amount: ${amount}\n`}Respond by: ${due}
+
+Attach files and send the response in the dashboard:
+   ${link}
+
+Without a response by then, the bank decides without it.
+
+Choose which emails you get: ${choices}
+`,
+  },
+};

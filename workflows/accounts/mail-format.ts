@@ -1,0 +1,23 @@
+import { ACCOUNT_TIME_ZONE } from '../../services/platform/civil-date.ts';
+
+type Language = 'pt-BR' | 'en';
+
+const TIME_ZONE_NAME = { 'pt-BR': 'horário de Brasília', en: 'Brasília time' };
+
+/** A time in Brasília time, which it names. */
+export function formatTime(language: Language, at: Date): string {
+  const format = new Intl.DateTimeFormat(language, {
+    dateStyle: 'long',
+    timeStyle: 'short',
+    timeZone: ACCOUNT_TIME_ZONE,
+  });
+  return `${format.format(at)} (${TIME_ZONE_NAME[language]})`;
+}
+
+/** An amount in centavos as reais. */
+export function formatMoney(language: Language, amountMinor: bigint): string {
+  const digits = String(amountMinor).padStart(3, '0');
+  const decimal = `${digits.slice(0, -2)}.${digits.slice(-2)}`;
+  const format = new Intl.NumberFormat(language, { style: 'currency', currency: 'BRL' });
+  return format.format(decimal as Intl.StringNumericLiteral);
+}

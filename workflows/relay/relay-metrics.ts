@@ -1,0 +1,38 @@
+import { Counter, Gauge } from 'prom-client';
+import { metrics } from '../../services/platform/process/telemetry.ts';
+
+/**
+ * Failures on the way of commands from the services to Temporal, all of which are retried:
+ * - CLAIM: the services, or Temporal, did not answer; the relay pauses and tries again.
+ * - HAND_OVER: Temporal did not accept a command; it is claimed again once its lease has expired.
+ */
+const COMMAND_ERRORS = ['CLAIM', 'HAND_OVER'] as const;
+
+const errors = new Counter({
+  name: 'payments_workflow_command_errors_total',
+  help: 'Failures on the way of commands to Temporal: to CLAIM them from the services, or to HAND_OVER one.',
+  labelNames: ['kind'],
+  registers: [metrics],
+});
+// So that the first failure is an increase.
+for (const kind of COMMAND_ERRORS) errors.inc({ kind }, 0);
+
+/** Counts failures of a kind, each of which is retried. */
+export function countCommandErrors(kind: (typeof COMMAND_ERRORS)[number], count = 1): void {
+  errors.inc({ kind }, count);
+}
+
+const TEMPORAL_UP = 'payments_temporal_up';
+
+/** Measures at every scrape whether Temporal answers; of several workers in one process, the last one is measured. */
+export function registerTemporalUp(answers: () => Promise<boolean>): void {
+  metrics.removeSingleMetric(TEMPORAL_UP);
+  new Gauge({
+    name: TEMPORAL_UP,
+    help: 'Whether Temporal answers this worker: 1 or 0.',
+    registers: [metrics],
+    async collect() {
+      this.set((await answers()) ? 1 : 0);
+    },
+  });
+}

@@ -81,7 +81,7 @@ describe('the reference', () => {
     await page
       .getByRole('option', { name: /Duplicates and order/ })
       .first()
-      .waitFor({ timeout: 15_000 });
+      .waitFor({ timeout: 40_000 });
     await page.keyboard.press('Escape');
   });
 

@@ -149,7 +149,7 @@ describe('the sample in', () => {
     expectVerdicts(own, 'go', 'run', '.');
   });
 
-  it.skipIf(lacks('javac', '-version'))('Java judges every delivery rightly', { timeout: 60_000 }, () => {
+  it.skipIf(lacks('javac', '-version'))('Java judges every delivery rightly', () => {
     const own = copied('WebhookVerifier.java', 'Driver.java');
     execFileSync('javac', ['WebhookVerifier.java', 'Driver.java'], { cwd: own });
     expectVerdicts(own, 'java', '-cp', '.', 'Driver');

@@ -130,7 +130,7 @@ it('exports one moment at the pace of its reader, in the audit trail, few at onc
   await expectRefusal(leave(), Code.ResourceExhausted, 'TOO_MANY_EXPORTS');
   abandon();
   // Each frees its slot once its caller has left.
-  for (let n = 0; n < 3; n += 1) (await vi.waitFor(leave, { timeout: 5_000 }))();
+  for (let n = 0; n < 3; n += 1) (await vi.waitFor(leave, { timeout: 40_000 }))();
   await caller.deduct(7n, undefined, '2020-06-01');
   let [count, closing] = [0, first?.closingBalance];
   for (let next = await stream.next(); !next.done; next = await stream.next()) {

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { mayOpen } from '../../../../gateway/dashboard/shell/access.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -21,8 +21,6 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 /** Who may come to each page and action that there is. A new one is probed by itself. */
 
 // Hundreds of requests per test.
-vi.setConfig({ testTimeout: 60_000 });
-afterAll(() => vi.resetConfig());
 
 let fixture: SharedDashboard;
 let worlds: Readonly<Record<'live' | 'test', World>>;

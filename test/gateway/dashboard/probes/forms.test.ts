@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
@@ -18,8 +18,6 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 /** What is no form of the session's own does nothing, at any action that there is. */
 
 // Hundreds of requests per test.
-vi.setConfig({ testTimeout: 60_000 });
-afterAll(() => vi.resetConfig());
 
 let fixture: SharedDashboard;
 let worlds: Readonly<Record<'live' | 'test', World>>;

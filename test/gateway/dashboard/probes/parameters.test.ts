@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
@@ -20,8 +20,6 @@ import { makeWorld, storedOf, type World } from './probe-world.ts';
 /** What addresses, queries and forms say is believed of nobody, at any page and action that there is. */
 
 // Hundreds of requests per test.
-vi.setConfig({ testTimeout: 60_000 });
-afterAll(() => vi.resetConfig());
 
 let fixture: SharedDashboard;
 let own: Readonly<Record<'live' | 'test', World>>;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
@@ -18,8 +18,6 @@ import { makeWorld, type World } from './probe-world.ts';
 /** What is typed into forms is done once, and never markup, header or breakdown. */
 
 // Hundreds of requests per test.
-vi.setConfig({ testTimeout: 60_000 });
-afterAll(() => vi.resetConfig());
 
 let fixture: SharedDashboard;
 beforeAll(async () => {

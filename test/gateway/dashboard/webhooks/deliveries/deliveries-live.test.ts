@@ -53,7 +53,7 @@ const stayed = () => page.evaluate('document.body.dataset.stayed === "yes"');
 
 const rows = () => page.locator('[data-live="deliveries"] tbody tr');
 
-describe('an open page', { timeout: 30_000 }, () => {
+describe('an open page', () => {
   it('shows new deliveries and their attempts without a reload', async () => {
     await open('/deliveries');
     expect(await rows().count()).toBe(1);

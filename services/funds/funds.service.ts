@@ -27,6 +27,7 @@ import { SaleIntake } from './sale-intake.ts';
 import { scanOpenBlocks } from './scan-open-blocks.ts';
 import { scanRefundDebits } from './scan-refund-debits.ts';
 import { scanReservations } from './scan-reservations.ts';
+import { searchSales } from './search-sales.ts';
 import { settleReservation } from './settle-reservation.ts';
 import { exportMovements } from './statement/export-movements.ts';
 import { listMovements } from './statement/list-movements.ts';
@@ -50,6 +51,7 @@ export function fundsService({
     listReleaseSales: (request) => listReleaseSales(database, pagination, request),
     getSale: (request) => getSale(database, request),
     listSales: (request) => listSales(database, pagination, request),
+    searchSales: (request) => searchSales(database, request),
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
     getBalance: (request) => getBalance(database, request),
     listDebts: (request) => listDebts(database, pagination, request),

@@ -109,6 +109,12 @@ export interface SaleFilter {
   readonly saleIds: readonly string[] | undefined;
 }
 
+/** An order number as the index has it. */
+const SEARCHED_NUMBER = sql<string>`lower(order_number) collate "C"`;
+
+/** The last code point, which text does not use. */
+const AFTER_ANY_LETTER = '\u{10ffff}';
+
 /** Sales are listed newest first. */
 export const saleOrder: ListOrder<SaleReadRow> = { columns: ['captured_at', 'id'], direction: 'desc' };
 
@@ -127,12 +133,33 @@ function matchingSales(parameters: ReadParameters<Tenant & SaleFilter>) {
   if (parameters.has('from')) query = query.where('captured_at', '>=', startOf(parameters('from'), 0));
   if (parameters.has('to')) query = query.where('captured_at', '<', startOf(parameters('to'), 1));
   if (parameters.has('orderId')) query = query.where('order_id', '=', parameters('orderId'));
-  if (parameters.has('orderNumber')) query = query.where('order_number', '=', parameters('orderNumber'));
+  if (parameters.has('orderNumber')) {
+    // The index has numbers in lower case.
+    query = query
+      .where(SEARCHED_NUMBER, '=', sql<string>`lower(${parameters('orderNumber')})`)
+      .where('order_number', '=', parameters('orderNumber'));
+  }
   if (parameters.has('productId')) query = query.where('product_id', '=', parameters('productId'));
   if (parameters.has('status')) query = query.where('sale.status', '=', parameters('status'));
   if (parameters.has('saleIds')) query = query.where(isAnyOf('sale.id', parameters('saleIds')));
   return query;
 }
+
+/** The first sales whose order number starts so, in any case: a range of the index, in its order. */
+export const searchSales = prepareRead<
+  Tenant & { readonly prefix: string; readonly limit: number },
+  SaleReadRow
+>((parameters) => {
+  const prefix = sql<string>`lower(${parameters('prefix')})`;
+  return sales(parameters)
+    .where(SEARCHED_NUMBER, '>=', prefix)
+    .where(SEARCHED_NUMBER, '<', sql<string>`${prefix} || ${sql.lit(AFTER_ANY_LETTER)}`)
+    .orderBy(SEARCHED_NUMBER)
+    .orderBy('captured_at', 'desc')
+    .orderBy('sale.id', 'desc')
+    .limit(parameters('limit'))
+    .compile();
+});
 
 /** A sale behind a release row or a day, with the sums of its installment there. */
 export type ReleaseSaleReadRow = SaleReadRow & {

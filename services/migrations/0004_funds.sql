@@ -30,12 +30,14 @@ create table funds.sale (
   primary key (merchant_id, environment, id)
 );
 
--- The list of sales, newest first: all, those of a status, of an order and of a product.
+-- The list of sales, newest first: all, those of a status, of an order and of a product. A search finds the start of an
+-- order number, in any case: bytewise order makes it a range.
 create index sale_newest on funds.sale (merchant_id, environment, captured_at desc, id desc);
 create index sale_status on funds.sale (merchant_id, environment, status, captured_at desc, id desc);
 create index sale_order on funds.sale (merchant_id, environment, order_id, captured_at desc, id desc)
   where order_id is not null;
-create index sale_order_number on funds.sale (merchant_id, environment, order_number, captured_at desc, id desc)
+create index sale_order_number on funds.sale
+  (merchant_id, environment, (lower(order_number) collate "C"), captured_at desc, id desc)
   where order_number is not null;
 create index sale_product on funds.sale (merchant_id, environment, product_id, captured_at desc, id desc)
   where product_id is not null;

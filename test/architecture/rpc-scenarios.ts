@@ -194,6 +194,7 @@ async function funds(transport: Transport) {
   await twoPages((page) => client.listFundsReleases({ ...tenant, ...page, includeTotals: true }));
   await client.getSale({ ...tenant, saleId: card.saleId });
   await twoPages((page) => client.listSales({ ...tenant, ...page, includeTotals: true }));
+  await client.searchSales({ ...tenant, orderNumberPrefix: 'R-', limit: 10 });
   const { date } = (await caller.sell({ gross: 100n, installments: 3 })).installments[0]!;
   await twoPages((page) => client.listReleaseSales({ ...tenant, date, ...page }));
   await client.getReleaseCalendar(tenant);

@@ -22,7 +22,10 @@ export interface Matches {
   readonly hasMore: boolean;
 }
 
-/** Finds the sales of an order, the refund cases of an order, payment or sale, and endpoints by a part of their URL. */
+/**
+ * Finds the sales of an order id or of order numbers that start so, the refund cases of these sales, of an order, payment
+ * or sale, and endpoints by a part of their URL.
+ */
 export async function findMatches(clients: DashboardClients, view: View, text: string): Promise<Matches> {
   const [{ sales, hasMore: hasMoreSales }, endpoints] = await Promise.all([
     salesOf(clients, view, text),
@@ -41,8 +44,10 @@ export async function findMatches(clients: DashboardClients, view: View, text: s
 
 async function salesOf({ funds }: DashboardClients, view: View, text: string) {
   if (text.length > MAX_ORDER_NUMBER) return { sales: [], hasMore: false };
-  const order = isUuid(text) ? { orderId: text } : { orderNumber: text };
-  const page = await funds.listSales({ ...view.tenant, ...order, pageSize: MAX_LISTED }, view.call);
+  if (!isUuid(text)) {
+    return funds.searchSales({ ...view.tenant, orderNumberPrefix: text, limit: MAX_LISTED }, view.call);
+  }
+  const page = await funds.listSales({ ...view.tenant, orderId: text, pageSize: MAX_LISTED }, view.call);
   return { sales: page.sales, hasMore: page.nextPageToken !== '' };
 }
 

@@ -6,7 +6,7 @@ export const searchTexts = {
     noEndpoints: 'Busque por um ID, um número de pedido ou uma data de liberação.',
     none: (text: string) => `Nada encontrado para “${text}”.`,
     noneHint:
-      'O número do pedido precisa estar completo. A busca encontra só o que pertence a esta empresa e a este ambiente.',
+      'Digite o número do pedido desde o início. A busca encontra só o que pertence a esta empresa e a este ambiente.',
     records: 'Com este ID',
     kind: 'Tipo',
     id: 'ID',
@@ -33,7 +33,7 @@ export const searchTexts = {
     noEndpoints: 'Search for an ID, an order number or a release date.',
     none: (text: string) => `Nothing found for “${text}”.`,
     noneHint:
-      'Enter the whole order number. Search finds only what belongs to this merchant and environment.',
+      'Enter an order number from its beginning. Search finds only what belongs to this merchant and environment.',
     records: 'With this ID',
     kind: 'Type',
     id: 'ID',

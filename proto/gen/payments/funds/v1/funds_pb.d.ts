@@ -1945,6 +1945,68 @@ export declare type ListSalesResponse = Message<"payments.funds.v1.ListSalesResp
 export declare const ListSalesResponseSchema: GenMessage<ListSalesResponse>;
 
 /**
+ * What the order numbers start with.
+ *
+ * @generated from message payments.funds.v1.SearchSalesRequest
+ */
+export declare type SearchSalesRequest = Message<"payments.funds.v1.SearchSalesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The whole number or the start of it, in any case.
+   *
+   * @generated from field: string order_number_prefix = 3;
+   */
+  orderNumberPrefix: string;
+
+  /**
+   * @generated from field: int32 limit = 4;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message payments.funds.v1.SearchSalesRequest.
+ * Use `create(SearchSalesRequestSchema)` to create a new message.
+ */
+export declare const SearchSalesRequestSchema: GenMessage<SearchSalesRequest>;
+
+/**
+ * The first sales found.
+ *
+ * @generated from message payments.funds.v1.SearchSalesResponse
+ */
+export declare type SearchSalesResponse = Message<"payments.funds.v1.SearchSalesResponse"> & {
+  /**
+   * By order number in lower case, then newest first: a sale whose whole number was given precedes longer ones.
+   *
+   * @generated from field: repeated payments.funds.v1.Sale sales = 1;
+   */
+  sales: Sale[];
+
+  /**
+   * Whether more sales match.
+   *
+   * @generated from field: bool has_more = 2;
+   */
+  hasMore: boolean;
+};
+
+/**
+ * Describes the message payments.funds.v1.SearchSalesResponse.
+ * Use `create(SearchSalesResponseSchema)` to create a new message.
+ */
+export declare const SearchSalesResponseSchema: GenMessage<SearchSalesResponse>;
+
+/**
  * The day or the row, and the page of its sales.
  *
  * @generated from message payments.funds.v1.ListReleaseSalesRequest
@@ -3969,6 +4031,17 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof ListSalesRequestSchema;
     output: typeof ListSalesResponseSchema;
+  },
+  /**
+   * Finds sales by the start of their order number, in any case: a bounded number of them, by order number, then newest
+   * first.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.SearchSales
+   */
+  searchSales: {
+    methodKind: "unary";
+    input: typeof SearchSalesRequestSchema;
+    output: typeof SearchSalesResponseSchema;
   },
   /**
    * Returns the days of a month that have a release, and its bank holidays, ascending.

@@ -55,6 +55,14 @@ export class KillableProcess implements AsyncDisposable {
     this.#child?.kill(signal);
   }
 
+  /** When it logged a message, over all its starts, in milliseconds since 1970. */
+  loggedAt(message: string): number[] {
+    return readFileSync(this.#options.logFile, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith(`"msg":"${message}"}`))
+      .map((line) => JSON.parse(line).time);
+  }
+
   async [Symbol.asyncDispose]() {
     await this.kill();
   }

@@ -75,7 +75,7 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
     say(`${publishers.accepted.length} events accepted, ${log.arrivals.length} arrivals`);
   }, PROGRESS_MS);
   stack.defer(() => clearInterval(progress));
-  const faults = await playFaults(planFaults(seed, durationMs), system, endpoints, options);
+  const played = await playFaults(planFaults(seed, durationMs), system, endpoints, options);
   await delay(Math.max(0, startedAt + durationMs - Date.now()), undefined, { signal });
   const publishingMs = Date.now() - startedAt;
   const healedAt = Date.now();
@@ -83,6 +83,7 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   const left = await settle(system, options);
   const settledAfterMs = Date.now() - healedAt;
 
+  const faults = [...played, ...unplayed(system.lostLeases(), played)];
   const { accepted } = publishers;
   const { subscriptions } = merchants;
   const { arrivals } = log;
@@ -120,6 +121,14 @@ async function firstMerchants(merchants: Merchants, portOf: (n: number) => numbe
     await merchants.subscribe({ merchantId, port: portOf(n + 2), eventTypes: EVENT_TYPES.slice(n, n + 2) });
   }
   return merchantIds;
+}
+
+/** Leases that were lost while no fault was played on their owner. */
+function unplayed(lost: readonly FaultWindow[], played: readonly FaultWindow[]): FaultWindow[] {
+  const touches = (a: FaultWindow, b: FaultWindow) => a.from <= b.to && b.from <= a.to;
+  return lost.filter(
+    (lease) => !played.some((fault) => fault.target === lease.target && touches(fault, lease)),
+  );
 }
 
 const anyOf = <T>(values: readonly T[], n: number): T => values[n % values.length]!;

@@ -78,7 +78,8 @@ export interface RequestedResend {
 
 /** A fault as it was: until what it hit served again. */
 export interface FaultWindow {
-  readonly kind: FaultKind;
+  /** `lease lost`: no fault was played, but the machine stood still for so long that another process took the lanes. */
+  readonly kind: FaultKind | 'lease lost';
   readonly target: string;
   readonly from: number;
   readonly to: number;

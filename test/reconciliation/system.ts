@@ -15,6 +15,7 @@ import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import type { EndpointName, LANE_OWNERS, LinkName, ProcessName } from './fault-schedule.ts';
 import { type FaultyLink, openLink } from './faulty-link.ts';
 import { KillableProcess } from './killable-process.ts';
+import type { FaultWindow } from './records.ts';
 import { postgresVictim, temporalVictim, type Victim } from './victims.ts';
 
 type LaneOwner = (typeof LANE_OWNERS)[number];
@@ -32,12 +33,16 @@ export interface System extends AsyncDisposable {
   readonly gatewayUrl: string;
   /** Of a caller who may publish, subscribe and reveal. */
   readonly token: string;
+  /** When another process took lanes of a process that did not renew its lease, for whatever reason. */
+  lostLeases(): FaultWindow[];
   /** Ends of serving processes that no fault brought about. */
   crashes(): string[];
 }
 
 /** Everything that fails fails for some seconds: many short waits, so that no delivery is exhausted by a fault. */
 const SCHEDULE = ['0s', '500ms', '1s', '2s', '3s', ...Array(100).fill('4s')].join(',');
+/** As in lane-leases.ts. */
+const LEASE_MS = 4_000;
 /** All but webhook-lanes. */
 const ALL_AREAS = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
 const TEAM_GRANTS = [
@@ -124,9 +129,17 @@ export async function startSystem(
     },
     ...{ links, temporal, servicesUrl, gatewayUrl, token: tokens.team },
     databaseUrl: postgres.url,
+    lostLeases: () => lanes.flatMap(lostLeasesOf),
     crashes: () => programs.flatMap(({ crashes }) => crashes),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** From when its lease could no longer have been renewed, and a pause of the same length before. */
+function lostLeasesOf(owner: KillableProcess): FaultWindow[] {
+  return owner.loggedAt('lanes were taken by another process').map((to) => ({
+    ...{ kind: 'lease lost', target: owner.name, from: to - 2 * LEASE_MS, to },
+  }));
 }
 
 function newTokens() {

@@ -11,6 +11,7 @@ import { environmentEnum } from '../../platform/tenant.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 import type { SubscriptionReadRow } from './subscription.queries.ts';
 import type { SubscriptionError } from './subscription.ts';
+import { subscriptionEtag } from './subscription-etag.ts';
 
 /** The message of a subscription that a hot read returned. */
 export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscription {
@@ -31,6 +32,7 @@ export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscripti
     maxAttemptsPerSecond: row.max_attempts_per_second ?? undefined,
     description: row.description,
     deletedAt: row.deleted_at ?? undefined,
+    etag: subscriptionEtag({ url: row.url, description: row.description, eventTypes: row.event_types }),
   };
 }
 

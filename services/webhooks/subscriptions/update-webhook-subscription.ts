@@ -14,7 +14,7 @@ import { publishPing } from '../events/ping.event.ts';
 import { acceptWebhookUrl } from './accept-webhook-url.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
-import { lockSubscriptionCount, withSubscriptionLock } from './subscription-limit.ts';
+import { requireEtag } from './subscription-etag.ts';
 import { lockSubscription, lockSubscriptions, requireUnusedUrl } from './subscription-store.ts';
 
 interface Dependencies {
@@ -24,7 +24,8 @@ interface Dependencies {
 
 /**
  * Changes the url, event types or description of a subscription. Every event whose transaction commits later sees the
- * change. A new url is checked like that of a new subscription, and gets a ping.
+ * change. A new url is checked like that of a new subscription, and gets a ping. With an etag, a change made from other
+ * contents than the present ones is refused.
  */
 export async function updateWebhookSubscription(
   { guards, writes }: Dependencies,
@@ -38,18 +39,15 @@ export async function updateWebhookSubscription(
   requireEventTypes(eventTypes);
   const guard = guards[tenantOf(request).environment];
   const url = request.url === undefined ? undefined : await acceptWebhookUrl(guard, request.url);
-  return withSubscriptionLock(() =>
-    writes.run<typeof UpdateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
-      // Two subscriptions must not take one url at the same time.
-      if (url) await lockSubscriptionCount(tx);
-      await lockSubscriptions(tx);
-      const subscription = await lockSubscription(tx, request.subscriptionId);
-      if (eventTypes.length > 0) subscription.eventTypes = [...eventTypes];
-      subscription.description = description ?? subscription.description;
-      if (url && url.href !== subscription.url) await changeUrl(tx, subscription, url);
-      return { subscription: storedSubscriptionMessage(subscription) };
-    }),
-  );
+  return writes.run<typeof UpdateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
+    await lockSubscriptions(tx);
+    const subscription = await lockSubscription(tx, request.subscriptionId);
+    requireEtag(subscription, request.etag);
+    if (eventTypes.length > 0) subscription.eventTypes = [...eventTypes];
+    subscription.description = description ?? subscription.description;
+    if (url && url.href !== subscription.url) await changeUrl(tx, subscription, url);
+    return { subscription: storedSubscriptionMessage(subscription) };
+  });
 }
 
 function requireChange({ url, eventTypes, description }: UpdateWebhookSubscriptionRequest): void {

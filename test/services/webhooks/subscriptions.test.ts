@@ -13,6 +13,7 @@ import { REPLAYED_HEADER } from '../../../services/platform/rpc/call-context.ts'
 import { requireEventTypes } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { lockWaits } from '../../support/harness-sql.ts';
 import { newUrl, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 // Real, but where a test withdraws an event type.
@@ -340,20 +341,59 @@ describe('WebhookSubscriptionService', () => {
     await expectRefusal(update({ url }), Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
   });
 
-  it('moves one of many parallel updates to a URL', async () => {
+  it('gives a URL to one of many that ask for it at once, updates and a creation', async () => {
     const tenant = newTenant();
     const ids: string[] = [];
-    for (let n = 0; n < LIMIT; n += 1) ids.push((await create(tenant)).subscription!.id);
+    for (let n = 0; n < LIMIT - 1; n += 1) ids.push((await create(tenant)).subscription!.id);
     const url = newUrl();
-    const results = await Promise.allSettled(
+    const holding = new pg.Client({ connectionString: harness.databaseUrl });
+    await holding.connect();
+    onTestFinished(() => holding.end());
+    await holding.query('begin');
+    await holding.query(`select webhooks.lock_subscriptions($1, 'live')`, [tenant.merchantId]);
+    const waiting = async (requests: number) =>
+      expect.poll(async () => (await lockWaits(harness)).length).toBe(requests);
+    const updates = Promise.allSettled(
       ids.map((id) => fixture().subscriptions.updateWebhookSubscription({ ...write(tenant, id), url })),
     );
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const result of results) {
-      if (result.status === 'fulfilled') continue;
-      const refused = Promise.reject(result.reason);
-      await expectRefusal(refused, Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
+    await waiting(ids.length);
+    // It has found the URL unused, and continues after the updates.
+    const creation = Promise.allSettled([create(tenant, { url })]);
+    await waiting(ids.length + 1);
+    await holding.query('commit');
+    const results = [...(await updates), ...(await creation)];
+    const refused = results.filter((result) => result.status === 'rejected');
+    expect(refused).toHaveLength(ids.length);
+    for (const { reason } of refused) {
+      await expectRefusal(Promise.reject(reason), Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
     }
+  });
+
+  it('refuses a change made from contents that another has changed since', async () => {
+    const tenant = newTenant();
+    const { id, etag } = (await create(tenant)).subscription!;
+    const client = fixture().subscriptions;
+    const get = async () =>
+      (await client.getWebhookSubscription({ ...tenant, subscriptionId: id })).subscription!;
+    const update = (change: { eventTypes?: string[]; description?: string; etag?: string }) =>
+      client.updateWebhookSubscription({ ...write(tenant, id), ...change });
+    await client.disableWebhookSubscription(write(tenant, id));
+    expect((await get()).etag).toBe(etag);
+    const [ana, bia] = await Promise.allSettled([
+      update({ description: 'of Ana', etag }),
+      update({ eventTypes: ['refund.failed.v1'], etag }),
+    ]);
+    expect([ana.status, bia.status].sort()).toEqual(['fulfilled', 'rejected']);
+    const current = await get();
+    expect(current.etag).not.toBe(etag);
+    const late = ana.status === 'rejected' ? { description: 'of Ana' } : { eventTypes: ['refund.failed.v1'] };
+    await expectRefusal(update({ ...late, etag }), Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_CHANGED', {
+      etag: current.etag,
+    });
+    expect(await get()).toEqual(current);
+    await update({ ...late, etag: current.etag });
+    expect(await get()).toMatchObject({ description: 'of Ana', eventTypes: ['refund.failed.v1'] });
+    await expect(update({ description: 'of whoever comes last' })).resolves.toBeDefined();
   });
 
   it('frees the URL and the place of a deleted one, and keeps nothing but its deliveries', async () => {

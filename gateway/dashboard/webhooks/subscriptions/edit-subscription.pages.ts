@@ -1,13 +1,15 @@
 import { ConnectError } from '@connectrpc/connect';
+import { Type } from 'typebox';
 import {
   type EventType,
   type WebhookSubscription,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
-import { form as formOf, notice } from '../../shell/components.ts';
+import { details, form as formOf, hiddenFields, NONE, notice } from '../../shell/components.ts';
+import { reasonOf } from '../../shell/failures.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
-import { html, nothing } from '../../shell/html.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointBreadcrumb } from '../breadcrumbs.ts';
 import { type CreationFault, creationFault } from './creation-fault.ts';
@@ -18,12 +20,15 @@ import { readSubscription } from './subscription-reads.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 const INVALID = 422;
+const CONFLICT = 409;
 const SPEC = {
   path: '/webhooks/:subscriptionId/edit',
   rpc: WebhookSubscriptionService.method.updateWebhookSubscription,
   section: 'webhooks',
   refusals: subscriptionTexts,
 } as const;
+/** `etag`: of the subscription as the form showed it, so that nobody undoes another's change unaware. */
+const EditForm = Type.Object({ ...SubscriptionForm.properties, etag: Type.String({ maxLength: 100 }) });
 
 /** Changes the URL, description and event types of a subscription. */
 export function editSubscriptionPages({ pages, clients }: FeatureDependencies): void {
@@ -35,27 +40,47 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
 
   pages.page(SPEC, async (view, { params }) => {
     const [subscription, catalogue] = await read(view, params.subscriptionId!);
-    const { url, description, eventTypes: chosen } = subscription;
-    return editPage(view, { subscription, catalogue, typed: { url, description, chosen, every: false } });
+    const { url, description, eventTypes: chosen, etag } = subscription;
+    return editPage(view, {
+      subscription,
+      catalogue,
+      typed: { url, description, chosen, every: false },
+      etag,
+    });
   });
 
-  pages.action({ ...SPEC, form: SubscriptionForm }, async (view, { params, form, key }) => {
+  pages.action({ ...SPEC, form: EditForm }, async (view, { params, form, key }) => {
     const [subscription, catalogue] = await read(view, params.subscriptionId!);
     const { typed, names } = typedOf(form, catalogue);
+    const { etag } = form;
     if (names.length === 0) {
       const eventTypes = textsFor(view, newSubscriptionTexts).eventTypesMissing;
       const fault = { status: INVALID, eventTypes };
-      return { ...editPage(view, { subscription, catalogue, typed, fault }), status: INVALID };
+      return { ...editPage(view, { subscription, catalogue, typed, etag, fault }), status: INVALID };
     }
     try {
-      const request = { ...view.tenant, subscriptionId: subscription.id, idempotencyKey: key };
+      const { id: subscriptionId } = subscription;
+      const request = { ...view.tenant, subscriptionId, idempotencyKey: key, etag };
       const changes = changesOf(subscription, typed, names);
       await clients.webhookSubscriptions.updateWebhookSubscription({ ...request, ...changes }, view.call);
       return { redirect: `/webhooks/${subscription.id}`, notice: 'updated' };
     } catch (error) {
+      if (reasonOf(error) === 'WEBHOOK_SUBSCRIPTION_CHANGED') {
+        const [current] = await read(view, params.subscriptionId!);
+        return {
+          ...editPage(view, {
+            subscription: current,
+            catalogue,
+            typed,
+            etag: current.etag,
+            isConflict: true,
+          }),
+          status: CONFLICT,
+        };
+      }
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
-      return { ...editPage(view, { subscription, catalogue, typed, fault }), status: fault.status };
+      return { ...editPage(view, { subscription, catalogue, typed, etag, fault }), status: fault.status };
     }
   });
 }
@@ -75,19 +100,43 @@ interface Edit {
   readonly subscription: WebhookSubscription;
   readonly catalogue: readonly EventType[];
   readonly typed: Typed;
+  /** Of the subscription whose values the person has seen. */
+  readonly etag: string;
   readonly fault?: CreationFault;
+  /** Somebody has changed it since the form was opened. */
+  readonly isConflict?: boolean;
 }
 
-function editPage(view: View, { subscription, catalogue, typed, fault }: Edit): Page {
+function editPage(
+  view: View,
+  { subscription, catalogue, typed, etag, fault, isConflict = false }: Edit,
+): Page {
   const t = textsFor(view, editSubscriptionTexts);
-  const fields = html`${subscriptionFields(view, catalogue, typed, fault)}
+  const fields = html`${hiddenFields({ etag })}
+${subscriptionFields(view, catalogue, typed, fault)}
 <ul class="hint">${t.hints.map((hint) => html`<li>${hint}</li>`)}</ul>`;
   const { id } = subscription;
   return {
     title: t.title,
     body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}
 ${fault?.general ? notice('bad', fault.general) : nothing}
+${isConflict ? conflict(view, subscription) : nothing}
 ${formOf(view, { action: `/webhooks/${id}/edit`, submit: t.submit, fields })}
 <p><a href="${pathTo(view, `/webhooks/${id}`)}">${t.cancel}</a></p>`,
   };
+}
+
+/** Tells that the form showed former values, and lists the present ones. */
+function conflict(view: View, { url, description, eventTypes }: WebhookSubscription): Html {
+  const t = textsFor(view, editSubscriptionTexts);
+  const labels = textsFor(view, subscriptionTexts);
+  return html`${notice('bad', t.conflict)}
+<section class="card"><h2>${t.current}</h2>${details([
+    [labels.url, html`<code>${url}</code>`],
+    [labels.description, description || NONE],
+    [
+      labels.eventTypes,
+      html`<ul class="plain">${eventTypes.map((name) => html`<li><code>${name}</code></li>`)}</ul>`,
+    ],
+  ])}</section>`;
 }

@@ -115,6 +115,13 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
    * @generated from field: payments.webhooks.v1.EndpointHealth health = 16;
    */
   health?: EndpointHealth | undefined;
+
+  /**
+   * Changes with the url, the event types and the description, and with nothing else.
+   *
+   * @generated from field: string etag = 17;
+   */
+  etag: string;
 };
 
 /**
@@ -491,6 +498,13 @@ export declare type UpdateWebhookSubscriptionRequest = Message<"payments.webhook
    * @generated from field: optional string description = 7;
    */
   description?: string | undefined;
+
+  /**
+   * The etag of the subscription that the change was made from; absent: whatever it has become since.
+   *
+   * @generated from field: optional string etag = 8;
+   */
+  etag?: string | undefined;
 };
 
 /**
@@ -3984,8 +3998,8 @@ export declare const WebhookSubscriptionService: GenService<{
    * subscription is DISABLED, it moves to PENDING and is sent a new ping; no attempt to the former url starts later than
    * a second after the response, and open deliveries continue to the new one. The signing secrets stay.
    * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; without a reason if nothing is to change);
-   * ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS); UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) as for
-   * CreateWebhookSubscription.
+   * ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_CHANGED) with
+   * another etag than the subscription's: read it again and decide anew.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.UpdateWebhookSubscription
    */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DeliveryStatus,
@@ -291,6 +292,30 @@ describe('the actions', () => {
     expect(answer.subscription!.eventTypes.toSorted()).toEqual(types.toSorted());
   });
 
+  test('of two people who edit one, the later sees what the other has changed, and saves knowingly', async () => {
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const colleague = await fixture.signIn({ [tenant.merchantId]: Role.DEVELOPER });
+    const { id, url } = await fixture.webhooks.subscribe(tenant);
+    const path = at(`/webhooks/${id}/edit`);
+    const [opened, others] = [await developer.get(path), await colleague.get(path)];
+    await colleague.submit(others, '/edit', { description: 'Orders', event_types: ['payment.failed.v1'] });
+    const mine = { description: 'Refunds', event_types: ['refund.requested.v1'] };
+    const faulty = await developer.submit(opened, '/edit', { ...mine, url: 'https://10.0.0.7/hook' });
+    expect(faulty.status).toBe(422);
+    const refused = await developer.submit(faulty, '/edit', { ...mine, url });
+    expect(refused.status).toBe(409);
+    expect(wordsOf(refused)).toMatch(
+      /Someone else changed.*Nothing was saved.*Current values.*Orders.*payment\.failed\.v1 URL/,
+    );
+    expect(refused.document.querySelector('input[name=description]')!.getAttribute('value')).toBe('Refunds');
+    const read = async () =>
+      (await fixture.webhooks.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId: id }))
+        .subscription!;
+    expect(await read()).toMatchObject({ url, description: 'Orders', eventTypes: ['payment.failed.v1'] });
+    expect(wordsOf(await developer.submit(refused, '/edit', mine))).toContain('Endpoint updated');
+    expect(await read()).toMatchObject({ url, description: 'Refunds', eventTypes: ['refund.requested.v1'] });
+  });
+
   test('a deleted one leaves the list; its page shows its deliveries and no actions, in both languages', async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id, url } = await fixture.webhooks.subscribe(tenant);
@@ -330,7 +355,7 @@ describe('the actions', () => {
 describe('people without permission', () => {
   const PAGES = ['', '/reveal', '/rotate', '/edit'];
   const ACTIONS = ['test', 'disable', 'reactivate', 'reveal', 'rotate', 'edit', 'delete'];
-  const FIELDS = { overlap_seconds: '0', url: newUrl(), every: 'on' };
+  const FIELDS = { overlap_seconds: '0', url: newUrl(), every: 'on', etag: 'none' };
 
   test('cannot reach a subscription of another merchant or environment', async () => {
     const [own, other] = [await fixture.newMerchant(), await fixture.newMerchant()];

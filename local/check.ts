@@ -37,14 +37,23 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
 function run(command: string, ...args: string[]): Outcome {
   const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, REDOCLY_TELEMETRY: 'off' };
   const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
-  const output = error ? `cannot run ${command}: ${error.message}\n` : stdout + stderr;
-  return { result: status === 0 ? 'passed' : 'failed', output };
+  if (status === 0) return { result: 'passed', output: stdout };
+  return { result: 'failed', output: error ? `cannot run ${command}: ${error.message}\n` : stdout + stderr };
 }
 
 function generatedCodeFresh(): Outcome {
   const generated = run('buf', 'generate', '--output', scratch);
   if (generated.result === 'failed') return generated;
-  return run('git', 'diff', '--no-index', '--stat', 'proto/gen', join(scratch, 'proto/gen'));
+  const compared = run('git', 'diff', '--no-index', '--stat', 'proto/gen', join(scratch, 'proto/gen'));
+  return compared.result === 'failed' ? compared : clientTypesFresh();
+}
+
+function clientTypesFresh(): Outcome {
+  const generated = run('npm', 'run', '--silent', 'generate', '--workspace=merchant-payments-client');
+  if (generated.result === 'failed') return generated;
+  const file = join(scratch, 'payments-api.ts');
+  writeFileSync(file, generated.output);
+  return run('git', 'diff', '--no-index', '--stat', 'client/payments-api.ts', file);
 }
 
 /** Lints both documents as served, with the rules for public APIs, without network access. */

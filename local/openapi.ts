@@ -1,9 +1,4 @@
-import { createRouterTransport } from '@connectrpc/connect';
-import { createGateway } from '../gateway/app.ts';
-import { EventService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
-import { createLogger } from '../services/platform/process/telemetry.ts';
-import { listEventTypes } from '../services/webhooks/events/list-event-types.ts';
+import { openApiDocument } from './openapi-document.ts';
 
 /** `npm run openapi [live|test]`: prints the document that the gateway serves, without a running system. */
 const [environment = 'live'] = process.argv.slice(2);
@@ -11,21 +6,4 @@ if (environment !== 'live' && environment !== 'test') {
   console.error('usage: npm run openapi [live|test]');
   process.exit(2);
 }
-const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, { unused: KEY_RINGS });
-const local = (port: number) => `http://${config.HOST}:${port}`;
-const gateway = createGateway({
-  environment,
-  config: {
-    ...config,
-    PUBLIC_URL_LIVE: config.PUBLIC_URL_LIVE ?? local(LIVE_PORT),
-    PUBLIC_URL_SANDBOX: config.PUBLIC_URL_SANDBOX ?? local(SANDBOX_PORT),
-  },
-  transport: createRouterTransport(({ service }) => {
-    service(EventService, { listEventTypes });
-  }),
-  logger: createLogger('fatal'),
-});
-const response = await gateway.inject('/openapi.json');
-if (response.statusCode !== 200) throw new Error(response.body);
-process.stdout.write(`${JSON.stringify(response.json(), null, 2)}\n`);
-await gateway.close();
+process.stdout.write(`${JSON.stringify(await openApiDocument(environment), null, 2)}\n`);

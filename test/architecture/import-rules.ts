@@ -31,8 +31,9 @@ const ROOMS: readonly Room[] = [
     may: ['workflows/$area/', 'workflows/temporal/', 'workflows/[^/]+$', CONTRACTS, PLATFORM, GENERATED],
   },
   { files: /^workflows\/[^/]+$/, may: ['workflows/', CONTRACTS, PLATFORM, GENERATED] },
-  // It runs on developers' machines, without the rest of the repository.
+  // These run on other machines, without the rest of the repository.
   { files: /^cli\//, may: ['cli/'] },
+  { files: /^client\//, may: ['client/'] },
   { files: /^local\//, may: ['local/', 'services/', 'gateway/', 'workflows/', GENERATED, '\\(computed\\)'] },
   { files: /^test\//, may: [''] },
 ];
@@ -59,9 +60,15 @@ const REACHES = [
     through: () => true,
     because: 'the command runs on Node.js alone',
   },
+  {
+    files: /^client\//,
+    refused: (to: string) => !/^client\//.test(to),
+    through: () => true,
+    because: 'the client runs on what Node.js, Deno, Bun, browsers and edge runtimes share',
+  },
 ] as const;
 
-const PATH = /^(cli|services|gateway|workflows|local|test|proto)\//;
+const PATH = /^(cli|client|services|gateway|workflows|local|test|proto)\//;
 
 /** Imports that cross from a room into one it may not know. */
 export function forbiddenImports(imports: readonly SourceImport[]): string[] {

@@ -46,6 +46,7 @@ describe('the rules', () => {
     ['gateway/app.ts', 'workflows/worker.ts'],
     ['gateway/app.ts', 'local/ports.ts'],
     ['cli/listen.ts', 'services/platform/tenant.ts'],
+    ['client/requests.ts', 'gateway/problems/problem-types.ts'],
     ['services/platform/writes/writes.ts', 'services/catalog/product.ts'],
     ['services/platform/writes/writes.ts', 'services/server.ts'],
     ['services/funds/funds.area.ts', 'services/refunds/refund-case.ts'],

@@ -20,9 +20,9 @@ const ROOT = new URL('../../', import.meta.url);
 /** Paths of all source files, from the top of the repository. */
 export async function sourceFiles(): Promise<string[]> {
   const files: string[] = [];
-  const all = glob('{cli,services,gateway,workflows,local,test}/**/*.ts', {
+  const all = glob('{cli,client,services,gateway,workflows,local,test}/**/*.ts', {
     cwd: ROOT,
-    exclude: ['**/node_modules/**'],
+    exclude: ['**/node_modules/**', '**/dist/**'],
   });
   for await (const file of all) files.push(file);
   return files.sort();

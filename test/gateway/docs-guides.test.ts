@@ -20,12 +20,14 @@ import {
   RETURN_AFTER_MS,
   refundOutcomeOf,
 } from '../../local/demo/connector/demo-outcomes.ts';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
 import { signWebhook } from '../../services/webhooks/attempts/sign.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { objectsIn } from './openapi-reader.ts';
+import { seedMerchant } from './seed-merchant.ts';
 
 /** What the guides say, held against what the code does. */
 
@@ -241,7 +243,7 @@ describe('the snippets of the guides', () => {
     expect(Object.fromEntries(counts)).toEqual({
       sh: 4,
       shell: 2,
-      ts: 1,
+      ts: 2,
       javascript: 1,
       http: 4,
       json: 3,
@@ -263,15 +265,49 @@ describe('the snippets of the guides', () => {
     ]);
   });
 
-  it('ts: the typed client calls the API', async () => {
-    const [program = ''] = blocksOf('Getting started', 'ts');
-    // As the guide names them: what the reader has set.
-    const set = 'const { API, KEY } = process.env;';
-    const print = 'console.log(JSON.stringify(data));';
-    const code = stripTypeScriptTypes(`${set}\n${program}\n${print}`);
+  /** Runs a snippet with the typed client, with variables that its reader has set; returns what it printed. */
+  async function runTypeScript(snippet: string, variables: Readonly<Record<string, string>>, more = '') {
+    const set = `const { ${Object.keys(variables).join(', ')} } = process.env;`;
+    const source = JSON.stringify(`${ROOT}/client/index.ts`);
+    const code = stripTypeScriptTypes(
+      `${set}\n${snippet.replace("'merchant-payments-client'", source)}\n${more}`,
+    );
     const args = ['--input-type=module', '--eval', code];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    expect(JSON.parse(stdout)).toEqual({ data: [], hasMore: false, nextCursor: null });
+    return promisify(execFile)(process.execPath, args, { env: { ...process.env, ...variables } });
+  }
+
+  it('ts: the typed client calls the API', async () => {
+    const { merchantId, keys } = await newMerchant(gateways);
+    const seed = seedMerchant(gateways.harness.transports.inProcess, merchantId, Environment.TEST);
+    const { id } = await seed.refundCase();
+    const [program = ''] = blocksOf('Getting started', 'ts');
+    const variables = { API: `http://127.0.0.1:${gateways.ports.test}`, KEY: keys.test };
+    const { stdout, stderr } = await runTypeScript(program, variables);
+    expect(stdout).toMatch(new RegExp(`^${id} [A-Z_]+\n$`));
+    expect(stderr).toContain('npx merchant-payments listen');
+  });
+
+  it('ts: the typed client verifies a webhook, and refuses a forged one', async () => {
+    const [handler = ''] = blocksOf('Webhook deliveries', 'ts');
+    const [SECRET, FORMER_SECRET, forger] = [1, 2, 3].map(
+      () => `whsec_${randomBytes(32).toString('base64')}`,
+    );
+    const body = JSON.stringify({ type: 'refund.requested.v1', data: { amount: 4_990 } });
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const requests = [FORMER_SECRET!, forger!].map((secret) => ({
+      method: 'POST',
+      body,
+      headers: {
+        'webhook-id': 'e1',
+        'webhook-timestamp': `${timestamp}`,
+        'webhook-signature': signWebhook({ id: 'e1', timestamp, body: Buffer.from(body) }, [secret]),
+      },
+    }));
+    const deliver = `for (const init of ${JSON.stringify(requests)}) {
+      console.log((await POST(new Request('https://shop.example/hooks', init))).status);
+    }`;
+    const variables = { SECRET: SECRET!, FORMER_SECRET: FORMER_SECRET! };
+    expect((await runTypeScript(handler, variables, deliver)).stdout).toBe('4990\n204\n400\n');
   });
 
   it('shell: the first webhook arrives on this machine and is verified, and a forged one refused', async () => {

@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+interface Received {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly atMs: number;
+}
+
+/** Answers a request, the `turn`th of its URL, counted from 0. */
+type Respond = (response: ServerResponse, turn: number, url: string) => void;
+
+/** A server on this machine that lives as long as the test, and remembers what it was asked. */
+export async function startScriptedServer(respond: Respond) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    const { headers, url = '' } = request;
+    const atMs = performance.now();
+    const body = Buffer.concat(await Array.fromAsync(request)).toString();
+    const turn = received.filter((other) => other.url === url).length;
+    received.push({ url, headers, body, atMs });
+    respond(response, turn, url);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+}
+
+/** Answers with JSON. */
+export function answer(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}

@@ -3,10 +3,13 @@ import { extname } from 'node:path';
 import { ENVIRONMENTS, type EnvironmentName } from '../../services/platform/tenant.ts';
 import type { Listener } from '../openapi/listener.ts';
 import type { RoutedOperation } from '../openapi/operations.ts';
-import { PROBLEM_TYPES } from '../problems/problem-types.ts';
+import { PROBLEM_CODES, PROBLEM_TYPES } from '../problems/problem-types.ts';
+import { errorMeanings } from './error-meanings.texts.ts';
+import { guideFactTexts } from './guide-facts.texts.ts';
+import type { GuideLanguage } from './languages.ts';
 
-/** The guides in reading order; each is a file in this folder with one first-level heading. */
-const GUIDES = [
+/** The guides in reading order; each is a file of this name per language, with one first-level heading. */
+export const GUIDES = [
   'getting-started',
   'authentication',
   'errors',
@@ -19,7 +22,10 @@ const GUIDES = [
   'versions',
 ] as const;
 
-const LANGUAGES: Readonly<Record<string, string>> = {
+const FOLDERS: Readonly<Record<GuideLanguage, string>> = { en: '', 'pt-BR': 'pt-br/' };
+
+/** Of code samples, by the end of their file's name. */
+const PROGRAMMING_LANGUAGES: Readonly<Record<string, string>> = {
   '.ts': 'typescript',
   '.mjs': 'javascript',
   '.py': 'python',
@@ -31,16 +37,18 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 const INCLUDED_FILE = /^<!-- file: (\S+) -->$/gm;
 const FACT = /\{\{(.+?)\}\}/g;
 
-const HOSTS: Readonly<Record<EnvironmentName, string>> = { live: 'live', test: 'sandbox' };
-
 /**
  * The guides for merchants' developers as one CommonMark text, for the description of the OpenAPI document. Code samples
  * come from the files that the tests run, error codes from their table, and `{{…}}` is replaced by a value of the
  * listener that serves the guides.
  */
-export function readGuides(listener: Listener, operations: readonly RoutedOperation[]): string {
-  const facts = factsOf(listener, operations);
-  return GUIDES.map((name) => fileHere(`${name}.md`))
+export function readGuides(
+  listener: Listener,
+  operations: readonly RoutedOperation[],
+  language: GuideLanguage = 'en',
+): string {
+  const facts = factsOf(listener, operations, language);
+  return GUIDES.map((name) => guideSource(name, language))
     .join('\n')
     .replaceAll(FACT, (_, name: string) => {
       const fact = facts[name];
@@ -50,69 +58,80 @@ export function readGuides(listener: Listener, operations: readonly RoutedOperat
     .replaceAll(INCLUDED_FILE, (_, path: string) => codeBlock(path));
 }
 
+/** A guide as it is written, before anything is filled in. */
+export function guideSource(name: (typeof GUIDES)[number], language: GuideLanguage): string {
+  return fileHere(`${FOLDERS[language]}${name}.md`);
+}
+
 function factsOf(
   listener: Listener,
   operations: readonly RoutedOperation[],
+  language: GuideLanguage,
 ): Readonly<Record<string, string>> {
   const { environment, baseUrl, otherUrl, dashboardUrl, keyLimit, addressLimit, requestTimeoutMs } = listener;
+  const t = guideFactTexts[language];
   return {
     api: baseUrl,
     sandbox: (environment === 'test' ? baseUrl : otherUrl) ?? 'https://<the sandbox>',
     environment,
-    dashboard: dashboardUrl === undefined ? 'dashboard' : `[dashboard](${dashboardUrl})`,
-    'egress addresses': egressAddresses(listener),
+    dashboard: dashboardUrl === undefined ? t.dashboard : `[${t.dashboard}](${dashboardUrl})`,
+    'egress addresses': egressAddresses(listener, language),
     'key limit': String(keyLimit),
     'key limit less 7': String(Math.max(keyLimit - 7, 0)),
     'address limit': String(addressLimit),
-    'request timeout': `${requestTimeoutMs / 1_000} seconds`,
-    environments: environmentsTable(listener),
-    'error codes': errorCodes(),
-    deprecations: deprecations(operations),
+    'request timeout': `${requestTimeoutMs / 1_000} ${t.seconds}`,
+    environments: environmentsTable(listener, language),
+    'error codes': errorCodes(language),
+    deprecations: deprecations(operations, language),
   };
 }
 
-function environmentsTable({ environment, baseUrl, otherUrl }: Listener): string {
+function environmentsTable({ environment, baseUrl, otherUrl }: Listener, language: GuideLanguage): string {
+  const t = guideFactTexts[language];
   const addressOf = (name: EnvironmentName) => {
-    if (name === environment) return `${baseUrl} (this host)`;
-    return otherUrl ?? 'a separate host';
+    if (name === environment) return `${baseUrl} ${t.thisHost}`;
+    return otherUrl ?? t.otherHost;
   };
-  const rows = ENVIRONMENTS.map(
-    (name) => `| ${HOSTS[name]} | ${addressOf(name)} | \`mpk_${name}_\` | \`"${name}"\` |`,
+  return table(
+    t.environmentsHead,
+    ENVIRONMENTS.map((name) => [t.environments[name], addressOf(name), `\`mpk_${name}_\``, `\`"${name}"\``]),
   );
-  return [
-    '| Environment | Address | Keys start with | `environment` in JSON |',
-    '|---|---|---|---|',
-    ...rows,
-  ].join('\n');
 }
 
-function egressAddresses({ egressAddresses: addresses }: Listener): string {
-  if (addresses.length === 0) {
-    return 'Deliveries have no fixed source addresses: tell them from others by their signature.';
-  }
-  const listed = addresses.map((block) => `\`${block}\``).join(', ');
-  return `For allow-lists: deliveries come from ${listed}. Verify their signatures all the same.`;
+function egressAddresses({ egressAddresses: addresses }: Listener, language: GuideLanguage): string {
+  const t = guideFactTexts[language];
+  if (addresses.length === 0) return t.noEgressAddresses;
+  return t.egressAddresses(addresses.map((block) => `\`${block}\``).join(', '));
 }
 
-function deprecations(operations: readonly RoutedOperation[]): string {
+function deprecations(operations: readonly RoutedOperation[], language: GuideLanguage): string {
+  const t = guideFactTexts[language];
   const rows = operations.flatMap(({ method, url, schema: { deprecation } }) => {
     if (deprecation === undefined) return [];
     const { since, sunset, link } = deprecation;
-    return [`| \`${method} ${url}\` | ${since} | ${sunset} | [details](${link}) |`];
+    return [[`\`${method} ${url}\``, since, sunset, `[${t.details}](${link})`]];
   });
-  if (rows.length === 0) return 'No operation is deprecated.';
-  return ['| Operation | Deprecated since | Sunset | Replacement |', '|---|---|---|---|', ...rows].join('\n');
+  return rows.length === 0 ? t.noDeprecations : table(t.deprecationsHead, rows);
 }
 
 function codeBlock(path: string): string {
-  return `\`\`\`${LANGUAGES[extname(path)]}\n${fileHere(path).trimEnd()}\n\`\`\``;
+  return `\`\`\`${PROGRAMMING_LANGUAGES[extname(path)]}\n${fileHere(path).trimEnd()}\n\`\`\``;
 }
 
-function errorCodes(): string {
-  const rows = Object.entries(PROBLEM_TYPES).map(
-    ([code, { status, meaning }]) => `| ${status} | [\`${code}\`](/docs/errors#${code}) | ${meaning} |`,
+function errorCodes(language: GuideLanguage): string {
+  return table(
+    guideFactTexts[language].errorsHead,
+    PROBLEM_CODES.map((code) => [
+      String(PROBLEM_TYPES[code].status),
+      `[\`${code}\`](/docs/errors#${code})`,
+      errorMeanings[language][code],
+    ]),
   );
-  return ['| Status | Code | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lineOf = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [lineOf(head), `|${'---|'.repeat(head.length)}`, ...rows.map(lineOf)].join('\n');
 }
 
 function fileHere(path: string): string {

@@ -1,6 +1,7 @@
 import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { readGuides } from '../docs/guides.ts';
+import type { GuideLanguage } from '../docs/languages.ts';
 import { webhooksOf } from './events.ts';
 import { headersOn } from './headers.ts';
 import type { Listener } from './listener.ts';
@@ -38,10 +39,12 @@ interface DocumentOptions {
   readonly operations: readonly RoutedOperation[];
   /** The event catalogue. */
   readonly eventTypes: readonly EventType[];
+  /** Of the guides in the description; everything else is in English. */
+  readonly language: GuideLanguage;
 }
 
 /** Builds the OpenAPI document of one listener. */
-export function openApiDocument({ listener, operations, eventTypes }: DocumentOptions): JsonObject {
+export function openApiDocument({ listener, operations, eventTypes, language }: DocumentOptions): JsonObject {
   const { environment, baseUrl } = listener;
   const names = eventTypes.map(({ name }) => name);
   const schemas = new NamedSchemas({ EventType: { type: 'string', enum: names, description: EVENT_TYPE } });
@@ -53,7 +56,7 @@ export function openApiDocument({ listener, operations, eventTypes }: DocumentOp
       title: 'Merchant Payments API',
       version: INTERFACE_VERSION,
       summary: 'Refund cases, products, funds releases, advances and webhooks of a merchant.',
-      description: readGuides(listener, operations),
+      description: readGuides(listener, operations, language),
     },
     servers: [{ url: baseUrl, description: SERVERS[environment] }],
     tags: TAGS,

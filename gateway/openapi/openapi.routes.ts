@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { callFor } from '../clients.ts';
+import { DOCUMENT_PATHS, GUIDE_LANGUAGES, type GuideLanguage } from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import type { OperationSchema } from '../routes/operation.ts';
 import { openApiDocument } from './document.ts';
@@ -28,23 +29,35 @@ export function collectOperations(app: GatewayApp): readonly RoutedOperation[] {
   return operations;
 }
 
-/** GET /openapi.json. Fetches the event catalogue on the first request, then caches the document. */
+/**
+ * GET /openapi.json, and the same document with the guides in another language. Fetches the event catalogue on the first
+ * request of each, then caches the document.
+ */
 export function serveOpenApi(
   app: GatewayApp,
   operations: readonly RoutedOperation[],
+  options: OpenApiOptions,
+): void {
+  for (const language of GUIDE_LANGUAGES) serveDocument(app, operations, language, options);
+}
+
+function serveDocument(
+  app: GatewayApp,
+  operations: readonly RoutedOperation[],
+  language: GuideLanguage,
   { access, clients, listener }: OpenApiOptions,
 ): void {
   let served: ServedDocument | undefined;
   const build = async (request: FastifyRequest): Promise<ServedDocument> => {
     const { eventTypes } = await clients.events.listEventTypes({}, callFor(request));
-    const document = openApiDocument({ listener: listener(), operations, eventTypes });
+    const document = openApiDocument({ listener: listener(), operations, eventTypes, language });
     const body = Buffer.from(JSON.stringify(document));
     return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
   };
   app.route({
     // HEAD is explicit, because the HEAD that Fastify adds to a GET sends Content-Length: 0 with a 304.
     method: ['GET', 'HEAD'],
-    url: '/openapi.json',
+    url: DOCUMENT_PATHS[language],
     onRequest: access.open('readOpenApi'),
     handler: async (request, reply) => {
       served ??= await build(request);

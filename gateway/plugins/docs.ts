@@ -3,16 +3,13 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import scalar, { type ApiReferenceConfiguration } from '@scalar/fastify-api-reference';
 import type { FastifyReply } from 'fastify';
+import { DOCUMENT_PATHS, GUIDE_LANGUAGES, headingId, REFERENCE_PATHS } from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { Problem } from '../problems/problem.ts';
-
-/** The path of the API reference; Scalar serves the page at this path with a trailing slash. */
-const DOCS_PATH = '/docs';
 
 /** Scalar with everything disabled that calls another host: fonts, telemetry, assistants and product links. */
 const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
   pageTitle: 'Merchant Payments API',
-  url: '/openapi.json',
   // "Try it" calls the host that served the page, the only one that its content security policy allows.
   servers: [{ url: '/' }],
   documentDownloadType: 'direct',
@@ -23,12 +20,15 @@ const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
   mcp: { disabled: true },
   hideClientButton: true,
   showDeveloperTools: 'never',
+  generateHeadingSlug: headingId,
+  // The script is the same for every language.
+  cdn: `${REFERENCE_PATHS.en}/js/scalar.js`,
 };
 
 const INLINE_SCRIPT = /<script type="text\/javascript">(.*?)<\/script>/gs;
 const ACCEPTS_GZIP = /\bgzip\b(?! *; *q=0(\.0*)? *(,|$))/i;
 
-/** Serves the interactive API reference. It requires no API key and loads nothing from other hosts. */
+/** Serves the interactive API reference, with the guides in each language. It requires no API key and loads nothing from other hosts. */
 export function serveDocs(app: GatewayApp, { access }: Pick<RouteDependencies, 'access'>): void {
   app.register(async (docs) => {
     docs.addHook('onRequest', (request, _reply, done) => {
@@ -50,11 +50,13 @@ export function serveDocs(app: GatewayApp, { access }: Pick<RouteDependencies, '
       reply.header('content-encoding', 'gzip');
       return script.compressed(payload);
     });
-    await docs.register(scalar, {
-      routePrefix: DOCS_PATH,
-      hooks: { onRequest: access.open('readDocs') },
-      configuration: CONFIGURATION,
-    });
+    for (const language of GUIDE_LANGUAGES) {
+      await docs.register(scalar, {
+        routePrefix: REFERENCE_PATHS[language],
+        hooks: { onRequest: access.open('readDocs') },
+        configuration: { ...CONFIGURATION, url: DOCUMENT_PATHS[language] },
+      });
+    }
   });
 }
 

@@ -21,6 +21,13 @@ const OPERATIONS = [
 /** Of the reference's contents; the first is open. */
 const GROUPS = ['Catalog', 'Balance and withdrawals', 'Advances', 'Webhooks', 'Events'];
 
+/** The ids of the headings that guides link to. */
+function linksIn(guides: string): string[] {
+  const ids = [...guides.matchAll(/\(#((?:description|tag)\/[^)]+)\)/g)].map(([, id]) => `/${id}`);
+  expect(new Set(ids).size).toBeGreaterThan(4);
+  return ids;
+}
+
 describe('the reference', () => {
   let gateways: GatewayHarness;
   let page: Page;
@@ -50,6 +57,19 @@ describe('the reference', () => {
     await gateways?.close();
   });
 
+  async function expectSearchToFind(heading: string): Promise<void> {
+    await page.keyboard.press('Control+k');
+    await page
+      .getByPlaceholder(/Search/i)
+      .last()
+      .fill(heading);
+    await page
+      .getByRole('option', { name: new RegExp(heading) })
+      .first()
+      .waitFor({ timeout: 40_000 });
+    await page.keyboard.press('Escape');
+  }
+
   it('lists every operation and every event', async () => {
     const links = page.locator('a[href^="#"], a[href*="/docs"]');
     const targets = await links.evaluateAll((anchors) =>
@@ -73,16 +93,7 @@ describe('the reference', () => {
   });
 
   it('finds the guides by its search', async () => {
-    await page.keyboard.press('Control+k');
-    await page
-      .getByPlaceholder(/Search/i)
-      .last()
-      .fill('Duplicates and order');
-    await page
-      .getByRole('option', { name: /Duplicates and order/ })
-      .first()
-      .waitFor({ timeout: 40_000 });
-    await page.keyboard.press('Escape');
+    await expectSearchToFind('Duplicates and order');
   });
 
   it('shows an event', async () => {
@@ -93,9 +104,23 @@ describe('the reference', () => {
 
   it('has every heading that the guides link to', async () => {
     const { info } = (await call(gateways.ports.live, '/openapi.json')).json;
-    const links = [...info.description.matchAll(/#(description\/[a-z-]+)/g)].map(([, id]) => id);
-    expect(new Set(links).size).toBeGreaterThan(2);
-    for (const id of links) expect(await page.locator(`[id$="/${id}"]`).count(), id).toBeGreaterThan(0);
+    const links = linksIn(info.description);
+    for (const id of links) expect(await page.locator(`[id$="${id}"]`).count(), id).toBeGreaterThan(0);
+  });
+
+  it('has the same headings in Portuguese, found by its search, and leads back to English', async () => {
+    await page.getByRole('link', { name: 'Em português' }).first().click();
+    await page.getByRole('heading', { name: 'Primeiros passos' }).waitFor();
+    const { info } = (await call(gateways.ports.live, '/docs/pt-br/openapi.json')).json;
+    for (const id of linksIn(info.description)) {
+      expect(await page.locator(`[id$="${id}"]`).count(), id).toBeGreaterThan(0);
+    }
+    await page.goto(`${origin}/docs/pt-br/#description/na-sua-propria-maquina`);
+    const heading = page.getByRole('heading', { name: 'Na sua própria máquina' });
+    await expect.poll(async () => (await heading.boundingBox())?.y).toBeLessThan(1_000);
+    await expectSearchToFind('Duplicidade e ordem');
+    await page.getByRole('link', { name: 'In English' }).first().click();
+    await page.getByRole('heading', { name: 'Getting started' }).waitFor();
   });
 
   it.each(['typescript', 'python', 'go', 'java', 'php'])('shows how to verify in %s', async (language) => {

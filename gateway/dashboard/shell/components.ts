@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
+import { headingFragment } from '../../docs/guide-headings.ts';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
 import { type Person, type PlainView, pathTo, textsFor, type View } from './view.ts';
@@ -194,10 +195,14 @@ export function select(
     )}</select>`;
 }
 
-/** A paragraph that links a heading of the guides, if they have a public URL. */
-export function docsLink({ docsUrl }: Pick<View, 'docsUrl'>, heading: string, text: string): Html {
+/** A paragraph that links a heading of the guides in the viewer's language, by its English name, if they have a public URL. */
+export function docsLink(
+  { docsUrl, language }: Pick<View, 'docsUrl' | 'language'>,
+  heading: string,
+  text: string,
+): Html {
   if (docsUrl === undefined) return nothing;
-  return html`<p class="hint"><a href="${docsUrl}#description/${heading}" rel="noreferrer">${text}</a></p>`;
+  return html`<p class="hint"><a href="${docsUrl}${headingFragment(heading, language)}" rel="noreferrer">${text}</a></p>`;
 }
 
 /** A highlighted message; announced at once when its tone is bad. */

@@ -6,6 +6,7 @@ import type { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.j
 import type { Config } from '../../../services/platform/process/config.ts';
 import { personRule } from '../../../services/platform/rpc/person-rules.ts';
 import { type EnvironmentName, environmentEnum } from '../../../services/platform/tenant.ts';
+import { REFERENCE_PATHS } from '../../docs/languages.ts';
 import type { DashboardApp } from '../dashboard-app.ts';
 import { callAsPerson } from '../dashboard-clients.ts';
 import { requireOwnForm } from '../session/own-form.ts';
@@ -225,13 +226,14 @@ export class Pages {
     if (role === undefined || environment !== (spec.environment ?? environment)) throw noSuchPage();
     if (Object.entries(others).some(([name, value]) => name !== 'name' && !isId(value))) throw noSuchPage();
     const apiUrl = this.#config[environment === 'live' ? 'PUBLIC_URL_LIVE' : 'PUBLIC_URL_SANDBOX'];
+    const plainView = this.#guard.plainViewOf(request);
     const view: View = {
-      ...this.#guard.plainViewOf(request),
+      ...plainView,
       ...(request.method === 'POST' && { url: this.#parentPage(spec, request) }),
       person,
       environment,
       role,
-      docsUrl: apiUrl && `${apiUrl}/docs/`,
+      docsUrl: apiUrl && `${apiUrl}${REFERENCE_PATHS[plainView.language]}/`,
       tenant: { merchantId, environment: environmentEnum(environment) },
       call: callAsPerson(request),
     };

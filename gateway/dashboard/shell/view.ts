@@ -46,7 +46,7 @@ export interface View extends PlainView {
   /** Part of every request to a service. */
   readonly tenant: { readonly merchantId: string; readonly environment: Environment };
   readonly role: Role;
-  /** The guides of the environment's API; undefined if its public URL is not configured. */
+  /** The guides of the environment's API in the viewer's language; undefined if its public URL is not configured. */
   readonly docsUrl: string | undefined;
   /** Options of every call: the request id, a deadline, and the actor with their IP address. */
   readonly call: CallOptions;

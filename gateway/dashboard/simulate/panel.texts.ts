@@ -1,7 +1,7 @@
 export const panelTexts = {
   'pt-BR': {
     title: 'Simular',
-    guide: 'Guia: o que o valor de um reembolso simula (em inglês)',
+    guide: 'Guia: o que o valor de um reembolso simula',
     intro:
       'Disponível apenas no ambiente de testes. Simule o que clientes, provedores e nossas equipes fazem, com as mesmas chamadas de produção. Cada passo envia webhooks reais.',
     reach: 'Como chegar a cada situação de um reembolso',

@@ -14,6 +14,7 @@ import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
+import { webhookGuide } from '../guide-links.ts';
 import { findSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
@@ -76,6 +77,7 @@ ${liveRegion('state', live.state)}
 ${liveRegion('actions', live.actions)}
 <h2>${t.attempts}</h2>
 ${liveRegion('attempts', live.attempts)}
+${webhookGuide(view, 'retries')}
 <h2>${t.event}</h2>
 ${eventPart(view, found, event)}`,
     live,

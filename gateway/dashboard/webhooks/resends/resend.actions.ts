@@ -8,6 +8,7 @@ import type { FeatureDependencies } from '../../shell/feature.ts';
 import { html } from '../../shell/html.ts';
 import { type Page, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
+import { webhookGuide } from '../guide-links.ts';
 import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import {
   lastDay,
@@ -80,6 +81,6 @@ export function formPage(
   return {
     title: textsFor(view, resendsTexts).form.title,
     ...(faults && { status: 422 }),
-    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}${resendForms(view, subscription, values, faults)}`,
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}${resendForms(view, subscription, values, faults)}${webhookGuide(view, 'duplicates')}`,
   };
 }

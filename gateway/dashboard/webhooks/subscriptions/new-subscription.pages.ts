@@ -20,7 +20,12 @@ export function newSubscriptionPages({ pages, clients, config }: FeatureDependen
   const eventTypes = async (view: View) => (await clients.events.listEventTypes({}, view.call)).eventTypes;
 
   pages.page(SPEC, async (view) =>
-    newSubscriptionPage(view, await eventTypes(view), { url: '', description: '', chosen: [], every: false }),
+    newSubscriptionPage(view, config, await eventTypes(view), {
+      url: '',
+      description: '',
+      chosen: [],
+      every: false,
+    }),
   );
 
   pages.action({ ...SPEC, form: SubscriptionForm }, async (view, { form, key }) => {
@@ -28,11 +33,11 @@ export function newSubscriptionPages({ pages, clients, config }: FeatureDependen
     const { typed, names } = typedOf(form, catalogue);
     try {
       const subscription = await create(clients, view, key, typed, names);
-      return createdPage(view, config, subscription, await revealOnce(clients, view, subscription.id));
+      return createdPage(view, subscription, await revealOnce(clients, view, subscription.id));
     } catch (error) {
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
-      return { ...newSubscriptionPage(view, catalogue, typed, fault), status: fault.status };
+      return { ...newSubscriptionPage(view, config, catalogue, typed, fault), status: fault.status };
     }
   });
 }

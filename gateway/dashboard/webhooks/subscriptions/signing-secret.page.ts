@@ -5,46 +5,34 @@ import type {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { dataTable, field, form, moment, notice, select } from '../../shell/components.ts';
-import type { DashboardConfig } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { shownOnce } from '../../shell/shown-once.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointBreadcrumb } from '../breadcrumbs.ts';
+import { webhookGuide } from '../guide-links.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 
 type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;
-type DocsConfig = Pick<DashboardConfig, 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX'>;
 
 const DEFAULT_OVERLAP_S = '86400';
 
 /** The response to a creation: with the secret the first time; undefined when the form is resubmitted. */
-export function createdPage(
-  view: View,
-  config: DocsConfig,
-  subscription: Subscription,
-  secret: string | undefined,
-): Page {
+export function createdPage(view: View, subscription: Subscription, secret: string | undefined): Page {
   const t = textsFor(view, signingSecretTexts);
   if (secret === undefined) return shownAlreadyPage(view, subscription, t.createdBefore);
-  return { title: t.created, body: secretShown(view, config, subscription, secret) };
+  return { title: t.created, body: secretShown(view, subscription, secret) };
 }
 
 /** The response to revealing the secret of a subscription that was created over the API. */
-export function revealedPage(
-  view: View,
-  config: DocsConfig,
-  subscription: Subscription,
-  secret: string | undefined,
-): Page {
+export function revealedPage(view: View, subscription: Subscription, secret: string | undefined): Page {
   const t = textsFor(view, signingSecretTexts);
   if (secret === undefined) return shownAlreadyPage(view, subscription);
-  return { title: t.title, body: secretShown(view, config, subscription, secret) };
+  return { title: t.title, body: secretShown(view, subscription, secret) };
 }
 
 /** The response to a rotation; `overlapEndsAt` is undefined when only the new secret signs. */
 export function rotatedPage(
   view: View,
-  config: DocsConfig,
   subscription: Subscription,
   secret: string | undefined,
   overlapEndsAt: Timestamp | undefined,
@@ -54,7 +42,7 @@ export function rotatedPage(
   const overlap = overlapEndsAt
     ? html`<p>${t.overlapUntil} <strong>${moment(view, overlapEndsAt)}</strong>.</p>`
     : html`<p>${t.onlyNew}</p>`;
-  return { title: t.rotated, body: html`${secretShown(view, config, subscription, secret)}${overlap}` };
+  return { title: t.rotated, body: html`${secretShown(view, subscription, secret)}${overlap}` };
 }
 
 /** Offers to reveal the current secret, unless it has been shown. */
@@ -121,12 +109,11 @@ export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
 }
 
 /** The secret itself. Not a live region: a stream must never contain it. */
-function secretShown(view: View, config: DocsConfig, { id, url }: Subscription, secret: string): Html {
+function secretShown(view: View, { id, url }: Subscription, secret: string): Html {
   const t = textsFor(view, signingSecretTexts);
-  const docs = view.environment === 'live' ? config.PUBLIC_URL_LIVE : config.PUBLIC_URL_SANDBOX;
   return html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb({ id, url }))}
 ${shownOnce(view, html`<p><strong>${t.once}</strong> ${t.onceMore}</p>`, secret)}
-${docs ? html`<p><a href="${docs}/docs#description/verifying" rel="noreferrer">${t.verify}</a></p>` : nothing}
+${webhookGuide(view, 'verifying')}
 <p><a class="button" href="${pathTo(view, `/webhooks/${id}`)}">${t.continue}</a></p>`;
 }
 

@@ -19,7 +19,7 @@ const OVERLAPS = Object.keys(signingSecretTexts.en.overlaps);
 const ROTATION = Type.Object({ overlap_seconds: Type.Enum(OVERLAPS) });
 
 /** Reveals and rotates signing secrets. Only the response to a POST contains a secret; GET shows the status. */
-export function signingSecretPages({ pages, clients, config }: FeatureDependencies): void {
+export function signingSecretPages({ pages, clients }: FeatureDependencies): void {
   const read = async (view: View, subscriptionId: string) =>
     Promise.all([
       readSubscription(clients, view, subscriptionId),
@@ -32,7 +32,7 @@ export function signingSecretPages({ pages, clients, config }: FeatureDependenci
 
   pages.action(REVEAL, async (view, { params }) => {
     const subscription = await readSubscription(clients, view, params.subscriptionId!);
-    return revealedPage(view, config, subscription, await revealOnce(clients, view, subscription.id));
+    return revealedPage(view, subscription, await revealOnce(clients, view, subscription.id));
   });
 
   pages.page(ROTATE, async (view, { params }) =>
@@ -50,7 +50,7 @@ export function signingSecretPages({ pages, clients, config }: FeatureDependenci
     try {
       const rotated = await clients.webhookSubscriptions.rotateSigningSecret(request, view.call);
       const secret = await revealOnce(clients, view, subscriptionId);
-      return rotatedPage(view, config, rotated.subscription!, secret, rotated.overlapEndsAt);
+      return rotatedPage(view, rotated.subscription!, secret, rotated.overlapEndsAt);
     } catch (error) {
       const fault = rotationFault(view, error);
       if (fault === undefined) throw error;

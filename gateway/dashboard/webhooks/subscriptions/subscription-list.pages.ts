@@ -11,6 +11,7 @@ import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { webhookGuide } from '../guide-links.ts';
 import { readSubscriptions } from './subscription-reads.ts';
 import { stateBadges, troubleOf } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
@@ -40,6 +41,7 @@ function listPage(view: View, { subscriptions, nextPageToken }: ListWebhookSubsc
     title: t.title,
     live: { subscriptions: table },
     body: html`<p class="soft">${t.intro}</p>
+${webhookGuide(view, 'deliveries')}
 <p class="row">
 ${may(view, WebhookSubscriptionService.method.createWebhookSubscription) ? html`<a class="button" href="${pathTo(view, '/webhooks/new')}">${t.create}</a>` : nothing}
 <a class="button plain" href="${pathTo(view, '/deliveries')}">${t.allDeliveries}</a>

@@ -7,11 +7,13 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, details, form, moment } from '../../shell/components.ts';
+import type { DashboardConfig } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { PING } from '../deliveries/delivery-event-types.ts';
 import { endpointName } from '../deliveries/delivery-words.ts';
+import { egressAddresses, webhookGuide } from '../guide-links.ts';
 import { editSubscriptionTexts } from './edit-subscription.texts.ts';
 import { type MissedEvents, missedEvents } from './missed-events.ts';
 import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
@@ -28,12 +30,13 @@ interface SubscriptionDetails {
   readonly outcome: Html | undefined;
   /** What it missed, right after a reactivation. */
   readonly missed: MissedEvents | undefined;
+  readonly config: Pick<DashboardConfig, 'WEBHOOK_EGRESS_ADDRESSES'>;
 }
 
 /** A subscription: state, event types, secrets and actions. Everything that can change is live. */
 export function subscriptionPage(
   view: View,
-  { subscription, secrets, recent, outcome, missed }: SubscriptionDetails,
+  { subscription, secrets, recent, outcome, missed, config }: SubscriptionDetails,
 ): Page {
   const t = textsFor(view, subscriptionTexts);
   const { id, url, state } = subscription;
@@ -60,7 +63,7 @@ export function subscriptionPage(
 ${region('state')}
 ${region('missed')}
 <div class="parts">
-<section class="card">${region('facts')}${isDeleted ? nothing : editLink(view, id)}</section>
+<section class="card">${region('facts')}${isDeleted ? nothing : html`${egressAddresses(view, config)}${editLink(view, id)}`}${webhookGuide(view, 'states')}</section>
 <section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
 </div>
 ${region('test')}${region('send')}

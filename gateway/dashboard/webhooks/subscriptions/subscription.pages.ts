@@ -19,7 +19,7 @@ const QUERY = Type.Object({
 });
 
 /** The page of a subscription. */
-export function subscriptionPages({ pages, clients }: FeatureDependencies): void {
+export function subscriptionPages({ pages, clients, config }: FeatureDependencies): void {
   pages.page(
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { params, query }) => {
@@ -33,7 +33,7 @@ export function subscriptionPages({ pages, clients }: FeatureDependencies): void
         readSubscriptions(clients, view),
       ]);
       const missed = range && from && to ? { range, from, to } : undefined;
-      const page = subscriptionPage(view, { subscription, secrets, recent, outcome, missed });
+      const page = subscriptionPage(view, { subscription, secrets, recent, outcome, missed, config });
       return withTroubleBanner(
         view,
         page,

@@ -64,7 +64,7 @@ test('creates a subscription to the chosen types', async () => {
     { url, eventTypes: TYPES, state: WebhookSubscriptionState.PENDING, ordered: false },
   ]);
   const docs = page.document.querySelector('a[rel=noreferrer]')!.getAttribute('href');
-  expect(docs).toBe('https://api.pay.example/docs#description/verifying');
+  expect(docs).toBe('https://api.pay.example/docs/#description/verifying');
 });
 
 test('creates one for all types', async () => {

@@ -280,6 +280,7 @@ async function webhooks(harness: TestHarness) {
   const page = await deliveries.listDeliveries({ ...tenant, subscriptionId, withLastAttempt: true });
   const deliveryId = page.deliveries[0]!.id;
   await deliveries.getDelivery({ ...tenant, deliveryId });
+  await deliveries.getDeliveryStatistics(tenant);
   await work(transport, deliveryId);
   await twoPages((bounds) => deliveries.listDeliveries({ ...tenant, ...bounds }));
   await operations(transport, tenant, subscriptionId, () => events.publishEvent({ ...write(), ...about }));

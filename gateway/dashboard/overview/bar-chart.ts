@@ -1,5 +1,6 @@
 import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
+import { chartFigure } from './chart-figure.ts';
 import { overviewTexts } from './overview.texts.ts';
 
 /** A bar: its label, its length in any unit that all bars share, and the figure as text. */
@@ -19,8 +20,7 @@ interface BarChart {
   readonly bars: readonly Bar[];
 }
 
-/** Lengths in units of the SVG view box. */
-const WIDTH = 320;
+/** Lengths in units of the view box. */
 const ROW_HEIGHT = 22;
 const BAR_HEIGHT = 12;
 const LABELS_WIDTH = 128;
@@ -33,20 +33,15 @@ export function barChart(view: View, { name, title, heads, bars }: BarChart): Ht
   const t = textsFor(view, overviewTexts).chart;
   const max = bars.reduce((one, { size }) => (size > one ? size : one), 1n);
   const largest = bars.reduce((one, other) => (other.size > one.size ? other : one));
-  const height = String(bars.length * ROW_HEIGHT);
-  return html`<figure class="chart">
-<svg role="img" aria-labelledby="${name}-chart ${name}-text" viewBox="0 0 ${String(WIDTH)} ${height}">
-<title id="${name}-chart">${title}</title>
-<desc id="${name}-text">${t.largest(largest.label, largest.text)}</desc>
-${bars.map((bar, row) => rowOf(bar, row, max))}
-</svg>
-<details><summary>${t.table}</summary><table><caption>${title}</caption>
-<thead><tr><th scope="col">${heads[0]}</th><th scope="col" class="number">${heads[1]}</th></tr></thead>
-<tbody>${bars.map(
-    ({ label, text }) =>
-      html`<tr><th scope="row">${label}</th><td class="number" data-label="${heads[1]}">${text}</td></tr>`,
-  )}</tbody></table></details>
-</figure>`;
+  return chartFigure(view, {
+    name,
+    title,
+    text: t.largest(largest.label, largest.text),
+    height: bars.length * ROW_HEIGHT,
+    drawing: html`${bars.map((bar, row) => rowOf(bar, row, max))}`,
+    heads,
+    rows: bars.map(({ label, text }) => [label, text]),
+  });
 }
 
 function rowOf({ label, size, text }: Bar, row: number, max: bigint): Html {

@@ -2,13 +2,14 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { sees } from '../shell/access.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
-import { html } from '../shell/html.ts';
+import { html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { withTroubleBanner } from '../shell/trouble-banner.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
 import { balanceCard } from './balance-card.ts';
 import { refundChartCard, releaseChartCard } from './charts-card.ts';
+import { deliveriesChartCard } from './deliveries-chart-card.ts';
 import { disputesCard } from './disputes-card.ts';
 import { overviewTexts } from './overview.texts.ts';
 import { refundsCard } from './refunds-card.ts';
@@ -27,18 +28,23 @@ async function overviewPage(fullView: View, clients: DashboardClients): Promise<
   const view = { ...fullView, call: { ...fullView.call, timeoutMs: TIMEOUT_MS } };
   const seesWebhooks = sees(view, 'webhooks');
   const reading = seesWebhooks ? readSubscriptions(clients, view) : Promise.resolve([]);
-  const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states] = await Promise.all([
-    // The card reports the failure.
-    reading.catch(() => []),
-    webhooksCard(view, reading),
-    refundsCard(view, clients),
-    disputesCard(view, clients),
-    balanceCard(view, clients),
-    releasesCard(view, clients),
-    releaseChartCard(view, clients),
-    refundChartCard(view, clients),
-  ]);
-  const live = { refunds, disputes, ...(seesWebhooks && { webhooks }), balance, releases, months, states };
+  const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states, hours] =
+    await Promise.all([
+      // The card reports the failure.
+      reading.catch(() => []),
+      webhooksCard(view, reading),
+      refundsCard(view, clients),
+      disputesCard(view, clients),
+      balanceCard(view, clients),
+      releasesCard(view, clients),
+      releaseChartCard(view, clients),
+      refundChartCard(view, clients),
+      seesWebhooks ? deliveriesChartCard(view, clients) : nothing,
+    ]);
+  const live = {
+    ...{ refunds, disputes, ...(seesWebhooks && { webhooks }), balance, releases, months, states },
+    ...(seesWebhooks && { hours }),
+  };
   const cards = Object.entries(live).map(([name, content]) => liveRegion(name, content));
   const page = {
     title: textsFor(view, overviewTexts).title,

@@ -21,6 +21,7 @@ export class Format {
   readonly #month: Intl.DateTimeFormat;
   readonly #shortMonth: Intl.DateTimeFormat;
   readonly #dateTime: Intl.DateTimeFormat;
+  readonly #time: Intl.DateTimeFormat;
   readonly #relative: Intl.RelativeTimeFormat;
   readonly #numericRelative: Intl.RelativeTimeFormat;
 
@@ -49,6 +50,12 @@ export class Format {
       // Short English dates put the month first, which readers used to day-first dates get wrong.
       dateStyle: language === 'en' ? 'medium' : 'short',
       timeStyle: 'medium',
+      timeZone: ACCOUNT_TIME_ZONE,
+    });
+    this.#time = new Intl.DateTimeFormat(language, {
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
       timeZone: ACCOUNT_TIME_ZONE,
     });
     this.#relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
@@ -103,6 +110,11 @@ export class Format {
   /** A time in Brasília time, to the second; empty for undefined. */
   dateTime(at: Timestamp | undefined): string {
     return at ? this.#dateTime.format(timestampDate(at)) : '';
+  }
+
+  /** A time of the day in Brasília time: 14:00. */
+  timeOfDay(at: Timestamp): string {
+    return this.#time.format(timestampDate(at));
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { DeliveryService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../../platform/area.ts';
+import { getDeliveryStatistics } from '../health/get-delivery-statistics.ts';
 import { cancelResend } from '../resends/cancel-resend.ts';
 import { getResend } from '../resends/get-resend.ts';
 import { listResends } from '../resends/list-resends.ts';
@@ -28,6 +29,7 @@ export function deliveryService({
     cancelDelivery: (request, context) => cancelDelivery(writes, link, request, context),
     resendDeliveries: (request, context) => resendDeliveries(writes, link, request, context),
     previewResend: (request) => previewResend(database, request),
+    getDeliveryStatistics: (request) => getDeliveryStatistics(database, request),
     getResend: (request) => getResend(database, link, request),
     listResends: (request) => listResends(database, pagination, link, request),
     cancelResend: (request, context) => cancelResend(writes, link, request, context),

@@ -33,7 +33,10 @@ async function windowOf({ person }: Merchant, options?: Parameters<typeof openWi
 /** A merchant of which there is something in every part of the page. */
 async function busyMerchant() {
   const merchant = await fixture.newMerchant();
-  await merchant.subscription('ACTIVE');
+  const { id } = await merchant.subscription('ACTIVE');
+  for (let hoursAgo = 0; hoursAgo < 24; hoursAgo += 1) {
+    await merchant.attempts(id, { hoursAgo, succeeded: 1_000 * hoursAgo, failed: hoursAgo % 5 });
+  }
   await merchant.subscription('PENDING');
   await merchant.subscription(
     'ERROR',

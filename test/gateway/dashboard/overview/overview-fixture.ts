@@ -51,6 +51,22 @@ export async function startOverviewFixture() {
         );
         return { id, url };
       },
+      /** Counts of attempts of an earlier hour. */
+      async attempts(
+        subscriptionId: string,
+        { hoursAgo, succeeded, failed }: Record<'hoursAgo' | 'succeeded' | 'failed', number>,
+      ) {
+        await webhooks.sql(
+          `insert into webhooks.endpoint_slot as known
+             (merchant_id, environment, subscription_id, generation, starts_at, succeeded, failed, latencies)
+           select merchant_id, environment, id, generation,
+                  date_trunc('hour', now(), 'UTC') - make_interval(hours => $2), $3, $4, '{}'
+             from webhooks.subscription where id = $1
+           on conflict (merchant_id, environment, subscription_id, generation, starts_at) do update
+              set succeeded = known.succeeded + excluded.succeeded, failed = known.failed + excluded.failed`,
+          [subscriptionId, hoursAgo, succeeded, failed],
+        );
+      },
     };
   }
   return { ...fixture, webhooks, newMerchant, fundsClient: createClient(FundsService, fixture.transport) };

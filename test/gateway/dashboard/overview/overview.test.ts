@@ -169,6 +169,33 @@ describe('the overview', () => {
     );
   });
 
+  it('shows how deliveries ended by hour, also as a table, in both languages', async () => {
+    const merchant = await fixture.newMerchant();
+    const { id } = await merchant.subscription('ACTIVE');
+    await merchant.attempts(id, { hoursAgo: 5, succeeded: 1_200, failed: 0 });
+    await merchant.attempts(id, { hoursAgo: 5, succeeded: 34, failed: 1 });
+    await merchant.attempts(id, { hoursAgo: 23, succeeded: 0, failed: 7 });
+    const [english, portuguese] = [
+      await merchant.person.get(merchant.at()),
+      await merchant.person.reading('pt-BR').get(merchant.at()),
+    ];
+    const chart = cardOf(english, 'delivery-hours');
+    expect(plain(chart.querySelector('desc')!.text)).toBe('Delivered: 1,234. Failed attempts: 8.');
+    expect(chart.querySelectorAll('rect')).toHaveLength(3);
+    const rows = chart
+      .querySelectorAll('tbody tr')
+      .map((row) => row.querySelectorAll('th, td').map(({ text }) => text));
+    expect(rows).toHaveLength(24);
+    expect(new Set(rows.map(([hour]) => hour)).size).toBe(24);
+    expect([rows[0]!.slice(1), rows[18]!.slice(1)]).toEqual([
+      ['0', '7'],
+      ['1,234', '1'],
+    ]);
+    expect(wordsOf(portuguese, 'delivery-hours')).toContain('Entregues: 1.234');
+    const finance = await fixture.signIn({ [merchant.tenant.merchantId]: Role.FINANCE });
+    expect(cardOf(await finance.get(merchant.at()), 'delivery-hours')).toBeNull();
+  });
+
   it('says so if there is nothing to show', async () => {
     const merchant = await fixture.newMerchant();
     const page = await merchant.person.get(merchant.at());
@@ -177,6 +204,7 @@ describe('the overview', () => {
     expect(wordsOf(page, 'disputes')).toContain('No disputes awaiting your response.');
     expect(wordsOf(page, 'releases')).toContain('No releases this month or next month.');
     expect(wordsOf(page, 'balance')).toContain('R$0.00');
+    expect(wordsOf(page, 'delivery-hours')).toContain('No deliveries in the last 24 hours.');
   });
 });
 

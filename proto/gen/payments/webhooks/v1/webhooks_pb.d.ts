@@ -2735,6 +2735,79 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
 export declare const ResendSchema: GenMessage<Resend>;
 
 /**
+ * @generated from message payments.webhooks.v1.GetDeliveryStatisticsRequest
+ */
+export declare type GetDeliveryStatisticsRequest = Message<"payments.webhooks.v1.GetDeliveryStatisticsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetDeliveryStatisticsRequest.
+ * Use `create(GetDeliveryStatisticsRequestSchema)` to create a new message.
+ */
+export declare const GetDeliveryStatisticsRequestSchema: GenMessage<GetDeliveryStatisticsRequest>;
+
+/**
+ * The attempts of the last 24 hours.
+ *
+ * @generated from message payments.webhooks.v1.GetDeliveryStatisticsResponse
+ */
+export declare type GetDeliveryStatisticsResponse = Message<"payments.webhooks.v1.GetDeliveryStatisticsResponse"> & {
+  /**
+   * The present hour and the 23 before it, oldest first; those without attempts too.
+   *
+   * @generated from field: repeated payments.webhooks.v1.DeliveryHour hours = 1;
+   */
+  hours: DeliveryHour[];
+};
+
+/**
+ * Describes the message payments.webhooks.v1.GetDeliveryStatisticsResponse.
+ * Use `create(GetDeliveryStatisticsResponseSchema)` to create a new message.
+ */
+export declare const GetDeliveryStatisticsResponseSchema: GenMessage<GetDeliveryStatisticsResponse>;
+
+/**
+ * How the attempts that ended within an hour ended.
+ *
+ * @generated from message payments.webhooks.v1.DeliveryHour
+ */
+export declare type DeliveryHour = Message<"payments.webhooks.v1.DeliveryHour"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp starts_at = 1;
+   */
+  startsAt?: Timestamp | undefined;
+
+  /**
+   * Answered with 2xx.
+   *
+   * @generated from field: int64 delivered = 2;
+   */
+  delivered: bigint;
+
+  /**
+   * Everything else: failed attempts, after which most deliveries are tried again.
+   *
+   * @generated from field: int64 failed = 3;
+   */
+  failed: bigint;
+};
+
+/**
+ * Describes the message payments.webhooks.v1.DeliveryHour.
+ * Use `create(DeliveryHourSchema)` to create a new message.
+ */
+export declare const DeliveryHourSchema: GenMessage<DeliveryHour>;
+
+/**
  * The resend to return.
  *
  * @generated from message payments.webhooks.v1.GetResendRequest
@@ -4299,6 +4372,17 @@ export declare const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof PreviewResendRequestSchema;
     output: typeof PreviewResendResponseSchema;
+  },
+  /**
+   * Counts how the attempts of the last 24 hours ended, by hour, of all subscriptions together. The counts follow the
+   * attempts within seconds; what a process that died had counted in its last seconds is missing.
+   *
+   * @generated from rpc payments.webhooks.v1.DeliveryService.GetDeliveryStatistics
+   */
+  getDeliveryStatistics: {
+    methodKind: "unary";
+    input: typeof GetDeliveryStatisticsRequestSchema;
+    output: typeof GetDeliveryStatisticsResponseSchema;
   },
   /**
    * Returns a resend with its progress. NOT_FOUND (RESEND_NOT_FOUND).

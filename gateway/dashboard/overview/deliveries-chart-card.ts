@@ -1,0 +1,85 @@
+import type { DeliveryHour } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { card, renderOrUnavailable } from './card.ts';
+import { chartFigure } from './chart-figure.ts';
+import { overviewTexts } from './overview.texts.ts';
+
+/** Lengths in units of the view box. */
+const WIDTH = 320;
+const HEIGHT = 140;
+const LEGEND_Y = 11;
+const AXIS_Y = 82;
+const HOURS_Y = 136;
+const DELIVERED_HEIGHT = 62;
+const FAILED_HEIGHT = 38;
+const COLUMN_GAP = 3;
+/** Of a column that is not empty: one failure among many deliveries must be seen. */
+const MIN_HEIGHT = 2;
+const LABELED_EVERY = 6;
+const DELIVERED_FILL = '#4f86c6';
+const FAILED_FILL = '#c0392b';
+
+/** How the attempts of the last 24 hours ended, by hour. */
+export async function deliveriesChartCard(
+  view: View,
+  { deliveries }: Pick<DashboardClients, 'deliveries'>,
+): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const reading = deliveries.getDeliveryStatistics(view.tenant, view.call);
+  const content = await renderOrUnavailable(view, reading, ({ hours }) =>
+    hours.some(({ delivered, failed }) => delivered + failed > 0n)
+      ? chart(view, hours)
+      : html`<p>${t.noRecentDeliveries}</p>`,
+  );
+  const link = html`<a href="${pathTo(view, '/deliveries')}">${t.toDeliveries}</a>`;
+  return card('delivery-hours', t.deliveriesByHour, content, link);
+}
+
+/** What was delivered rises above the axis and what failed hangs below it: they can be told apart without color. */
+function chart(view: View, hours: readonly DeliveryHour[]): Html {
+  const t = textsFor(view, overviewTexts);
+  const sum = (of: 'delivered' | 'failed') =>
+    view.format.number(hours.reduce((total, hour) => total + hour[of], 0n));
+  const [delivered, failed] = [sum('delivered'), sum('failed')];
+  const labels = hours.map(({ startsAt }) => view.format.timeOfDay(startsAt!));
+  const step = WIDTH / hours.length;
+  const ticks = labels.map((label, place) =>
+    place % LABELED_EVERY === 0
+      ? html`<text x="${(place * step).toFixed(2)}" y="${String(HOURS_Y)}">${label}</text>`
+      : nothing,
+  );
+  return chartFigure(view, {
+    name: 'delivery-chart',
+    title: t.deliveriesByHour,
+    text: t.chart.attempts(delivered, failed),
+    height: HEIGHT,
+    drawing: html`<text x="0" y="${String(LEGEND_Y)}">▲ ${t.chart.delivered}: ${delivered}</text>
+<text x="${String(WIDTH)}" y="${String(LEGEND_Y)}" text-anchor="end">▼ ${t.chart.failed}: ${failed}</text>
+${columns(hours, step)}
+<line x1="0" x2="${String(WIDTH)}" y1="${String(AXIS_Y)}" y2="${String(AXIS_Y)}"/>
+${ticks}`,
+    heads: [t.chart.hour, t.chart.delivered, t.chart.failed],
+    rows: hours.map((hour, place) => [
+      labels[place]!,
+      view.format.number(hour.delivered),
+      view.format.number(hour.failed),
+    ]),
+  });
+}
+
+/** Both directions have one scale. */
+function columns(hours: readonly DeliveryHour[], step: number): Html {
+  const most = (of: 'delivered' | 'failed') => Math.max(...hours.map((hour) => Number(hour[of])));
+  const perUnit = Math.max(most('delivered') / DELIVERED_HEIGHT, most('failed') / FAILED_HEIGHT);
+  const column = (place: number, count: bigint, isFailed: boolean) => {
+    if (count === 0n) return nothing;
+    const height = Math.max(Number(count) / perUnit, MIN_HEIGHT);
+    const y = isFailed ? AXIS_Y : AXIS_Y - height;
+    return html`<rect x="${(place * step).toFixed(2)}" y="${y.toFixed(2)}" width="${(step - COLUMN_GAP).toFixed(2)}" height="${height.toFixed(2)}" fill="${isFailed ? FAILED_FILL : DELIVERED_FILL}"/>`;
+  };
+  return html`${hours.map(
+    ({ delivered, failed }, place) => html`${column(place, delivered, false)}${column(place, failed, true)}`,
+  )}`;
+}

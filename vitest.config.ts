@@ -28,7 +28,7 @@ const SLOW = [
   'test/reconciliation/reconcile.test.ts',
   'test/local/{first-start,demo/demo-data}.test.ts',
   'test/gateway/{docs-browser,docs-samples,idempotency-crash}.test.ts',
-  'test/client/package.test.ts',
+  'test/{cli,client}/package.test.ts',
   'test/gateway/dashboard/api-keys/key-secrecy.test.ts',
   'test/gateway/dashboard/members/people-in-chromium.test.ts',
   'test/gateway/dashboard/sign-in/sign-in-browser.test.ts',

@@ -51,6 +51,6 @@ export function forwardUrlOf(text: string | undefined): URL {
 }
 
 function parseUrl(text: string): URL | undefined {
-  const url = URL.parse(text);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }

@@ -17,7 +17,7 @@ import {
 } from '../gateway/gateway-harness.ts';
 import { seedMerchant } from '../gateway/seed-merchant.ts';
 import { sharedChromium } from '../support/chromium.ts';
-import { installPacked, run } from './packed-package.ts';
+import { installPacked, run } from '../support/packed-package.ts';
 import { startScriptedServer } from './scripted-server.ts';
 
 /** The client as it is published, in the hands of a merchant who has installed nothing else. */

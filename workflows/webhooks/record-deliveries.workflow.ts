@@ -1,7 +1,8 @@
 import { proxyLocalActivities, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
-import type {
-  RecordDeliveriesInput,
-  RecordDeliveriesResult,
+import {
+  MOST_SEARCHABLE,
+  type RecordDeliveriesInput,
+  type RecordDeliveriesResult,
 } from '../../services/contracts/webhooks/record-deliveries.contract.ts';
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import type { DeliveryActivities } from './delivery.activities.ts';
@@ -11,19 +12,17 @@ const { listDeliveryRecords } = proxyLocalActivities<DeliveryActivities>({
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
 });
 
-/** With more deliveries, the workflow is found by its id alone. */
-const MAX_LISTED = 40;
 /** A search attribute holds 2 KiB. */
 const MAX_ATTRIBUTE_LENGTH = 1_900;
 
 /**
- * Shows the deliveries that succeeded in one second in one process without a retry workflow. Up to 40 of them are found
+ * Shows the deliveries that succeeded in some seconds in one process without a retry workflow. Up to 40 of them are found
  * by their merchant, subscription and request; GetDelivery names the workflow of each.
  */
 export async function recordDeliveries(input: RecordDeliveriesInput): Promise<RecordDeliveriesResult> {
   const deliveries = await listDeliveryRecords(input);
   setCurrentDetails(`${deliveries.length} deliveries succeeded.`);
-  if (deliveries.length <= MAX_LISTED) {
+  if (deliveries.length <= MOST_SEARCHABLE) {
     upsertSearchAttributes(
       searchAttributesOf({
         environment: input.environment,

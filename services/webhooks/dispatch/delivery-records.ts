@@ -3,8 +3,8 @@ import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.co
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
-/** The wait before a workflow of records is started: once its second is over, and its deliveries are recorded. */
-const START_AFTER = `interval '2 s'`;
+/** The wait before a workflow of records is started: once its period is over, and its deliveries are recorded. */
+const START_AFTER = `interval '${recordDeliveries.PERIOD_MS + 1_000} ms'`;
 
 /**
  * Parts of a `with` clause that record what has `ended`, by its `workflow_id`, and start the workflows. A START that the
@@ -23,15 +23,12 @@ export const RECORD_IN_WORKFLOW = `recorded as (
   select '${NIL}', environment, uuidv7(), 'START', workflow_id, '${recordDeliveries.workflowType}',
          jsonb_build_array(jsonb_build_object('workflowId', workflow_id, 'environment', environment)), '',
          now() + ${START_AFTER}
-    from (select distinct workflow_id, environment from ended where workflow_id is not null) second
+    from (select distinct workflow_id, environment from ended where workflow_id is not null) started
    where not exists (
      select from platform.outbox_command c
-      where c.workflow_id = second.workflow_id and c.kind = 'START' and c.starts = 0 and c.due_at <= now() + ${START_AFTER}
+      where c.workflow_id = started.workflow_id and c.kind = 'START' and c.starts = 0 and c.due_at <= now() + ${START_AFTER}
         for key share)
 )`;
-
-/** Temporal accepts results of up to 2 MiB. */
-const MAX_RECORDS = 4_000;
 
 /** Leaves out what is no record, which would keep the workflow from ever showing the others. */
 const LIST: Statement = {
@@ -41,7 +38,7 @@ select record.value as delivery
   from webhooks.delivery_record r
  cross join lateral jsonb_array_elements(
    case jsonb_typeof(r.deliveries) when 'array' then r.deliveries else '[]' end) as record
- where r.workflow_id = :workflowId order by r.id limit ${MAX_RECORDS}`,
+ where r.workflow_id = :workflowId order by r.id limit ${recordDeliveries.MOST_RECORDS}`,
 };
 
 /** The deliveries that a workflow of records shows. */

@@ -1,11 +1,11 @@
 import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
-import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.contract.ts';
 import type { RecordedDelivery } from '../attempts/attempt-recorder.ts';
 import { type AttemptSender, countOpen } from '../attempts/attempt-sender.ts';
 import { isSuccess, type LaneEpoch, type ReportedAttempt } from '../deliveries/delivery.ts';
 import { observeFirstAttempt } from '../dispatch/dispatch-metrics.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import type { LaneLeases } from './lane-leases.ts';
+import { RecordWorkflows } from './record-workflows.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
@@ -41,9 +41,11 @@ export interface OpenAttemptsDeps {
 export class OpenAttempts {
   readonly #deps: OpenAttemptsDeps;
   readonly #open = new Map<string, OpenAttempt>();
+  readonly #workflows: RecordWorkflows;
 
   constructor(deps: OpenAttemptsDeps) {
     this.#deps = deps;
+    this.#workflows = new RecordWorkflows(deps.leases.ownerId);
   }
 
   get count(): number {
@@ -98,10 +100,11 @@ export class OpenAttempts {
       }
       attempt.reported = true;
       const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
-      this.#deps.recorder.add(this.#reportOf(attempt, { deadlineAt }), (recorded) => {
+      const onRecorded = (recorded: RecordedDelivery | undefined) => {
         attempt.recorded = recorded !== undefined;
         this.#deps.onCommand();
-      });
+      };
+      this.#deps.recorder.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
     }
   }
 
@@ -132,19 +135,25 @@ export class OpenAttempts {
       if (recorded?.status === 'RETRYING') this.#deps.onCommand();
       onFreed();
     };
+    const isPatient = isSuccess(result) && delivery.status === 'PENDING' && !delivery.ordered;
     // One that is set aside stays known to its queue, so that it is not read and sent again.
-    this.#deps.recorder.add(this.#reportOf(attempt, { result }), onRecorded, close);
+    this.#deps.recorder.add(this.#reportOf(attempt, { result }), {
+      onRecorded,
+      onSetAside: close,
+      isPatient,
+    });
     onFreed();
   }
 
   #reportOf(attempt: OpenAttempt, outcome: ReportedAttempt['outcome']): ReportedAttempt {
     const { delivery, generation, owner, startedAt } = attempt;
+    const succeeded = 'result' in outcome && isSuccess(outcome.result);
     return {
       deliveryId: delivery.id,
       number: delivery.attempt_count + 1,
       generation,
       owner: attempt.recorded && 'result' in outcome ? undefined : owner,
-      workflowId: recordDeliveries.workflowId(new Date(), delivery.environment, this.#deps.leases.ownerId),
+      workflowId: succeeded ? this.#workflows.idFor(delivery.environment) : undefined,
       startedAt,
       outcome,
     };

@@ -4,8 +4,12 @@ import { isDatabaseUnavailable } from '../../platform/database/database-errors.t
 import type { AttemptRecorder, RecordedDelivery } from '../attempts/attempt-recorder.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 
+/** What is recorded together: the results of so many milliseconds, or as many as this if they come sooner. */
 const FLUSH_MS = 20;
 const MAX_BATCH = 200;
+/** The same for results that nothing waits for. Those of a killed process are lost, and their deliveries repeated. */
+const PATIENT_FLUSH_MS = 100;
+const PATIENT_BATCH = 20;
 const MAX_BACKOFF_MS = 2_000;
 /** Until results are tried again of which another transaction holds the subscriptions, when there are no others. */
 const LOCKED_MS = 100;
@@ -17,15 +21,20 @@ const MAX_SET_ASIDE = 1_000;
 /** The state of a delivery after its report; undefined if it was refused, because another process owns the lane. */
 type OnRecorded = (recorded: RecordedDelivery | undefined) => void;
 
-interface Pending {
-  readonly report: ReportedAttempt;
+interface Follower {
   readonly onRecorded: OnRecorded;
   /** Called when the report cannot be recorded now, and is tried again from time to time. */
-  readonly onSetAside: () => void;
+  readonly onSetAside?: () => void;
+  /** Whether nothing but the record waits for it: no retry, and no later event of the same object. */
+  readonly isPatient?: boolean;
+}
+
+interface Pending extends Follower {
+  readonly report: ReportedAttempt;
 }
 
 /**
- * Records results of attempts, those of 20 ms together. While the database is unavailable it keeps them and tries again:
+ * Records results of attempts, several in one statement. While the database is unavailable it keeps them and tries again:
  * the report is repeated, never the attempt. One that the database rejects is set aside and tried again every minute.
  */
 export class ResultRecorder {
@@ -36,6 +45,9 @@ export class ResultRecorder {
   readonly #setAside = new Map<string, Pending>();
   #isWaiting = false;
   #running: Promise<void> | undefined;
+  /** When what is pending has to be recorded, by `performance.now()`. */
+  #dueAtMs = Number.POSITIVE_INFINITY;
+  #endWait: (() => void) | undefined;
 
   readonly #tryAgainMs: number;
 
@@ -56,27 +68,48 @@ export class ResultRecorder {
     return [...this.#setAside.keys()];
   }
 
-  add(report: ReportedAttempt, onRecorded: OnRecorded, onSetAside: () => void = () => undefined): void {
-    this.#pending.push({ report, onRecorded, onSetAside });
-    this.#start();
-  }
-
-  #start(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+  add(report: ReportedAttempt, follower: Follower): void {
+    this.#pending.push({ report, ...follower });
+    const isFull = this.#pending.length >= PATIENT_BATCH;
+    this.#recordWithin(follower.isPatient ? (isFull ? 0 : PATIENT_FLUSH_MS) : FLUSH_MS);
   }
 
   /** Resolves when nothing is left to record. */
   async flush(): Promise<void> {
+    if (this.#pending.length > 0) this.#recordWithin(0);
     while (this.#running) await this.#running;
+  }
+
+  #recordWithin(ms: number): void {
+    const atMs = performance.now() + ms;
+    if (atMs < this.#dueAtMs) {
+      this.#dueAtMs = atMs;
+      this.#endWait?.();
+    }
+    this.#running ??= this.#run();
+  }
+
+  async #untilDue(): Promise<void> {
+    for (;;) {
+      const waitMs = this.#dueAtMs - performance.now();
+      if (waitMs <= 0 || this.#pending.length >= MAX_BATCH) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, waitMs);
+        this.#endWait = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#endWait = undefined;
+    }
   }
 
   async #run(): Promise<void> {
     let failures = 0;
     while (this.#pending.length > 0) {
-      if (this.#pending.length < MAX_BATCH) await delay(FLUSH_MS);
+      if (failures === 0) await this.#untilDue();
       const batch = this.#nextBatch();
+      this.#dueAtMs = this.#pending.length > 0 ? performance.now() + FLUSH_MS : Number.POSITIVE_INFINITY;
       try {
         await this.#record(batch);
         failures = 0;
@@ -88,6 +121,7 @@ export class ResultRecorder {
         await delay(Math.min(FLUSH_MS * 2 ** failures, MAX_BACKOFF_MS));
       }
     }
+    this.#running = undefined;
   }
 
   /** Each delivery once: the second report of one waits for the first. */
@@ -137,6 +171,7 @@ export class ResultRecorder {
       this.#pending.filter(({ report }) => ids.has(report.deliveryId) === isLater),
     );
     this.#pending = [...others!, ...locked, ...later!];
+    this.#recordWithin(FLUSH_MS);
   }
 
   #putAside(pending: Pending, error: unknown): void {
@@ -149,13 +184,13 @@ export class ResultRecorder {
     }
     // Of two reports of one delivery, the second is the result.
     this.#setAside.set(deliveryId, pending);
-    pending.onSetAside();
+    pending.onSetAside?.();
     if (this.#isWaiting) return;
     this.#isWaiting = true;
     setTimeout(() => {
       this.#isWaiting = false;
       this.#pending.push(...this.#setAside.values());
-      if (this.#pending.length > 0) this.#start();
+      if (this.#pending.length > 0) this.#recordWithin(FLUSH_MS);
     }, this.#tryAgainMs).unref();
   }
 }

@@ -249,7 +249,7 @@ export class WebhookLanes {
   async #closeLost(): Promise<void> {
     const { recorder } = this.#deps;
     for (const report of await recorder.findLost(this.#leases.lanes, this.#results.setAsideIds)) {
-      this.#results.add(report, () => this.#deps.outboxSignal.committed('COMMANDS'));
+      this.#results.add(report, { onRecorded: () => this.#deps.outboxSignal.committed('COMMANDS') });
     }
   }
 

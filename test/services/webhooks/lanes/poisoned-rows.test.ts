@@ -138,7 +138,7 @@ describe('results that cannot be recorded', () => {
     const states: unknown[] = [];
     const attempt = { deliveryId: due!.id, subscriptionId: id, eventId: eventId!, number: 1, generation: 1n };
     const report = answered({ ...attempt, lane: due!.lane, epoch: BigInt(due!.epoch) }, 200);
-    recorder.add(report, (recorded) => states.push(recorded?.status));
+    recorder.add(report, { onRecorded: (recorded) => states.push(recorded?.status) });
     await eventually(() => expect(recorder.setAsideIds).toEqual([due!.id]));
     expect(states).toEqual([]);
     await mend(eventId!);

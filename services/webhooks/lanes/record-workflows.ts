@@ -1,0 +1,44 @@
+import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.contract.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+
+/** A workflow's id names the second in which it begins. */
+const MIN_MS = 1_000;
+
+interface RecordWorkflow {
+  readonly id: string;
+  readonly sinceMs: number;
+  deliveries: number;
+}
+
+/**
+ * Names the workflows that show what this process has delivered. A workflow costs as much as several deliveries, so one
+ * shows those of five seconds: fewer if more could not all be found by search, or would be too many for one result.
+ */
+export class RecordWorkflows {
+  readonly #ownerId: string;
+  readonly #current = new Map<EnvironmentName, RecordWorkflow>();
+
+  constructor(ownerId: string) {
+    this.#ownerId = ownerId;
+  }
+
+  /** The workflow that shows a delivery which has just succeeded. */
+  idFor(environment: EnvironmentName): string {
+    const nowMs = performance.now();
+    let workflow = this.#current.get(environment);
+    if (!workflow || isComplete(workflow, nowMs)) {
+      const id = recordDeliveries.workflowId(new Date(), environment, this.#ownerId);
+      workflow = { id, sinceMs: nowMs, deliveries: 0 };
+      this.#current.set(environment, workflow);
+    }
+    workflow.deliveries += 1;
+    return workflow.id;
+  }
+}
+
+function isComplete({ sinceMs, deliveries }: RecordWorkflow, nowMs: number): boolean {
+  const ageMs = nowMs - sinceMs;
+  if (ageMs < MIN_MS) return false;
+  const { PERIOD_MS, MOST_SEARCHABLE, MOST_RECORDS } = recordDeliveries;
+  return ageMs >= PERIOD_MS || deliveries === MOST_SEARCHABLE || deliveries >= MOST_RECORDS / 2;
+}

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { Client } from 'pg';
@@ -178,7 +179,10 @@ test(
     await lock.query('lock table platform.idempotency_record in exclusive mode');
     const lost = Promise.allSettled([create(), open()]);
     const waiting = () => lockWaits(crashable);
-    await expect.poll(waiting).toHaveLength(2);
+    const endedEarly = lost.then((ends) => {
+      throw new Error(`the writes ended before they could be killed: ${inspect(ends)}`);
+    });
+    await Promise.race([expect.poll(waiting).toHaveLength(2), endedEarly]);
     await kill();
     await lost;
 

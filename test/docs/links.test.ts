@@ -83,7 +83,7 @@ it('every path in inline code exists', () => {
 
 it('every npm script that is mentioned exists', () => {
   const unknown = files.flatMap((file) =>
-    [...textOf(file).matchAll(/npm run (?:--silent )?([a-z][\w:-]*\w)/g)]
+    [...textOf(file).matchAll(/npm run (?:--silent )?([a-z][\w:-]*\w)\b(?! --workspace)/g)]
       .map(([, script]) => script!)
       .filter((script) => !scripts.includes(script))
       .map((script) => `${file}: ${script}`),

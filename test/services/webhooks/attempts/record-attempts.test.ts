@@ -163,7 +163,7 @@ describe('the workflow that shows a delivery', () => {
   const newStarts = () =>
     fixture.sql(
       `select from platform.outbox_command where workflow_id = 'deliveries-of-the-test' and starts = 0
-          and due_at <= now() + interval '2 s'`,
+          and due_at <= now() + interval '6 s'`,
     );
   const makeDue = () => fixture.sql('update platform.outbox_command set due_at = now() where starts = 0');
 

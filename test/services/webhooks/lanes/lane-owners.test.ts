@@ -74,16 +74,15 @@ it('refuses what the earlier owner of a lane reports, and the next owner sends i
     'select lane from webhooks.subscription where id = $1',
     [id],
   );
-  const release = Promise.withResolvers<void>();
+  let isTaken = false;
   endpoint.answer(async (_request, response) => {
-    await release.promise;
+    // Another process takes the lane while the attempt is in flight, as after a pause of its owner.
+    if (!isTaken)
+      await webhooks.sql('update webhooks.lane set owner_id = null, epoch = epoch + 1 where id = $1', [lane]);
+    isTaken = true;
     response.writeHead(200).end();
   });
   const event = await webhooks.publish(tenant);
-  await vi.waitFor(() => expect(endpoint.eventIds).toEqual([event.id]));
-  // Another process takes the lane while the attempt is in flight, as after a pause of its owner.
-  await webhooks.sql('update webhooks.lane set owner_id = null, epoch = epoch + 1 where id = $1', [lane]);
-  release.resolve();
   await vi.waitFor(() => expect(endpoint.eventIds).toEqual([event.id, event.id]), { timeout: 20_000 });
   await vi.waitFor(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED']));
   const attempts = await webhooks.sql(

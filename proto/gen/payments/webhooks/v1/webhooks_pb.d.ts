@@ -2735,6 +2735,8 @@ export declare type Resend = Message<"payments.webhooks.v1.Resend"> & {
 export declare const ResendSchema: GenMessage<Resend>;
 
 /**
+ * The merchant whose deliveries are counted.
+ *
  * @generated from message payments.webhooks.v1.GetDeliveryStatisticsRequest
  */
 export declare type GetDeliveryStatisticsRequest = Message<"payments.webhooks.v1.GetDeliveryStatisticsRequest"> & {

@@ -1,6 +1,7 @@
 import { addDays, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
 import { field } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
+import { filterParameter } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { monthOf, monthShifted } from './months.ts';
 import { salesTexts } from './sales.texts.ts';
@@ -10,6 +11,9 @@ export interface DateRange {
   readonly from: string;
   readonly to: string;
 }
+
+/** The query parameters of a range. */
+export const dateRangeParameters = { from: filterParameter, to: filterParameter };
 
 /** The range of a query; without one, the current month. */
 export function rangeOf({ from = '', to = '' }: Partial<DateRange>): DateRange {

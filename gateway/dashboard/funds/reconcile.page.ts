@@ -18,13 +18,14 @@ import { amountColumn, dataTable } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
-import { filterParameter, queryForm } from '../shell/query-form.ts';
+import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import {
   type DateRange,
   dateRangeFaults,
   dateRangeFields,
   dateRangeOf,
+  dateRangeParameters,
   fileName,
   isFaulty,
   rangeOf,
@@ -34,11 +35,15 @@ import { reconcileTexts } from './reconcile.texts.ts';
 import { balancesTable } from './statement.page.ts';
 
 const PATH = '/funds/reconcile';
-const Range = { from: filterParameter, to: filterParameter };
 
 /** /funds/reconcile: the totals of a period in each list, beside the statement, each with its file. */
 export function reconcilePages({ pages, clients }: FeatureDependencies): void {
-  const page = { path: PATH, role: Role.VIEWER, section: 'funds', query: Type.Object(Range) } as const;
+  const page = {
+    path: PATH,
+    role: Role.VIEWER,
+    section: 'funds',
+    query: Type.Object(dateRangeParameters),
+  } as const;
   pages.page(page, async (view, { query }) => {
     const t = textsFor(view, reconcileTexts);
     const range = rangeOf(query);
@@ -54,7 +59,7 @@ export function reconcilePages({ pages, clients }: FeatureDependencies): void {
 
 function releaseDownload({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const rpc = FundsService.method.exportFundsReleases;
-  const query = Type.Object({ ...Range, format: formatParameter });
+  const query = Type.Object({ ...dateRangeParameters, format: formatParameter });
   pages.download({ path: '/funds/releases.csv', rpc, section: 'funds', query }, async (view, { query }) => {
     const range = rangeOf(query);
     if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');

@@ -20,6 +20,7 @@ import {
   dateRangeFaults,
   dateRangeFields,
   dateRangeOf,
+  dateRangeParameters,
   fileName,
   isFaulty,
 } from './date-range.ts';
@@ -34,8 +35,7 @@ const PAGE_SIZE = 25;
 const MAX_PRODUCTS = 100;
 
 const Filter = {
-  from: filterParameter,
-  to: filterParameter,
+  ...dateRangeParameters,
   order: filterParameter,
   product: filterParameter,
   status: filterParameter,

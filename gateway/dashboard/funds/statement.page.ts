@@ -15,13 +15,14 @@ import { amountColumn, dataTable, moment, money, pageParameter, pager } from '..
 import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
-import { filterParameter, queryForm } from '../shell/query-form.ts';
+import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import {
   type DateRange,
   dateRangeFaults,
   dateRangeFields,
   dateRangeOf,
+  dateRangeParameters,
   fileName,
   isFaulty,
   rangeOf,
@@ -32,8 +33,7 @@ import { statementTexts } from './statement.texts.ts';
 
 const PAGE_SIZE = 50;
 
-const Range = { from: filterParameter, to: filterParameter };
-const Query = Type.Object({ ...Range, page: pageParameter });
+const Query = Type.Object({ ...dateRangeParameters, page: pageParameter });
 
 /** /funds/statement: the movements of the account over a range of dates, and the same as CSV. */
 export function statementPages({ pages, clients }: FeatureDependencies): void {
@@ -59,7 +59,7 @@ export function statementPages({ pages, clients }: FeatureDependencies): void {
       path: `${path}.csv`,
       rpc: FundsService.method.exportMovements,
       section: 'funds',
-      query: Type.Object({ ...Range, format: formatParameter }),
+      query: Type.Object({ ...dateRangeParameters, format: formatParameter }),
     },
     async (view, { query }) => {
       const range = rangeOf(query);

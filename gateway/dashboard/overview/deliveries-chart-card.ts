@@ -55,8 +55,8 @@ function chart(view: View, hours: readonly DeliveryHour[]): Html {
     title: t.deliveriesByHour,
     text: t.chart.attempts(delivered, failed),
     height: HEIGHT,
-    drawing: html`<text x="0" y="${String(LEGEND_Y)}">▲ ${t.chart.delivered}: ${delivered}</text>
-<text x="${String(WIDTH)}" y="${String(LEGEND_Y)}" text-anchor="end">▼ ${t.chart.failed}: ${failed}</text>
+    drawing: html`<path d="M0 11h8l-4-8z" fill="${DELIVERED_FILL}"/><text x="12" y="${String(LEGEND_Y)}">${t.chart.delivered}: ${delivered}</text>
+<path d="M312 3h8l-4 8z" fill="${FAILED_FILL}"/><text x="308" y="${String(LEGEND_Y)}" text-anchor="end">${t.chart.failed}: ${failed}</text>
 ${columns(hours, step)}
 <line x1="0" x2="${String(WIDTH)}" y1="${String(AXIS_Y)}" y2="${String(AXIS_Y)}"/>
 ${ticks}`,

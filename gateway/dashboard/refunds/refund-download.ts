@@ -1,26 +1,23 @@
 import { Type } from 'typebox';
-import {
-  RefundCaseService,
-  RefundCaseStatus,
-  RefundInitiator,
-} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { listDownload, streamed } from '../exports/csv-download.ts';
 import { formatParameter } from '../exports/csv-links.ts';
 import { REFUND_COLUMNS } from '../exports/list-columns.ts';
-import { dateRangeFaults, dateRangeOf, fileName, isFaulty } from '../funds/date-range.ts';
+import {
+  dateRangeFaults,
+  dateRangeOf,
+  dateRangeParameters,
+  fileName,
+  isFaulty,
+} from '../funds/date-range.ts';
 import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
-import { filterParameter } from '../shell/query-form.ts';
-import { STATES } from './refund-case.components.ts';
-
-const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
+import { choiceParameters, choicesOf, chosenFields } from './refund-filters.ts';
 
 const query = Type.Object({
   /** Of the request. */
-  from: filterParameter,
-  to: filterParameter,
-  status: filterParameter,
-  initiator: filterParameter,
+  ...dateRangeParameters,
+  ...choiceParameters,
   format: formatParameter,
 });
 
@@ -31,14 +28,7 @@ export function refundDownload({ pages, clients }: FeatureDependencies): void {
     const { from = '', to = '', format } = query;
     const range = { from, to };
     if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
-    const state = STATES.find((name) => name === query.status);
-    const initiator = INITIATORS.find((name) => name === query.initiator);
-    const request = {
-      ...view.tenant,
-      ...dateRangeOf(range),
-      ...(state && { status: RefundCaseStatus[state] }),
-      ...(initiator && { initiator: RefundInitiator[initiator] }),
-    };
+    const request = { ...view.tenant, ...dateRangeOf(range), ...chosenFields(choicesOf(query)) };
     return listDownload(`${fileName('refunds', range)}.csv`, REFUND_COLUMNS, format, () =>
       streamed(
         view,

@@ -1,11 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import {
-  type RefundCase,
-  RefundCaseOrder,
-  RefundCaseStatus,
-  RefundInitiator,
-} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { type RefundCase, RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { csvLinks } from '../exports/csv-links.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
@@ -16,26 +11,29 @@ import { layoutTexts } from '../shell/layout.texts.ts';
 import { liveRegion } from '../shell/live.ts';
 import { filterField, filterParameter, isIdOrEmpty, queryForm, refusedFilters } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
-import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.components.ts';
+import { blockers, deadline, STATES, stateBadge } from './refund-case.components.ts';
+import {
+  choiceParameters,
+  choicesOf,
+  chosenFields,
+  INITIATORS,
+  type RefundChoices,
+} from './refund-filters.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const PAGE_SIZE = 25;
 const EXCERPT_LENGTH = 80;
-const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 
 const Query = Type.Object({
-  /** Absent: cases awaiting the merchant's decision; empty: all. */
-  status: filterParameter,
-  initiator: filterParameter,
+  /** Without a status, cases awaiting the merchant's decision; with an empty one, all. */
+  ...choiceParameters,
   payment: filterParameter,
   order: filterParameter,
   page: pageParameter,
   notice: filterParameter,
 });
 
-interface Filters {
-  readonly state: StateName | undefined;
-  readonly initiator: (typeof INITIATORS)[number] | undefined;
+interface Filters extends RefundChoices {
   readonly payment: string;
   readonly order: string;
 }
@@ -65,11 +63,9 @@ ${pager(view, nextPageToken)}`;
   );
 }
 
-/** Ignores unknown values of a drop-down. */
-function filtersOf({ status, initiator, payment = '', order = '' }: Static<typeof Query>): Filters {
+function filtersOf({ payment = '', order = '', ...choices }: Static<typeof Query>): Filters {
   return {
-    state: status === undefined ? 'MERCHANT_REVIEW' : STATES.find((name) => name === status),
-    initiator: INITIATORS.find((name) => name === initiator),
+    ...choicesOf({ status: 'MERCHANT_REVIEW', ...choices }),
     payment: payment.trim(),
     order: order.trim(),
   };
@@ -79,8 +75,7 @@ function requestOf({ state, initiator, payment, order }: Filters) {
   const awaitsDecision = state === 'MERCHANT_REVIEW';
   return {
     ...(awaitsDecision && { order: RefundCaseOrder.REVIEW_DEADLINE }),
-    ...(state && !awaitsDecision && { status: RefundCaseStatus[state] }),
-    ...(initiator && { initiator: RefundInitiator[initiator] }),
+    ...chosenFields({ state: awaitsDecision ? undefined : state, initiator }),
     ...(payment && { paymentIntentId: payment }),
     ...(order && { orderId: order }),
   };

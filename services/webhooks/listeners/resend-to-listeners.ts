@@ -3,14 +3,10 @@ import type {
   ResendToListenersRequest,
   ResendToListenersResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { notFound } from '../../platform/errors.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
+import { requireEvent } from '../events/require-event.ts';
 import { uuidArray } from '../resends/resend-progress.ts';
-
-const FIND_EVENT = `
-select id from webhooks.event
- where merchant_id = :merchantId and environment = :environment and id = :eventId`;
 
 /** The lock keeps a listener from being removed before its delivery commits. */
 const LOCK_LISTENERS = `
@@ -42,8 +38,7 @@ export async function resendToListeners(
 ) {
   const { eventId } = request;
   const answer = await writes.run<typeof ResendToListenersResponseSchema>(request, context, async (tx) => {
-    const found = await tx.execute<{ id: string }>(FIND_EVENT, { eventId });
-    if (found.length === 0) throw notFound('EVENT_NOT_FOUND', 'the event does not exist');
+    await requireEvent((sql, parameters) => tx.execute(sql, parameters), eventId);
     const listenerIds = (await tx.execute<{ id: string }>(LOCK_LISTENERS)).map(({ id }) => id);
     if (listenerIds.length > 0) {
       await tx.execute(ADD_DELIVERIES, { eventId, listenerIds: uuidArray(listenerIds) });

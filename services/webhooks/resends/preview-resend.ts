@@ -5,8 +5,8 @@ import type {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Database } from '../../platform/database/database.ts';
 import { bindNamed, type NamedParameters } from '../../platform/database/named-sql.ts';
-import { notFound } from '../../platform/errors.ts';
 import { type Tenant, tenantOf } from '../../platform/tenant.ts';
+import { requireEvent } from '../events/require-event.ts';
 import { selectSubscription } from '../subscriptions/subscription.queries.ts';
 import { requireEnabled } from '../subscriptions/subscription.ts';
 import { subscriptionNotFound } from '../subscriptions/subscription-store.ts';
@@ -43,10 +43,6 @@ interface CountRow {
   readonly has_more: boolean;
 }
 
-const FIND_EVENT = `
-select id from webhooks.event
- where merchant_id = :merchantId and environment = :environment and id = :eventId`;
-
 /** Counts what a resend would deliver again, by what has become of it. Refuses what ResendDeliveries refuses. */
 export async function previewResend(
   database: Database,
@@ -62,9 +58,7 @@ export async function previewResend(
     requireEnabled(subscription.state);
   }
   const { eventId } = selection;
-  if (eventId !== null && (await execute(FIND_EVENT, { eventId })).length === 0) {
-    throw notFound('EVENT_NOT_FOUND', 'the event does not exist');
-  }
+  if (eventId !== null) await requireEvent(execute, eventId);
   const parameters = candidateParameters({ ...selection, subscriptionId });
   const [row] = await execute<CountRow>(countSql(isSelected(selection)), parameters);
   const { failed, never_sent, older, delivered, open, has_more } = row!;

@@ -4,9 +4,10 @@ import type {
   ResendDeliveriesRequest,
   ResendDeliveriesResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { NamedParameters } from '../../platform/database/named-sql.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import { notFound } from '../../platform/errors.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
+import { requireEvent } from '../events/require-event.ts';
 import { requireEnabled } from '../subscriptions/subscription.ts';
 import { readSubscription } from '../subscriptions/subscription-store.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
@@ -26,12 +27,10 @@ export function resendDeliveries(
   return writes.run<typeof ResendDeliveriesResponseSchema>(request, context, async (tx) => {
     const now = new Date();
     const subscriptionId = request.subscriptionId?.toLowerCase() ?? null;
-    const selection = await withMissedEvents(
-      (sql, parameters) => tx.execute(sql, parameters),
-      selectionOf(request, now),
-    );
+    const execute = <Row>(sql: string, parameters: NamedParameters) => tx.execute<Row>(sql, parameters);
+    const selection = await withMissedEvents(execute, selectionOf(request, now));
     if (subscriptionId !== null) requireEnabled((await readSubscription(tx, subscriptionId)).state);
-    if (selection.eventId !== null) await requireEvent(tx, selection.eventId);
+    if (selection.eventId !== null) await requireEvent(execute, selection.eventId);
     await requireBelowResendLimit(tx);
     const resend = tx.create(ResendEntity, {
       ...selection,
@@ -57,15 +56,6 @@ export function resendDeliveries(
     await startResendWorkflow(tx, resend);
     return { resend: storedResendMessage(resend, link) };
   });
-}
-
-const FIND_EVENT = `
-select id from webhooks.event
- where merchant_id = :merchantId and environment = :environment and id = :eventId`;
-
-async function requireEvent(tx: TenantTransaction, eventId: string): Promise<void> {
-  const [found] = await tx.execute<{ id: string }>(FIND_EVENT, { eventId });
-  if (!found) throw notFound('EVENT_NOT_FOUND', 'the event does not exist');
 }
 
 /** Bounds the time that counting takes, while the caller waits. */

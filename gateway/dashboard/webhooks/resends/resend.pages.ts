@@ -33,10 +33,12 @@ export function resendPages({ pages, clients }: Pick<FeatureDependencies, 'pages
   const query = Type.Object({ page: pageParameter });
 
   pages.page({ ...spec, path: '/resends', query }, async (view, { query: { page = '' } }) => {
-    const [{ resends, nextPageToken }, endpoints] = await Promise.all([
-      clients.deliveries.listResends({ ...view.tenant, pageSize: PAGE_SIZE, pageToken: page }, view.call),
-      readEndpoints(clients, view),
-    ]);
+    const { resends, nextPageToken } = await clients.deliveries.listResends(
+      { ...view.tenant, pageSize: PAGE_SIZE, pageToken: page },
+      view.call,
+    );
+    const subscriptionIds = resends.flatMap(({ subscriptionId }) => subscriptionId ?? []);
+    const endpoints = await readEndpoints(clients, view, subscriptionIds);
     const t = textsFor(view, resendsTexts);
     const table = resendsTable(view, resends, endpoints);
     return {

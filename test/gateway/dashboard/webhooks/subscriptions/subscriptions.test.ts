@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { timestampFromDate, timestampNow } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -317,8 +318,13 @@ describe('the actions', () => {
   });
 
   test('a deleted one leaves the list; its page shows its deliveries and no actions, in both languages', async () => {
-    const { tenant, at, developer } = await fixture.newMerchant();
+    const { tenant, at, developer, write } = await fixture.newMerchant();
     const { id, url } = await fixture.webhooks.subscribe(tenant);
+    const period = { from: timestampFromDate(new Date(0)), to: timestampNow() };
+    await fixture.webhooks.deliveries.resendDeliveries({
+      ...write(id),
+      selection: { case: 'period', value: period },
+    });
     const deleted = await developer.submit(at(`/webhooks/${id}`), '/delete');
     expect(wordsOf(deleted)).toMatch(/Endpoint deleted.*Deleted No events are sent.*webhook\.ping\.v1/);
     expect(actionsOf(deleted)).toEqual([]);
@@ -326,7 +332,7 @@ describe('the actions', () => {
     const portuguese = await developer.reading('pt-BR').get(at(`/webhooks/${id}`));
     expect(wordsOf(portuguese)).toMatch(/Excluído Nenhum evento é enviado/);
     expect(wordsOf(await developer.reading('en').get(at('/webhooks')))).not.toContain(url);
-    for (const path of ['/deliveries', `/webhooks/${id}/deliveries`]) {
+    for (const path of ['/deliveries', `/webhooks/${id}/deliveries`, '/resends']) {
       expect(wordsOf(await developer.get(at(path)))).toContain(url.replace('https://', '').slice(0, 40));
     }
   });

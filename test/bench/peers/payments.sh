@@ -15,9 +15,9 @@ WHAT=${1:-all}
 OUT=${OUT:-$PEERS_DIR/payments.jsonl}
 TARGET=$HERE/payments.json
 DATA=$RUN/data
-export SINK_URL=https://$SINK PEER_URL=http://127.0.0.1:9333
+export SINK_URL=https://$SINK PEER_URL=http://127.0.0.1:9349
 export SINK_CERT=$DATA/certificates/demo-receiver.pem SINK_KEY=$DATA/certificates/demo-receiver.key
-export DATA_DIR=$DATA GRPC_PORT=9333 LIVE_PORT=9334 SANDBOX_PORT=9335 OPS_PORT=9336
+export DATA_DIR=$DATA GRPC_PORT=9349 LIVE_PORT=9334 SANDBOX_PORT=9335 OPS_PORT=9336
 export DASHBOARD_PORT=9338 OIDC_PORT=9339 DEMO_RECEIVER_PORT=9337 TEMPORAL_PORT=9340 TEMPORAL_UI_PORT=9341
 
 # The harness with a sink that shows the certificate of the demo receiver, which `npm start` trusts, also during set-up.
@@ -65,7 +65,7 @@ export PEER_KEY
 # Pings that came when the set-up was over are answered now, so that nothing is being retried when it is measured.
 timeout 8 "$BENCH" sink -addr $SINK -tls >"$LOGS/pings.log" 2>&1
 PROCS=payments=$PIDS/peer # PostgreSQL and Temporal are its children
-SETTLE=3s
+SETTLE=11s # The records of the last deliveries are written up to 11 s after them
 
 case $WHAT in
 serve) echo "Payments at $PEER_URL; its processes: $PROCS"; read -r -p "Enter stops it. " ;;

@@ -33,6 +33,7 @@ const SLOW = [
   'test/gateway/dashboard/members/people-in-chromium.test.ts',
   'test/gateway/dashboard/sign-in/sign-in-browser.test.ts',
   'test/gateway/dashboard/probes/{parameters,typed-values}.test.ts',
+  'test/gateway/dashboard/tables-browser.test.ts',
   'test/gateway/dashboard/{advances,funds,overview,simulate}/*-browser.test.ts',
   'test/gateway/dashboard/simulate/simulate-workflows.test.ts',
   'test/gateway/dashboard/webhooks/subscriptions/{webhooks-browser,secret-in-logs}.test.ts',

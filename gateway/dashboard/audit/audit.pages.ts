@@ -71,15 +71,16 @@ function entryTable(view: View, entries: readonly AuditEntry[], facts: AuditFact
       { label: t.when, cell: ({ occurredAt }) => moment(view, occurredAt) },
       {
         label: t.who,
+        isFreeText: true,
         cell: ({ accountId, accountEmail }) =>
-          html`<a href="${pathTo(view, '/audit')}?person=${accountId}">${accountEmail || html`<code>${accountId}</code>`}</a>`,
+          html`<a href="${pathTo(view, '/audit')}?person=${accountId}" class="whole">${accountEmail || html`<code>${accountId}</code>`}</a>`,
       },
-      { label: t.what, cell: (entry) => actionText(view, entry, facts) },
+      { label: t.what, isFreeText: true, cell: (entry) => actionText(view, entry, facts) },
       {
         label: t.from,
         cell: ({ ipAddress }) => (ipAddress === '' ? t.byWorkflow : html`<code>${ipAddress}</code>`),
       },
-      { label: t.request, cell: (entry) => requestDetails(view, entry) },
+      { label: t.request, isFreeText: true, cell: (entry) => requestDetails(view, entry) },
     ],
     entries,
     t.empty,
@@ -101,5 +102,5 @@ function requestDetails(view: View, entry: AuditEntry): Html {
     request === undefined || isEmpty
       ? html`<p>${reason}</p>`
       : html`<pre>${JSON.stringify(request, null, 2)}</pre>`;
-  return html`<details><summary>${t.show}</summary><p><code>${technicalName(entry)}</code></p>${shown}<p class="hint">${t.requestId} <code>${requestId}</code></p></details>`;
+  return html`<details><summary>${t.show}</summary><p><code>${technicalName(entry)}</code></p>${shown}<p class="hint">${t.requestId} <code class="whole">${requestId}</code></p></details>`;
 }

@@ -90,11 +90,13 @@ function disputeTable(view: View, { status }: Filters, disputes: readonly Disput
     [
       {
         label: t.reason,
+        isFreeText: true,
         cell: (dispute) =>
           html`<a href="${pathTo(view, `/disputes/${dispute.id}`)}">${reasonText(view, dispute)}</a>`,
       },
       {
         label: textsFor(view, salesTexts).sale,
+        isFreeText: true,
         cell: ({ saleId }) => namedSaleOf(view, saleId, names),
       },
       { label: t.amount, isNumber: true, cell: (dispute) => disputedAmount(view, dispute) },

@@ -24,7 +24,7 @@ export function evidenceList(view: View, { path, files, elsewhere }: EvidenceDet
 ${dataTable<Evidence>(
   t.hint,
   [
-    { label: t.name, cell: link },
+    { label: t.name, isFreeText: true, cell: link },
     { label: t.kind, cell: ({ contentType }) => contentType.split('/')[1]!.toUpperCase() },
     { label: t.size, isNumber: true, cell: ({ sizeBytes }) => view.format.fileSize(sizeBytes) },
     { label: t.added, cell: ({ addedAt }) => moment(view, addedAt) },

@@ -93,7 +93,7 @@ function saleTable(view: View, sales: readonly ReleaseSale[], products: ProductN
   return dataTable<ReleaseSale>(
     t.ofDayHint,
     [
-      { label: t.sale, cell: ({ sale }) => namedSale(view, sale!, products) },
+      { label: t.sale, isFreeText: true, cell: ({ sale }) => namedSale(view, sale!, products) },
       { label: t.captured, cell: ({ sale }) => moment(view, sale!.capturedAt) },
       {
         label: t.installment,

@@ -142,7 +142,7 @@ function saleTable(view: View, sales: readonly Sale[], products: ProductNames): 
   return dataTable<Sale>(
     t.newestHint,
     [
-      { label: t.sale, cell: (sale) => namedSale(view, sale, products) },
+      { label: t.sale, isFreeText: true, cell: (sale) => namedSale(view, sale, products) },
       { label: t.captured, cell: ({ capturedAt }) => moment(view, capturedAt) },
       { label: t.method, cell: (sale) => methodText(view, sale) },
       { label: t.installments, isNumber: true, cell: (sale) => view.format.number(sale.installments) },

@@ -51,7 +51,10 @@ export async function readSaleNames(
 export function namedSale(view: View, sale: NamedSale, products: ProductNames): Html {
   const { productId, customerReference } = sale;
   const names = [productId && products.get(productId), customerReference?.trim()].filter(Boolean);
-  const below = names.length > 0 ? html`<br><span class="soft">${names.join(' · ')}</span>` : nothing;
+  const below =
+    names.length > 0
+      ? html`<br><span class="soft">${names.map((name, at) => html`<span class="whole">${name}${at < names.length - 1 ? ' ·' : ''}</span> `)}</span>`
+      : nothing;
   return html`${saleLink(view, sale)}${below}`;
 }
 

@@ -1,6 +1,6 @@
 import { type Sale, SaleMethod, SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { badge } from '../shell/components.ts';
+import { badge, shortenedId } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { salesTexts } from './sales.texts.ts';
@@ -24,7 +24,7 @@ export function saleLink(view: View, { id, orderNumber }: Pick<Sale, 'id' | 'ord
 
 /** A link to a sale by its id. */
 export function saleIdLink(view: View, id: string): Html {
-  return html`<a href="${pathTo(view, `/funds/sales/${id}`)}"><code>${id}</code></a>`;
+  return html`<a href="${pathTo(view, `/funds/sales/${id}`)}">${shortenedId(id)}</a>`;
 }
 
 /** How a sale was paid. */

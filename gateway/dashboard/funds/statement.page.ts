@@ -130,7 +130,7 @@ function movementTable(view: View, movements: readonly Movement[]): Html {
     t.movementsCaption,
     [
       { label: t.at, cell: ({ occurredAt }) => moment(view, occurredAt) },
-      { label: t.movement, cell: (movement) => movementText(view, movement) },
+      { label: t.movement, isFreeText: true, cell: (movement) => movementText(view, movement) },
       change(t.available, ({ availableAmountMinor }) => availableAmountMinor),
       change(t.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
       change(t.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),

@@ -38,7 +38,7 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
   return dataTable<Invitation>(
     t.invitationsHint,
     [
-      { label: t.email, cell: ({ email }) => email },
+      { label: t.email, isFreeText: true, cell: ({ email }) => email },
       { label: t.role, cell: ({ role }) => badge('off', roles[roleName(role)]) },
       { label: t.until, cell: ({ expiresAt }) => moment(view, expiresAt) },
       {

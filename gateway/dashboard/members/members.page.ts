@@ -66,10 +66,11 @@ function memberTable(view: View, members: readonly Member[]): Html {
     [
       {
         label: t.person,
+        isFreeText: true,
         cell: (member) => {
           const { name, email, emailVerified } = member.account!;
           const mark = email !== '' && !emailVerified ? badge('busy', t.unverified) : nothing;
-          return html`<div><strong>${name || email || t.noAddress}</strong> ${isSelf(member) ? badge('good', t.you) : nothing}<br><span class="soft">${email || t.noAddress}</span> ${mark}</div>`;
+          return html`<div><strong>${name || email || t.noAddress}</strong> ${isSelf(member) ? badge('good', t.you) : nothing}<br><span class="soft whole">${email || t.noAddress}</span> ${mark}</div>`;
         },
       },
       { label: t.role, cell: (member) => roleForm(view, member) },

@@ -57,6 +57,7 @@ function productTable(view: View, products: readonly Product[], empty: string): 
     [
       {
         label: t.product,
+        isFreeText: true,
         cell: ({ id, name }) => html`<a href="${pathTo(view, `/products/${id}`)}">${name.trim() || id}</a>`,
       },
       { label: t.status, cell: (product) => stateBadge(view, product) },

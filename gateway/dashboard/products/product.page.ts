@@ -81,7 +81,7 @@ function offerTable(view: View, { offers, prices }: Product): Html {
   return dataTable<Offer>(
     t.offersHint,
     [
-      { label: t.offer, cell: ({ name }) => name },
+      { label: t.offer, isFreeText: true, cell: ({ name }) => name },
       {
         label: t.price,
         cell: (offer) => {
@@ -97,7 +97,7 @@ function offerTable(view: View, { offers, prices }: Product): Html {
       },
       { label: t.starts, cell: ({ startsAt }) => moment(view, startsAt) },
       { label: t.ends, cell: ({ endsAt }) => (endsAt ? moment(view, endsAt) : t.noEnd) },
-      { label: t.checkout, cell: ({ checkoutUrl }) => html`<code>${checkoutUrl}</code>` },
+      { label: t.checkout, isFreeText: true, cell: ({ checkoutUrl }) => html`<code>${checkoutUrl}</code>` },
     ],
     offers,
     t.noOffers,

@@ -107,11 +107,13 @@ function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[],
     [
       {
         label: t.case,
+        isFreeText: true,
         narrow: 'start',
         cell: ({ id, reason }) => html`<a href="${pathTo(view, `/refunds/${id}`)}">${excerpt(reason)}</a>`,
       },
       {
         label: textsFor(view, salesTexts).sale,
+        isFreeText: true,
         narrow: 'start',
         cell: ({ saleId }) => namedSaleOf(view, saleId, names),
       },

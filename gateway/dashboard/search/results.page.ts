@@ -52,7 +52,7 @@ function recordTable(view: View, id: string, records: readonly FoundRecord[]): H
 function saleTable(view: View, sales: readonly Sale[], { names }: Matches): Html {
   const t = textsFor(view, salesTexts);
   const columns = [
-    { label: t.sale, cell: (sale: Sale) => namedSale(view, sale, names.products) },
+    { label: t.sale, isFreeText: true, cell: (sale: Sale) => namedSale(view, sale, names.products) },
     { label: t.captured, cell: ({ capturedAt }: Sale) => moment(view, capturedAt) },
     amountColumn<Sale>(view, textsFor(view, fundsTexts).amounts.gross, (sale) => sale.grossAmountMinor),
     { label: t.status, cell: (sale: Sale) => saleBadge(view, sale) },
@@ -69,6 +69,7 @@ function caseTable(view: View, cases: readonly RefundCase[], { names }: Matches)
     },
     {
       label: textsFor(view, salesTexts).sale,
+      isFreeText: true,
       cell: ({ saleId }: RefundCase) => namedSaleOf(view, saleId, names),
     },
     amountColumn<RefundCase>(view, t.amount, ({ amountMinor }) => amountMinor),
@@ -82,5 +83,5 @@ function endpointTable(view: View, endpoints: readonly WebhookSubscription[]): H
   const t = textsFor(view, searchTexts);
   const cell = ({ id, url }: WebhookSubscription) =>
     html`<a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a>`;
-  return dataTable(t.endpoints, [{ label: 'URL', cell }], endpoints, '');
+  return dataTable(t.endpoints, [{ label: 'URL', isFreeText: true, cell }], endpoints, '');
 }

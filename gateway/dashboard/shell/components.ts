@@ -14,6 +14,8 @@ interface Column<Row> {
   cell(row: Row): Html | string;
   /** Amounts and counts are aligned to the end. */
   readonly isNumber?: boolean;
+  /** Names, addresses and other text that people wrote, whose long words may be split; other words never are on wide screens. */
+  readonly isFreeText?: boolean;
   /** Where the cell goes on narrow screens, when rows are compact there. It has no label; `wide` takes a line. */
   readonly narrow?: 'start' | 'end' | 'wide' | 'hidden';
 }
@@ -32,8 +34,8 @@ export function dataTable<Row>(
   const head = columns.map(({ label, isNumber }) => html`<th scope="col"${numeric(isNumber)}>${label}</th>`);
   const cells = (row: Row) =>
     columns.map(
-      ({ label, cell, isNumber, narrow }) =>
-        html`<td data-label="${label}"${numeric(isNumber)}${narrow ? html` data-narrow="${narrow}"` : nothing}>${cell(row)}</td>`,
+      ({ label, cell, isNumber, isFreeText, narrow }) =>
+        html`<td data-label="${label}"${isFreeText ? html` class="free"` : numeric(isNumber)}${narrow ? html` data-narrow="${narrow}"` : nothing}>${cell(row)}</td>`,
     );
   const isCompact = columns.some(({ narrow }) => narrow);
   return html`<table${isCompact ? html` class="compact"` : nothing}><caption>${caption}</caption><thead><tr>${head}</tr></thead>
@@ -41,6 +43,11 @@ export function dataTable<Row>(
 }
 
 const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);
+
+/** An id of which a table shows the beginning, on one line; all of it can be selected and searched. */
+export function shortenedId(id: string): Html {
+  return html`<code class="shortened" title="${id}">${id}</code>`;
+}
 
 /** An amount in centavos, formatted as reais. */
 export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint): Html {

@@ -95,5 +95,5 @@ function eventCell(
 function lastAnswer(view: View, { lastAttempt, attemptCount }: Delivery): Html {
   if (attemptCount === 0) return html`${NONE}`;
   const latency = latencyWords(view, lastAttempt);
-  return html`<span>${answerWords(view, lastAttempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}</span>`;
+  return html`<span>${answerWords(view, lastAttempt)}${latency ? html` <span class="soft whole">${latency}</span>` : nothing}</span>`;
 }

@@ -99,7 +99,7 @@ function resendsTable(view: View, resends: readonly Resend[], endpoints: Endpoin
           html`<a href="${pathTo(view, `/resends/${id}`)}">${moment(view, createdAt)}</a>`,
       },
       { label: t.what, cell: (resend) => selectionWords(view, resend, shortId) },
-      { label: t.endpoint, cell: (resend) => endpointLink(view, resend, endpoints) },
+      { label: t.endpoint, isFreeText: true, cell: (resend) => endpointLink(view, resend, endpoints) },
       { label: t.state, cell: (resend) => stateBadge(view, resend) },
       { label: t.progress, cell: (resend) => doneWords(view, resend), isNumber: true },
       {

@@ -58,6 +58,7 @@ function subscriptionTable(view: View, subscriptions: readonly WebhookSubscripti
     [
       {
         label: t.url,
+        isFreeText: true,
         cell: ({ id, url, description }) =>
           html`<div><a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a>${description ? html`<div class="soft">${description}</div>` : nothing}</div>`,
       },

@@ -14,18 +14,22 @@ export interface EveryState {
   readonly resendId: string;
 }
 
-/** Deliveries in every state, with probes in what strangers give: ids, event data, answers and the URL. */
-export async function makeEveryState(fixture: DeliveriesFixture, { tenant }: Shop): Promise<EveryState> {
+/** Deliveries in every state, with a text in what strangers give: ids, event data, answers and the URL. */
+export async function makeEveryState(
+  fixture: DeliveriesFixture,
+  { tenant }: Pick<Shop, 'tenant'>,
+  given = PROBE,
+): Promise<EveryState> {
   const { webhooks } = fixture;
-  const url = `https://93.184.215.14/hooks/${randomUUID()}?q=${PROBE.replaceAll(' ', '')}`;
+  const url = `https://93.184.215.14/hooks/${randomUUID()}?q=${given.replaceAll(' ', '')}`;
   const { id: subscriptionId } = await fixture.subscribed(tenant, url);
-  const probe = { responseExcerpt: PROBE };
-  const [succeeded] = await fixture.attempted(tenant, { httpStatus: 200, ...probe }, PROBE);
+  const probe = { responseExcerpt: given };
+  const [succeeded] = await fixture.attempted(tenant, { httpStatus: 200, ...probe }, given);
   await webhooks.sql(`update webhooks.event set body = replace(body, '"CARD"', $1) where merchant_id = $2`, [
-    JSON.stringify(PROBE),
+    JSON.stringify(given),
     tenant.merchantId,
   ]);
-  const [retrying] = await fixture.attempted(tenant, { httpStatus: 503, ...probe }, PROBE);
+  const [retrying] = await fixture.attempted(tenant, { httpStatus: 503, ...probe }, given);
   const [canceled] = await fixture.attempted(tenant, { failure: 'DNS' });
   await webhooks.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId: canceled! });
   const [held] = await fixture.attempted(tenant, { httpStatus: 429 });
@@ -34,8 +38,8 @@ export async function makeEveryState(fixture: DeliveriesFixture, { tenant }: Sho
     deadlineAt: new Date(Date.now() + 60_000),
   });
   const exhausted = await exhaust(fixture, (await fixture.attempted(tenant, { httpStatus: 301 }))[0]!);
-  const { blocked, queued } = await blockOne(fixture, tenant);
-  const resend = await webhooks.resend(tenant, { case: 'requestId', value: PROBE }, { subscriptionId });
+  const { blocked, queued } = await blockOne(fixture, tenant, given);
+  const resend = await webhooks.resend(tenant, { case: 'requestId', value: given }, { subscriptionId });
   return {
     subscriptionId,
     resendId: resend.id,
@@ -54,7 +58,7 @@ async function exhaust({ webhooks, attempts }: DeliveriesFixture, deliveryId: st
 }
 
 /** Two events of one object: the first fails at an ordered subscription, so the second is blocked there. */
-async function blockOne({ webhooks, attempts }: DeliveriesFixture, tenant: TestTenant) {
+async function blockOne({ webhooks, attempts }: DeliveriesFixture, tenant: TestTenant, given: string) {
   const { subscription } = await webhooks.subscriptions.createWebhookSubscription({
     ...tenant,
     idempotencyKey: newKey(),
@@ -63,7 +67,7 @@ async function blockOne({ webhooks, attempts }: DeliveriesFixture, tenant: TestT
     eventTypes: ['payment.succeeded.v1'],
   });
   await attempts.recordPending(tenant.merchantId, {});
-  for (const requestId of [PROBE, 'request 2']) await webhooks.publish(tenant, 'object 9', requestId);
+  for (const requestId of [given, 'request 2']) await webhooks.publish(tenant, 'object 9', requestId);
   const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, objectId: 'object 9' });
   const [blocked, failing] = deliveries.filter(({ ordered }) => ordered);
   await attempts.record([failing!.id], { httpStatus: 500 });

@@ -2,6 +2,7 @@ import { createClient } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Health, HealthCheckResponse_ServingStatus as Status } from '../proto/gen/health/v1/health_pb.js';
 import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
@@ -24,7 +25,9 @@ await runProcess('gateway', async () => {
   const health = createClient(Health, transport);
   const live = createGateway({ environment: 'live', config, transport, logger });
   const sandbox = createGateway({ environment: 'test', config, transport, logger });
+  const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({
+    drain,
     ready: async () => {
       const { status } = await health.check({ service: '' }, { timeoutMs: HEALTH_DEADLINE_MS });
       return { ok: status === Status.SERVING, details: { services: Status[status] } };
@@ -34,11 +37,13 @@ await runProcess('gateway', async () => {
   await live.listen({ host: config.HOST, port: config.LIVE_PORT });
   await sandbox.listen({ host: config.HOST, port: config.SANDBOX_PORT });
   const dashboard = await openDashboard(config, logger);
+  for (const listener of [live, sandbox, dashboard]) if (listener) drain.endConnectionsOf(listener.server);
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });
   const { LIVE_PORT, SANDBOX_PORT, OPS_PORT } = config;
   logger.info({ live: LIVE_PORT, sandbox: SANDBOX_PORT, ops: OPS_PORT }, 'the public API is listening');
   return {
     close: async () => {
+      await drain.begin();
       await Promise.all([live.close(), sandbox.close(), dashboard?.close()]);
       await ops.close();
     },

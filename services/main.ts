@@ -1,5 +1,6 @@
 import { migrate } from './platform/database/migrate.ts';
 import { readConfig } from './platform/process/config.ts';
+import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
 import { createLogger, metrics } from './platform/process/telemetry.ts';
@@ -13,7 +14,8 @@ await runProcess('services', async () => {
   const applied = await migrate(DATABASE_URL);
   const services = await createServices({ config, databaseUrl: DATABASE_URL, logger });
   const ready = () => services.ping().then(() => ({ ok: true, details: { areas: SERVICES } }));
-  const ops = createOpsServer({ ready, metrics });
+  const drain = new Drain(config.STOP_DELAY);
+  const ops = createOpsServer({ ready, metrics, drain });
   await services.server.listen({ host: HOST, port: GRPC_PORT });
   await ops.listen({ host: HOST, port: OPS_PORT });
   services.startPeriodicTasks();
@@ -21,6 +23,7 @@ await runProcess('services', async () => {
   logger.info({ areas: SERVICES, rpc: GRPC_PORT, ops: OPS_PORT, applied }, 'services are listening');
   return {
     close: async () => {
+      await drain.begin();
       await services.close();
       await ops.close();
     },

@@ -90,11 +90,16 @@ export async function createServices({
   const outboxSignal = new OutboxSignal(database);
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
   const pagination = new Pagination(config.CURSOR_KEYS);
+  const stopping = new AbortController();
   // They belong to no area: every services process serves the commands of all areas, and the tokens.
   const bindings: ServiceBinding[] = [
     bindService(
       WorkflowCommandService,
-      workflowCommandService({ db: new CrossTenantDatabase(database), workSignal }),
+      workflowCommandService({
+        db: new CrossTenantDatabase(database),
+        workSignal,
+        stopping: stopping.signal,
+      }),
     ),
     bindService(ServiceTokenService, serviceTokenService({ database, pagination })),
   ];
@@ -103,7 +108,6 @@ export async function createServices({
     : undefined;
   const transportFor = (caller: Caller) => createInProcessTransport(bindings, interceptors, caller, remote);
   const writes = new Writes(database, outboxSignal, people);
-  const stopping = new AbortController();
   const shared = {
     stopping: stopping.signal,
     config,
@@ -144,8 +148,7 @@ export async function createServices({
     ping: () => database.ping(),
     close: async () => {
       stopping.abort();
-      await lanes?.close();
-      await server.close();
+      await Promise.all([server.close(), lanes?.close()]);
       await periodicTasks.close();
       await database.close();
     },

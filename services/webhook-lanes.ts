@@ -3,6 +3,7 @@ import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
 import { readConfig } from './platform/process/config.ts';
+import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
 import { createLogger, metrics } from './platform/process/telemetry.ts';
@@ -33,14 +34,16 @@ await runProcess('webhook-lanes', async () => {
   const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
   const lanes = startWebhookLanes({ config, database, writes, outboxSignal, workSignal, logger });
   const ready = () => database.ping().then(() => ({ ok: true, details: {} }));
-  const ops = createOpsServer({ ready, metrics });
+  const drain = new Drain(config.STOP_DELAY);
+  const ops = createOpsServer({ ready, metrics, drain });
   await ops.listen({ host: HOST, port: OPS_PORT });
   logger.info({ ops: OPS_PORT }, 'webhook lanes are running');
   return {
     close: async () => {
+      await drain.begin();
       await lanes.close();
-      await ops.close();
       await database.close();
+      await ops.close();
     },
   };
 });

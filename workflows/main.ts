@@ -1,4 +1,5 @@
 import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
@@ -18,7 +19,9 @@ await runProcess('worker', async () => {
     transport: remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN),
     temporalAddress: config.TEMPORAL_ADDRESS,
   });
+  const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({
+    drain,
     ready: async () => {
       const { temporal } = await worker.health();
       return { ok: temporal, details: { temporal: temporal ? 'up' : 'away' } };
@@ -29,6 +32,7 @@ await runProcess('worker', async () => {
   logger.info({ ops: config.OPS_PORT }, 'the worker has started');
   return {
     close: async () => {
+      await drain.begin();
       await worker.close();
       await ops.close();
     },

@@ -9,11 +9,11 @@ interface PollLoopDeps {
 }
 
 /** Claims work and hands it to Temporal. @returns whether Temporal answers, as far as is known. */
-type Poll = (signal: AbortSignal) => Promise<boolean>;
+type Poll = () => Promise<boolean>;
 
 /** A loop that runs until it is stopped. */
 export interface PollLoop {
-  /** Claims no more work, and resolves when the last poll has ended. */
+  /** Claims no more work; resolves when the poll under way has handed over what it claims. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ async function runLoop({ temporal, logger }: PollLoopDeps, poll: Poll, signal: A
   while (!signal.aborted) {
     try {
       if (!temporalAnswers) await temporal.ping();
-      temporalAnswers = await poll(signal);
+      temporalAnswers = await poll();
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;

@@ -22,15 +22,15 @@ const COMMANDS_PER_CLAIM = 10;
 
 /** Brings workflow commands from the outbox to Temporal until it is stopped. */
 export function startCommandRelay(deps: CommandRelayDeps): PollLoop {
-  return startPollLoop(deps, (signal) => relayCommands(deps, signal));
+  return startPollLoop(deps, () => relayCommands(deps));
 }
 
 /** Claims workflow commands, executes them and confirms them. @returns whether there were any, all executed. */
-async function relayCommands(deps: CommandRelayDeps, signal: AbortSignal): Promise<boolean> {
+async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
   const { commands: client, temporal, startSettings, logger } = deps;
   const { commands } = await client.claimCommands(
     { waitMs: CLAIM_WAIT_MS, maxCommands: COMMANDS_PER_CLAIM },
-    claimCall(CLAIM_WAIT_MS, signal),
+    claimCall(CLAIM_WAIT_MS),
   );
   const executed: string[] = [];
   const executeInOrder = async (sequence: readonly WorkflowCommand[]) => {

@@ -21,16 +21,20 @@ const POLL_MS = 1_000;
 interface Dependencies {
   readonly db: CrossTenantDatabase;
   readonly workSignal: WorkSignal;
+  /** Aborted when the services begin to close: claims that wait for work end then. */
+  readonly stopping: AbortSignal;
 }
 
 /** Serves the workflow commands of all areas to the Temporal worker. */
 export function workflowCommandService({
   db,
   workSignal,
+  stopping,
 }: Dependencies): ServiceImpl<typeof WorkflowCommandService> {
   registerCommandMetrics(db);
   return {
-    claimCommands: async ({ waitMs, maxCommands }, { signal }) => {
+    claimCommands: async ({ waitMs, maxCommands }, context) => {
+      const signal = AbortSignal.any([context.signal, stopping]);
       const claimed = await workSignal.await({ work: 'COMMANDS', waitMs, signal }, async () => {
         const rows = await claimCommands(db.run, maxCommands);
         return { found: rows.length > 0 ? rows : undefined, pollMs: POLL_MS };

@@ -42,6 +42,11 @@ export const SETTINGS = {
   GRPC_PORT: setting(integer(0, 65535), '8082', 'internal services: gRPC, gRPC-Web and Connect'),
   OPS_PORT: setting(integer(0, 65535), '8083', '/healthz, /readyz and /metrics'),
   DASHBOARD_PORT: setting(integer(0, 65535), '8090', "merchants' dashboard"),
+  STOP_DELAY: setting(
+    duration,
+    '0s',
+    'how long a process that was told to stop goes on serving, no longer ready, until load balancers have noticed',
+  ),
   HOST: setting(text, '127.0.0.1', 'address that all listeners bind to'),
   TEMPORAL_PORT: setting(integer(1, 65535), '7233', 'Temporal server of npm start'),
   TEMPORAL_UI_PORT: setting(integer(1, 65535), '8233', 'Temporal UI of npm start'),

@@ -1,5 +1,6 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { Drain } from './drain.ts';
 
 /** Whether the process can do its work, with details for /readyz. */
 export interface Readiness {
@@ -11,13 +12,15 @@ export interface OpsServerOptions {
   /** Called on every /readyz; a rejection means "not ready". */
   readonly ready: () => Promise<Readiness>;
   readonly metrics: Registry;
+  /** Once it has begun, the process is not ready. Default: it never begins. */
+  readonly drain?: Drain;
 }
 
 /**
  * Creates the internal operations listener: /healthz (the process runs), /readyz (200 when the process can do its work,
  * otherwise 503; details as JSON) and /metrics. The caller starts listening.
  */
-export function createOpsServer({ ready, metrics }: OpsServerOptions): FastifyInstance {
+export function createOpsServer({ ready, metrics, drain }: OpsServerOptions): FastifyInstance {
   // Probes of a process that is shutting down need no response.
   const server = fastify({ logger: false, forceCloseConnections: true });
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ status: 'not found' }));
@@ -26,6 +29,7 @@ export function createOpsServer({ ready, metrics }: OpsServerOptions): FastifyIn
   );
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async (_request, reply) => {
+    if (drain?.hasBegun) return reply.code(503).send({ status: 'stopping' });
     const { ok, details } = await ready().catch(notReady);
     return reply.code(ok ? 200 : 503).send({ status: ok ? 'ready' : 'not ready', ...details });
   });

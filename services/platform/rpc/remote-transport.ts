@@ -1,12 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { MethodOptions_IdempotencyLevel as IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import type { UnaryRequest } from '@connectrpc/connect';
 import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 
-/** A transport to services in another process: the Connect protocol over HTTP/1.1 with keep-alive. */
+/** Waits before the repetitions of a call whose connection failed. */
+const REPEAT_AFTER_MS = [20, 100, 400];
+
+/**
+ * A transport to services in other processes: the Connect protocol over HTTP/1.1 with keep-alive. The name in `baseUrl`
+ * may have the addresses of several processes, or of a load balancer. A call whose connection fails, as when one of them
+ * ends, is repeated on another connection if that is safe.
+ */
 export function remoteTransport(baseUrl: string, token: string): Transport {
   return createConnectTransport({
     baseUrl,
     httpVersion: '1.1',
-    interceptors: [unreachableIsUnavailable, bearer(token)],
+    interceptors: [repeatWhenDisconnected, unreachableIsUnavailable, bearer(token)],
   });
 }
 
@@ -46,6 +56,36 @@ const unreachableIsUnavailable: Interceptor = (next) => async (request) => {
     throw new ConnectError(error.rawMessage, Code.Unavailable, undefined, undefined, error.cause);
   }
 };
+
+const repeatWhenDisconnected: Interceptor = (next) => async (request) => {
+  for (const waitMs of REPEAT_AFTER_MS) {
+    try {
+      return await next(request);
+    } catch (error) {
+      if (request.stream || !isDisconnected(error) || !isRepeatable(request, error)) throw error;
+    }
+    await delay(waitMs, undefined, { signal: request.signal }).catch(() => undefined);
+  }
+  return next(request);
+};
+
+/** No connection, or one that ended without an answer. */
+const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+
+function isDisconnected(error: unknown): boolean {
+  if (!(error instanceof ConnectError) || error.code !== Code.Unavailable) return false;
+  return DISCONNECTED.has(systemCodeOf(error.cause));
+}
+
+/** Whether the call has the same effect when it is made twice, or has not been made. */
+function isRepeatable({ method, message }: UnaryRequest, error: unknown): boolean {
+  if (method.idempotency === IdempotencyLevel.NO_SIDE_EFFECTS) return true;
+  if ('idempotencyKey' in message && message.idempotencyKey !== '') return true;
+  return error instanceof ConnectError && systemCodeOf(error.cause) === 'ECONNREFUSED';
+}
+
+const systemCodeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 
 /** Whether an operating system call failed: only such errors have a `syscall`.  */
 function isSystemError(cause: unknown): boolean {

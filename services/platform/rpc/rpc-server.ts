@@ -17,7 +17,8 @@ const LIMITS = {
 };
 /** Longer than clients keep idle connections, so that none is closed while a request is in flight. */
 const KEEP_ALIVE_MS = 120_000;
-const SHUTDOWN_MS = 3_000;
+/** Longer than the deadline of calls for the public API. */
+const SHUTDOWN_MS = 12_000;
 /** How long a new connection may stay silent. */
 const FIRST_BYTE_TIMEOUT_MS = 60_000;
 /** The first bytes of every HTTP/2 connection. */
@@ -54,9 +55,14 @@ export function createRpcServer(options: RpcServerOptions): FastifyInstance {
   return server;
 }
 
+/** How often connections that have become idle are closed while the server closes. */
+const CLOSE_IDLE_MS = 20;
+
 /** A TCP server that passes each connection to an HTTP/2 or HTTP/1.1 server, depending on its first bytes. */
 function bothProtocols(listener: RequestListener, unaryPort: UnaryPort) {
+  let isClosing = false;
   const http1 = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    if (isClosing) response.setHeader('connection', 'close');
     if (!unaryPort.serveRequest(request, response)) listener(request, response);
   });
   // An HTTP server tracks its connections, to close idle ones, only after "listening"; here the front server listens.
@@ -87,15 +93,18 @@ function bothProtocols(listener: RequestListener, unaryPort: UnaryPort) {
   });
   const closeFront = front.close.bind(front);
   front.close = (callback) => {
-    unaryPort.close();
+    // Calls that are under way, or arrive before their client knows, are still answered.
+    isClosing = true;
     for (const session of sessions) session.close();
     for (const socket of silent) socket.destroy();
     http1.close();
+    const closeIdle = setInterval(() => http1.closeIdleConnections(), CLOSE_IDLE_MS);
     const force = setTimeout(() => {
       for (const session of sessions) session.destroy();
       http1.closeAllConnections();
     }, SHUTDOWN_MS);
     return closeFront((error) => {
+      clearInterval(closeIdle);
       clearTimeout(force);
       callback?.(error);
     });

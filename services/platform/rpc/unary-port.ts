@@ -32,7 +32,6 @@ interface UnaryPortOptions extends ExchangeLimits {
 export class UnaryPort {
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #options: UnaryPortOptions;
-  #closing = false;
 
   constructor(options: UnaryPortOptions) {
     this.#options = options;
@@ -55,13 +54,8 @@ export class UnaryPort {
     return true;
   }
 
-  /** From now on Connect answers, which refuses calls while the server closes. */
-  close(): void {
-    this.#closing = true;
-  }
-
   #find(path: string | undefined): ServedMethod | undefined {
-    return path === undefined || this.#closing ? undefined : this.#methods.get(path);
+    return path === undefined ? undefined : this.#methods.get(path);
   }
 
   async #answer({ method, run, serialization }: ServedMethod, exchange: Exchange): Promise<Answer> {

@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
+import { Drain } from '../../../../services/platform/process/drain.ts';
 import { createOpsServer, type Readiness } from '../../../../services/platform/process/ops-server.ts';
 
 const serverOf = (ready: () => Promise<Readiness>, metrics = new Registry()) =>
@@ -11,6 +12,16 @@ it('reports that it is ready, and why it is not', async () => {
   expect([good.statusCode, good.json()]).toEqual([200, { status: 'ready' }]);
   const bad = await serverOf(() => Promise.reject(new Error('no database'))).inject('/readyz');
   expect([bad.statusCode, bad.json()]).toEqual([503, { status: 'not ready', error: 'no database' }]);
+});
+
+it('is not ready any more once the process begins to stop', async () => {
+  const drain = new Drain(0);
+  const server = createOpsServer({ ready, metrics: new Registry(), drain });
+  expect((await server.inject('/readyz')).statusCode).toBe(200);
+  await drain.begin();
+  const stopping = await server.inject('/readyz');
+  expect([stopping.statusCode, stopping.json()]).toEqual([503, { status: 'stopping' }]);
+  expect((await server.inject('/healthz')).statusCode).toBe(200);
 });
 
 it('reveals nothing but the error message', async () => {

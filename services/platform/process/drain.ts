@@ -1,0 +1,34 @@
+import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * The first step of stopping a process: it says that it is no longer ready and goes on serving for a while, so that load
+ * balancers send new requests elsewhere before its listeners close.
+ */
+export class Drain {
+  readonly #delayMs: number;
+  #hasBegun = false;
+
+  /** @param delayMs how long the process goes on serving. */
+  constructor(delayMs: number) {
+    this.#delayMs = delayMs;
+  }
+
+  /** Whether the process is about to stop. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Resolves when the listeners may close. */
+  async begin(): Promise<void> {
+    this.#hasBegun = true;
+    await delay(this.#delayMs);
+  }
+
+  /** From `begin` on, each response of the server asks its client to use another connection for the next request. */
+  endConnectionsOf(server: Server): void {
+    server.prependListener('request', (_request, response) => {
+      if (this.#hasBegun) response.setHeader('connection', 'close');
+    });
+  }
+}

@@ -22,7 +22,7 @@ const SLOW = [
   'test/workflows/accounts/{notify-contact,quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',
   'test/workflows/{funds/funds-history,refunds/funding-history,refunds/refund-funding}.test.ts',
-  'test/workflows/webhooks/changed-code.test.ts',
+  'test/workflows/webhooks/{changed-code,temporal-on-postgres}.test.ts',
   'test/services/webhooks/{retention,retention-locks}.test.ts',
   'test/services/platform/database/silent-database.test.ts',
   'test/reconciliation/reconcile.test.ts',

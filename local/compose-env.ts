@@ -12,13 +12,20 @@ const OPERATOR_CALLER: Caller = {
   grants: new Set(['keys', 'tokens', 'operations', 'subscriptions', ...AREA_GRANTS]),
 };
 
+/** Of the owner of the database and of its other roles. */
+const PASSWORDS = [
+  'POSTGRES_PASSWORD',
+  'WEBHOOK_LANES_PASSWORD',
+  'RATE_LIMITS_PASSWORD',
+  'TEMPORAL_PASSWORD',
+];
+
 /** The content of the .env that docker-compose.yml needs, with new secrets on every call. */
 export function composeEnv(): string {
   const callers = [GATEWAY_CALLER, DASHBOARD_CALLER, WORKER_CALLER, OPERATOR_CALLER];
   const tokens = callers.map(({ name }): [string, string] => [name, newServiceToken()]);
   const variables = {
-    POSTGRES_PASSWORD: randomBytes(24).toString('base64url'),
-    WEBHOOK_LANES_PASSWORD: randomBytes(24).toString('base64url'),
+    ...Object.fromEntries(PASSWORDS.map((name) => [name, randomBytes(24).toString('base64url')])),
     ...newKeyRings(),
     SERVICE_TOKENS: `'${callers.map((caller, index) => serviceTokenEntry(caller, tokens[index]![1])).join(';')}'`,
     ...Object.fromEntries(tokens.map(([name, token]) => [`${name.toUpperCase()}_TOKEN`, token])),

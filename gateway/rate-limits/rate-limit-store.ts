@@ -10,7 +10,8 @@ const SCHEMA = 'rate_limit';
 const TABLE = 'request_count';
 const MIGRATION = '0009_rate_limits.sql';
 
-const POOL_SIZE = 5;
+/** Connections of each listener, live and sandbox. */
+export const POOL_SIZE = 5;
 /** The longest that a request waits for its count. */
 const TIMEOUT_MS = 500;
 /** While the database is unavailable, one request per interval checks whether it is back. */

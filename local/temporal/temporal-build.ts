@@ -8,7 +8,12 @@ import { runToCompletion, type TrackedProcess } from '../processes/tracked-proce
 import { findOnPath } from './executables.ts';
 
 const MODULE_FOLDER = fileURLToPath(new URL('.', import.meta.url));
-const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
+/** By the name of the program: the CLI with its dev server, the server alone, and the tool for its SQL schema. */
+const PACKAGES = {
+  temporal: 'github.com/temporalio/cli/cmd/temporal',
+  'temporal-server': 'go.temporal.io/server/cmd/server',
+  'temporal-sql-tool': 'go.temporal.io/server/cmd/tools/sql',
+} as const;
 const LOG_NAME = 'temporal-build';
 /**
  * Template for `go list`: the packages that `go build` has to compile. It links the program itself, main, at the end.
@@ -16,7 +21,12 @@ const LOG_NAME = 'temporal-build';
 const STALE_PACKAGES = '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** A program of the pinned module. All are of one version of the server. */
+export type TemporalProgram = keyof typeof PACKAGES;
+
 export interface TemporalBuild {
+  /** Default: `temporal`. */
+  readonly program?: TemporalProgram;
   readonly folder: DataFolder;
   /** PATH, the user's cache folder, and what Go needs, such as proxies. */
   readonly environment: NodeJS.ProcessEnv;
@@ -25,22 +35,23 @@ export interface TemporalBuild {
   readonly signal: AbortSignal;
 }
 
-/** Where a built server is kept: one per platform and version of the pinned module, shared by a user's data folders. */
-export function builtTemporal(environment: NodeJS.ProcessEnv): string {
+/** Where a built program is kept: one per platform and version of the pinned module, shared by a user's data folders. */
+export function builtTemporal(environment: NodeJS.ProcessEnv, name: TemporalProgram = 'temporal'): string {
   const hash = createHash('sha256');
   for (const name of ['go.mod', 'go.sum']) hash.update(readFileSync(join(MODULE_FOLDER, name)));
   const version = hash.digest('hex').slice(0, 16);
   const platform = `${process.platform}-${process.arch}`;
-  return join(cacheFolder(environment), `temporal-${platform}-${version}`, 'temporal');
+  return join(cacheFolder(environment), `temporal-${platform}-${version}`, name);
 }
 
 /**
- * Builds the Temporal server with Go from the pinned module and returns the program's path. It builds a temporary file
+ * Builds a program with Go from the pinned module and returns its path. It builds a temporary file
  * and renames it, so that parallel builds both succeed and a killed one leaves no broken program.
  */
 export async function buildTemporal(build: TemporalBuild): Promise<string> {
   const go = findOnPath('go', build.environment);
-  const program = builtTemporal(build.environment);
+  const { program: name = 'temporal' } = build;
+  const program = builtTemporal(build.environment, name);
   mkdirSync(dirname(program), { recursive: true });
   removeAbandonedBuilds(dirname(program));
   let progress = () => 'starting Go';
@@ -49,7 +60,7 @@ export async function buildTemporal(build: TemporalBuild): Promise<string> {
   const list = await runGo(
     build,
     go,
-    ['list', '-deps', '-f', STALE_PACKAGES, '-mod=readonly', PACKAGE],
+    ['list', '-deps', '-f', STALE_PACKAGES, '-mod=readonly', PACKAGES[name]],
     (list) => {
       progress = () => downloadProgress(list);
     },
@@ -57,7 +68,8 @@ export async function buildTemporal(build: TemporalBuild): Promise<string> {
   const total = packagesIn(list);
   const unfinished = `${program}.${randomUUID()}.tmp`;
   try {
-    await runGo(build, go, ['build', '-v', '-mod=readonly', '-o', unfinished, PACKAGE], (compile) => {
+    const args = ['build', '-v', '-mod=readonly', '-o', unfinished, PACKAGES[name]];
+    await runGo(build, go, args, (compile) => {
       progress = () => compileProgress(compile, total);
     });
     renameSync(unfinished, program);

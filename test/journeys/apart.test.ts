@@ -17,7 +17,13 @@ test('the containers of compose form one system: migrated, a key issued, the API
   /** A container's process, with addresses of this machine instead of compose's. */
   const run = (name: string, addresses: Record<string, string | number>) => {
     const { command, environment } = containers[name]!;
-    const here = { HOST: '127.0.0.1', OPS_PORT: 0, ...addresses };
+    const here = {
+      HOST: '127.0.0.1',
+      OPS_PORT: 0,
+      STOP_DELAY: '0s',
+      RATE_LIMIT_STORE: 'memory',
+      ...addresses,
+    };
     const settings = Object.entries({ ...environment, ...here }).map(([key, value]) => [key, String(value)]);
     return startRuntime(command![1]!, Object.fromEntries(settings));
   };
@@ -45,6 +51,10 @@ test('the containers of compose form one system: migrated, a key issued, the API
     headers: { authorization: `Bearer ${key}` },
   });
   expect([answer.status, await answer.json()]).toEqual([200, { data: [], hasMore: false, nextCursor: null }]);
+  const refusal = await fetch(`http://127.0.0.1:${live}/v1/refund-cases`);
+  expect(await refusal.json()).toMatchObject({
+    type: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8080\//),
+  });
 
   for (const { child, exited } of [gateway, services]) {
     child.kill('SIGTERM');

@@ -1,8 +1,10 @@
 import { globSync } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { signInFaults } from '../../gateway/dashboard/session/secure-address.ts';
+import { POOL_SIZE as RATE_LIMIT_POOL_SIZE } from '../../gateway/rate-limits/rate-limit-store.ts';
 import { type Config, readConfig, SETTINGS } from '../../services/platform/process/config.ts';
 import { readComposeFile } from '../support/compose-file.ts';
 
@@ -13,13 +15,15 @@ test('every container runs an existing file and depends on existing containers',
   const { containers } = await readComposeFile();
   expect(Object.keys(containers)).toEqual([
     'postgres',
-    'temporal',
     'migrate',
-    'webhook-lanes-role',
+    'database-roles',
     'services',
     'webhook-lanes',
     'gateway',
     'worker',
+    'temporal-schema',
+    'temporal',
+    'temporal-ui',
     'prometheus',
   ]);
   for (const { image, command, depends_on = [] } of Object.values(containers)) {
@@ -30,6 +34,93 @@ test('every container runs an existing file and depends on existing containers',
     expect(command?.[0]).toBe('node');
     await access(new URL(command![1]!, root));
   }
+});
+
+test('the file follows the compose specification', async () => {
+  const { document } = await readComposeFile();
+  const schema = JSON.parse(
+    await readFile(new URL('compose-spec/compose-spec.json', import.meta.url), 'utf8'),
+  );
+  const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
+  validate(document);
+  expect(validate.errors ?? []).toEqual([]);
+});
+
+/** Images whose own user is not root. */
+const UNPRIVILEGED = /^(temporalio|prom)\//;
+const ONE_SHOT = ['migrate', 'database-roles', 'temporal-schema'];
+
+test('every container is confined, bounded and pinned, and reports its health', async () => {
+  const { containers } = await readComposeFile();
+  for (const [name, container] of Object.entries(containers)) {
+    expect([name, container]).toEqual([
+      name,
+      expect.objectContaining({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        deploy: { resources: { limits: { cpus: expect.any(String), memory: expect.any(String) } } },
+      }),
+    ]);
+    const { image = '', user, healthcheck } = container;
+    if (image !== 'merchant-payments') expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?$/);
+    if (!UNPRIVILEGED.test(image))
+      expect([name, user]).toEqual([name, expect.stringMatching(/^(node|postgres)$/)]);
+    expect([name, healthcheck !== undefined]).toEqual([name, !ONE_SHOT.includes(name)]);
+  }
+});
+
+/** How often docs/operations/README.md says that the file allows each to run. */
+const COPIES = { services: 3, 'webhook-lanes': 2, gateway: 3 };
+/** For psql, backups and monitoring; PostgreSQL reserves three more for superusers. */
+const FOR_PEOPLE = 10 + 3;
+const LIVE_AND_SANDBOX = 2;
+const TEMPORAL_SERVICES = 4;
+
+test('PostgreSQL has the connections that all copies may open', async () => {
+  const { containers } = await readComposeFile();
+  const poolSize = (name: string) =>
+    readConfig(containers[name]!.environment!, { unused: ['API_KEY_PEPPERS', 'CURSOR_KEYS'] })
+      .DATABASE_POOL_SIZE;
+  const writesAndReads = (name: 'services' | 'webhook-lanes') => COPIES[name] * 2 * poolSize(name);
+  const { SQL_MAX_CONNS, SQL_VIS_MAX_CONNS } = containers.temporal!.environment!;
+  const needed =
+    writesAndReads('services') +
+    writesAndReads('webhook-lanes') +
+    COPIES.gateway * LIVE_AND_SANDBOX * RATE_LIMIT_POOL_SIZE +
+    TEMPORAL_SERVICES * (Number(SQL_MAX_CONNS) + Number(SQL_VIS_MAX_CONNS)) +
+    ONE_SHOT.length +
+    FOR_PEOPLE;
+  const [, allowed] = /max_connections=(\d+)/.exec(containers.postgres!.command!.join(' '))!;
+  expect(needed).toBe(306);
+  expect(Number(allowed)).toBeGreaterThanOrEqual(needed);
+});
+
+test('what people reach has a public address, and copies of services a port each', async () => {
+  const { containers } = await readComposeFile();
+  const { gateway, services } = containers;
+  const published = gateway!.ports!.map((port) => port.split(':').map(Number));
+  const addresses = ['PUBLIC_URL_LIVE', 'PUBLIC_URL_SANDBOX', 'PUBLIC_URL_DASHBOARD'];
+  const ports = ['LIVE_PORT', 'SANDBOX_PORT', 'DASHBOARD_PORT'] as const;
+  expect(published).toEqual(ports.map((name) => Array(2).fill(Number(SETTINGS[name].fallback))));
+  expect(addresses.map((name) => gateway!.environment![name])).toEqual(
+    published.map(([port]) => `http://127.0.0.1:${port}`),
+  );
+  const [, first, last] = /^127\.0\.0\.1:(\d+)-(\d+):8082$/.exec(services!.ports![0]!)!;
+  expect(Number(last) - Number(first) + 1).toBeGreaterThanOrEqual(COPIES.services);
+});
+
+test('the image has what its programs import, the Node.js of the lock file, and no root', async () => {
+  const dockerfile = await readFile(new URL('Dockerfile', root), 'utf8');
+  const { dependencies } = JSON.parse(await readFile(new URL('package.json', root), 'utf8'));
+  const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+  expect(new Set(bases)).toEqual(new Set([`node:${dependencies.node}-bookworm-slim`]));
+  const copied = [...dockerfile.matchAll(/^COPY (\S+(?: \S+)*) \S+$/gm)].flatMap(([, sources]) =>
+    sources!.split(' '),
+  );
+  for (const source of copied)
+    if (!source.startsWith('/') && !source.startsWith('--')) await access(new URL(source, root));
+  expect(dockerfile.trimEnd().split('\n').at(-1)).toBe('USER node');
 });
 
 test('every container gets valid settings, and only the secrets that it needs', async () => {
@@ -71,7 +162,7 @@ test('Prometheus scrapes the operations port of every runtime and loads the aler
   const { configs, volumes } = containers.prometheus!;
   expect(configs).toEqual([{ source: 'prometheus', target: '/etc/prometheus/prometheus.yml' }]);
   const { rule_files, scrape_configs } = parse(files.prometheus!.content);
-  const mounts = volumes!.map((volume) => volume.split(':'));
+  const mounts = volumes!.filter((volume) => volume.startsWith('./')).map((volume) => volume.split(':'));
   expect(mounts.map(([file]) => file?.slice('./'.length)).sort()).toEqual(
     globSync('services/*/alerts.yaml', { cwd: root }).sort(),
   );

@@ -7,13 +7,24 @@ import { composeEnv } from '../../local/compose-env.ts';
 export interface Container {
   readonly image?: string;
   readonly command?: string[];
+  readonly user?: string;
   readonly environment?: Record<string, string>;
+  readonly ports?: string[];
+  readonly tmpfs?: string[];
+  readonly healthcheck?: { readonly test: string[] };
+  readonly read_only?: boolean;
+  readonly cap_drop?: string[];
+  readonly security_opt?: string[];
+  readonly deploy?: { readonly resources: { readonly limits: { cpus: string; memory: string } } };
   readonly depends_on?: string[] | Record<string, unknown>;
   readonly configs?: { source: string; target: string }[];
   readonly volumes?: string[];
 }
 
-/** docker-compose.yml with new secrets in the places of its variables, and the secrets; and the files that it holds. */
+/**
+ * docker-compose.yml with new secrets in the places of its variables, and the secrets; and the files that it holds.
+ * `document` is all of it.
+ */
 export async function readComposeFile() {
   const env = parseEnv(composeEnv());
   const text = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
@@ -22,8 +33,9 @@ export async function readComposeFile() {
     if (value === undefined) throw new Error(`docker-compose.yml takes ${name}, which .env does not have`);
     return value || "''";
   });
-  const { services, configs } = parse(filled, { merge: true });
+  const document = parse(filled, { merge: true });
+  const { services, configs } = document;
   const containers: Record<string, Container> = services;
   const files: Record<string, { content: string }> = configs;
-  return { containers, files, env };
+  return { document, containers, files, env };
 }

@@ -8,7 +8,11 @@ import { Client, Connection } from '@temporalio/client';
 import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { StartError } from '../../local/start-error.ts';
-import { findTemporalProgram, type SlowStep } from '../../local/temporal/temporal-program.ts';
+import {
+  findTemporalProgram,
+  type SlowStep,
+  type TemporalSearch,
+} from '../../local/temporal/temporal-program.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 
 /** A namespace of a Temporal server, for the tests of one file. */
@@ -57,7 +61,11 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Test
 
   async function start() {
     child = spawn(program, [...serverArguments(port, file, durable), ...more], { stdio: 'ignore' });
-    await answers(connection, child);
+    await answers(child, () =>
+      connection.withDeadline(Date.now() + 1_000, () =>
+        connection.workflowService.describeNamespace({ namespace: 'default' }),
+      ),
+    );
   }
   async function kill() {
     if (child?.exitCode !== null || child.signalCode !== null) return;
@@ -105,30 +113,37 @@ function serverArguments(port: number, file: string, durable: boolean): string[]
   ];
 }
 
-async function answers(connection: Connection, child: ChildProcess): Promise<void> {
+/** Waits until a server that has been started answers this call. */
+export async function answers(child: ChildProcess, call: () => Promise<unknown>): Promise<void> {
   const giveUpAt = Date.now() + START_TIMEOUT_MS;
+  let lastError: unknown;
   while (Date.now() < giveUpAt) {
-    if (child.exitCode !== null) throw new Error(`the Temporal dev server ended with ${child.exitCode}`);
-    const described = await connection
-      .withDeadline(Date.now() + 1_000, () =>
-        connection.workflowService.describeNamespace({ namespace: 'default' }),
-      )
-      .catch(() => undefined);
-    if (described) return;
+    if (child.exitCode !== null) throw new Error(`the Temporal server ended with ${child.exitCode}`);
+    try {
+      await call();
+      return;
+    } catch (error) {
+      lastError = error;
+    }
     await delay(100);
   }
-  throw new Error('the Temporal dev server does not answer');
+  throw new Error('the Temporal server does not answer', { cause: lastError });
 }
 
 /** The path of a real server, found or built as `npm start` does; parallel test files wait for one build. */
-export async function temporalProgram(): Promise<string> {
+export function temporalProgram(): Promise<string> {
+  return oneAtATime((search) => findTemporalProgram(search));
+}
+
+/** Finds or builds a program while no other process of this user does. */
+export async function oneAtATime(find: (search: TemporalSearch) => Promise<string>): Promise<string> {
   for (;;) {
     try {
       const folder = DataFolder.open(join(tmpdir(), `payments-temporal-search-${userInfo().uid}`));
       try {
         const { signal } = new AbortController();
         const onSlowStep = ({ detail }: SlowStep) => console.info(detail);
-        return await findTemporalProgram({ folder, environment: process.env, onSlowStep, signal });
+        return await find({ folder, environment: process.env, onSlowStep, signal });
       } finally {
         folder.close();
       }

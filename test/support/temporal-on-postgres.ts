@@ -1,0 +1,190 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, Connection, type TLSConfig } from '@temporalio/client';
+import { Client as PgClient } from 'pg';
+import { inject } from 'vitest';
+import { findFreePort } from '../../local/ports.ts';
+import { isExecutable } from '../../local/temporal/executables.ts';
+import { buildTemporal, builtTemporal, type TemporalProgram } from '../../local/temporal/temporal-build.ts';
+import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
+import { readComposeFile } from './compose-file.ts';
+import { answers, oneAtATime, type TestTemporal } from './temporal.ts';
+
+/** PEM files with which the server proves who it is; it requires a certificate of its clients. */
+export interface TemporalTls {
+  /** Of the authority that has signed the certificates of the server and of its clients. */
+  readonly caFile: string;
+  /** For `localhost`, as server and as client: the parts of the server call each other with it. */
+  readonly certificateFile: string;
+  readonly keyFile: string;
+  /** For the test's own client. */
+  readonly client: TLSConfig;
+}
+
+const NAMESPACE = 'default';
+const SERVICES = ['FRONTEND', 'HISTORY', 'MATCHING', 'WORKER'] as const;
+
+/**
+ * Temporal's server with its state in PostgreSQL, as docker-compose.yml runs it: the same schema command, settings and
+ * dynamic configuration, in databases of the run's PostgreSQL. The programs are built from the pinned Go module. Its state
+ * outlives a kill.
+ */
+export async function startTemporalOnPostgres(
+  options: { readonly tls?: TemporalTls } = {},
+): Promise<TestTemporal> {
+  const { tls } = options;
+  const server = await builtProgram('temporal-server');
+  const programs = dirname(await builtProgram('temporal-sql-tool'));
+  const databases = newDatabases();
+  await createRole(databases);
+  const { environment, folder } = await serverEnvironment(databases);
+  const address = `${tls ? 'localhost' : '127.0.0.1'}:${environment.FRONTEND_GRPC_PORT}`;
+  const connection = Connection.lazy({ address, ...(tls && { tls: tls.client }) });
+  let child: ChildProcess | undefined;
+
+  async function start() {
+    // On every start, as compose does.
+    await updateSchema(programs, databases);
+    child = spawn(server, ['start'], {
+      env: { ...environment, ...(tls && tlsEnvironment(tls)) },
+      stdio: 'ignore',
+    });
+    await answers(child, () =>
+      connection.withDeadline(Date.now() + 1_000, () => connection.ensureConnected()),
+    );
+    await answers(child, () => prepareNamespace(connection, NAMESPACE));
+  }
+  async function kill() {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  await start();
+  return {
+    address,
+    namespace: NAMESPACE,
+    get pid() {
+      return child?.pid;
+    },
+    client: new Client({ connection, namespace: NAMESPACE }),
+    kill,
+    start,
+    loseState: () => drop(databases),
+    async [Symbol.asyncDispose]() {
+      await connection.close();
+      await kill();
+      await drop(databases);
+      await runSql(`drop role ${databases.role}`);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What stands in for the databases and the role of docker-compose.yml. */
+interface Databases {
+  readonly temporal: string;
+  readonly temporal_visibility: string;
+  readonly role: string;
+}
+
+function newDatabases(): Databases {
+  const id = randomUUID().slice(0, 8);
+  return {
+    temporal: `temporal_${id}`,
+    temporal_visibility: `temporal_visibility_${id}`,
+    role: `temporal_role_${id}`,
+  };
+}
+
+const PASSWORD = 'temporal';
+
+/** With the rights that compose gives it. Temporal's driver refuses the cheap passwords of the run's PostgreSQL. */
+const createRole = ({ role }: Databases) =>
+  runSql('set scram_iterations = 4096', `create role ${role} login createdb password '${PASSWORD}'`);
+
+const drop = ({ temporal, temporal_visibility }: Databases) =>
+  runSql(...[temporal, temporal_visibility].map((name) => `drop database if exists ${name} with (force)`));
+
+async function runSql(...statements: string[]): Promise<void> {
+  const client = new PgClient({ connectionString: inject('postgresUrl') });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+/** Built by the pinned module once per machine, as the dev server is. */
+function builtProgram(program: TemporalProgram): Promise<string> {
+  return oneAtATime(async (search) => {
+    const built = builtTemporal(search.environment, program);
+    return isExecutable(built) ? built : buildTemporal({ ...search, program, onBuild: () => undefined });
+  });
+}
+
+/** Runs the command of compose's container `temporal-schema`. */
+async function updateSchema(programs: string, databases: Databases): Promise<void> {
+  const { command, environment } = (await readComposeFile()).containers['temporal-schema']!;
+  const { hostname, port } = new URL(inject('postgresUrl'));
+  const [shell, ...args] = command!.map((word) =>
+    word.replaceAll(
+      /--db (\w+)/g,
+      (_, name: 'temporal' | 'temporal_visibility') => `--db ${databases[name]}`,
+    ),
+  );
+  await promisify(execFile)(shell!, args, {
+    env: {
+      ...environment,
+      PATH: [programs, process.env.PATH].join(delimiter),
+      SQL_HOST: hostname,
+      SQL_PORT: port,
+      SQL_USER: databases.role,
+      SQL_PASSWORD: PASSWORD,
+    },
+  });
+}
+
+/** The environment of compose's container `temporal`, with ports and databases of this server alone. */
+async function serverEnvironment(databases: Databases) {
+  const { containers, files } = await readComposeFile();
+  const folder = await mkdtemp(join(tmpdir(), 'temporal-server-'));
+  const dynamicConfig = join(folder, 'dynamic.yaml');
+  await writeFile(dynamicConfig, files['temporal-dynamic-config']!.content);
+  const { hostname, port } = new URL(inject('postgresUrl'));
+  const environment: Record<string, string> = {
+    ...containers.temporal!.environment,
+    DYNAMIC_CONFIG_FILE_PATH: dynamicConfig,
+    POSTGRES_SEEDS: hostname,
+    DB_PORT: port,
+    POSTGRES_USER: databases.role,
+    POSTGRES_PWD: PASSWORD,
+    DBNAME: databases.temporal,
+    VISIBILITY_DBNAME: databases.temporal_visibility,
+    BIND_ON_IP: '127.0.0.1',
+    FRONTEND_HTTP_PORT: `${await findFreePort()}`,
+  };
+  for (const service of SERVICES) {
+    environment[`${service}_GRPC_PORT`] = `${await findFreePort()}`;
+    environment[`${service}_MEMBERSHIP_PORT`] = `${await findFreePort()}`;
+  }
+  return { environment, folder };
+}
+
+function tlsEnvironment({ caFile, certificateFile, keyFile }: TemporalTls): Record<string, string> {
+  return {
+    TEMPORAL_TLS_REQUIRE_CLIENT_AUTH: 'true',
+    TEMPORAL_TLS_SERVER_CA_CERT: caFile,
+    TEMPORAL_TLS_SERVER_CERT: certificateFile,
+    TEMPORAL_TLS_SERVER_KEY: keyFile,
+    TEMPORAL_TLS_INTERNODE_SERVER_NAME: 'localhost',
+    TEMPORAL_TLS_FRONTEND_CERT: certificateFile,
+    TEMPORAL_TLS_FRONTEND_KEY: keyFile,
+    TEMPORAL_TLS_FRONTEND_SERVER_NAME: 'localhost',
+    TEMPORAL_TLS_CLIENT1_CA_CERT: caFile,
+    TEMPORAL_TLS_CLIENT2_CA_CERT: caFile,
+  };
+}

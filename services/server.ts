@@ -13,6 +13,7 @@ import type { Area } from './platform/area.ts';
 import { CrossTenantDatabase } from './platform/database/cross-tenant-database.ts';
 import { Database } from './platform/database/database.ts';
 import type { EnvironmentGuards } from './platform/egress/environment-guards.ts';
+import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
@@ -113,6 +114,7 @@ export async function createServices({
     config,
     database,
     outboxSignal,
+    deliveryHandover: new DeliveryHandover(),
     workSignal,
     logger,
     writes,

@@ -1,4 +1,5 @@
 import { Database } from './platform/database/database.ts';
+import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
@@ -32,7 +33,11 @@ await runProcess('webhook-lanes', async () => {
   const outboxSignal = new OutboxSignal(database);
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
   const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
-  const lanes = startWebhookLanes({ config, database, writes, outboxSignal, workSignal, logger });
+  // Nothing is published here.
+  const deliveryHandover = new DeliveryHandover();
+  const lanes = startWebhookLanes({
+    ...{ config, database, writes, outboxSignal, workSignal, deliveryHandover, logger },
+  });
   const ready = () => database.ping().then(() => ({ ok: true, details: {} }));
   const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({ ready, metrics, drain });

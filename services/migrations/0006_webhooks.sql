@@ -569,8 +569,10 @@ end $$;
 -- an array of objects with merchant_id, environment, type, object_id, request_id, occurred_at and data. Numbers the
 -- events of each object in their order, logs them with the body that is signed and sent, and adds a delivery for each
 -- subscription that matches. Each statement sees what was committed before it, because the locks are taken first.
--- Returns a row per event, in their order.
-create function webhooks.publish(events json) returns table (id uuid, sequence bigint)
+-- Returns a row per event, in their order: with its body and its deliveries, an array of [id, subscription_id, generation
+-- of the subscription, ordered, status].
+create function webhooks.publish(events json)
+  returns table (id uuid, sequence bigint, body text, deliveries json)
 language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -619,13 +621,10 @@ begin
            || '","environment":"' || environment || '","requestId":' || to_json(request_id)
            || ',"sequence":' || sequence || ',"data":' || data || '}'
       from asked order by place
-  ), added as (
-    -- Times are truncated to milliseconds: rounded up, a delivery that is due now would wait.
-    insert into webhooks.open_delivery
-      (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
-       ordered, status, attempt_count, next_attempt_at)
-    select e.merchant_id, e.environment, uuidv7(), s.id, s.lane, e.id, e.type, e.object_id, e.sequence, e.request_id,
-           s.ordered,
+    returning id, body
+  ), matched as materialized (
+    select e.merchant_id, e.environment, e.id as event_id, e.type as event_type, e.object_id, e.sequence, e.request_id,
+           uuidv7() as id, s.id as subscription_id, s.lane, s.generation, s.ordered,
            case when s.ordered and (
                   exists (select from webhooks.open_delivery earlier
                            where earlier.ordered and earlier.subscription_id = s.id
@@ -634,15 +633,27 @@ begin
                               where earlier.merchant_id = e.merchant_id and earlier.environment = e.environment
                                 and earlier.object_id = e.object_id and earlier.place < e.place
                                 and earlier.type = any (s.event_types)))
-                then 'BLOCKED' when s.paused_at is not null then 'HELD' else 'PENDING' end,
-           0, date_trunc('milliseconds', now())
+                then 'BLOCKED' when s.paused_at is not null then 'HELD' else 'PENDING' end as status
       from asked e
       join webhooks.subscription s
         on s.merchant_id = e.merchant_id and s.environment = e.environment and s.state <> 'DISABLED'
        and case when e.type = 'webhook.ping.v1' then s.id::text = e.object_id else e.type = any (s.event_types) end
      order by e.place, s.id
+  ), added as (
+    -- Times are truncated to milliseconds: rounded up, a delivery that is due now would wait.
+    insert into webhooks.open_delivery
+      (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
+       ordered, status, attempt_count, next_attempt_at)
+    select merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
+           ordered, status, 0, date_trunc('milliseconds', now())
+      from matched
+  ), listed as (
+    select event_id, json_agg(json_build_array(id, subscription_id, generation, ordered, status)) as deliveries
+      from matched group by event_id
   )
-  select id, sequence from asked order by place;
+  select asked.id, asked.sequence, logged.body, coalesce(listed.deliveries, '[]')
+    from asked join logged on logged.id = asked.id left join listed on listed.event_id = asked.id
+   order by asked.place;
 end $$;
 
 -- A number as protobuf encodes it.
@@ -661,11 +672,11 @@ end $$;
 -- statement. `calls` is an array of objects: `call` numbers it, `lock_name` excludes other transactions with its key, the
 -- rest goes into platform.idempotency_record and platform.audit_entry. `events` is what webhooks.publish takes, `answers`
 -- has a row for each of them: the `call` it belongs to, and `event`, the payments.webhooks.v1.Event of the recorded
--- response without id and sequence, as protobuf in base64. Returns a row per published event, in their order; skips calls
--- whose key is used or in use. Fails after a tenth of a second if another transaction is numbering events of the same
+-- response without id and sequence, as protobuf in base64. Returns a row per published event, as webhooks.publish does;
+-- skips calls whose key is used or in use. Fails after a tenth of a second if another transaction is numbering events of the same
 -- object or changing subscriptions of the same merchant.
 create function webhooks.publish_calls(calls json, events json, answers json)
-  returns table (call int, id uuid, sequence bigint)
+  returns table (call int, id uuid, sequence bigint, body text, deliveries json)
 language plpgsql set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
@@ -696,10 +707,10 @@ begin
 
   return query
   with published as materialized (
-    select place, call, id, sequence,
+    select place, call, id, sequence, body, deliveries,
            decode(event, 'base64') || '\x0a24' || convert_to(id::text, 'UTF8') || '\x30' || webhooks.varint(sequence)
              as message
-      from webhooks.publish(events) with ordinality as p (id, sequence, place)
+      from webhooks.publish(events) with ordinality as p (id, sequence, body, deliveries, place)
       join rows from (json_to_recordset(answers) as (call int, event text))
              with ordinality as a (call, event, place) using (place)
   ), accepted as materialized (
@@ -722,5 +733,5 @@ begin
       (merchant_id, environment, id, caller, action, request, ip_address, request_id, occurred_at)
     select merchant_id, environment, uuidv7(), caller, method, request, '', request_id, now() from accepted
   )
-  select call, id, sequence from published order by place;
+  select call, id, sequence, body, deliveries from published order by place;
 end $$;

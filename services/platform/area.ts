@@ -1,6 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { Database, EntityDefinition } from './database/database.ts';
+import type { DeliveryHandover } from './outbox/delivery-handover.ts';
 import type { OutboxSignal } from './outbox/outbox-signal.ts';
 import type { WorkSignal } from './outbox/work-signal.ts';
 import type { Config } from './process/config.ts';
@@ -17,6 +18,7 @@ export interface AreaDependencies {
   readonly pagination: Pagination;
   readonly exports: Exports;
   readonly outboxSignal: OutboxSignal;
+  readonly deliveryHandover: DeliveryHandover;
   readonly workSignal: WorkSignal;
   readonly logger: Logger;
   /** Calls the other areas, wherever they run, with this area as the caller. Never use it inside a transaction. */

@@ -1,6 +1,7 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
+import type { DeliveryHandover } from '../../platform/outbox/delivery-handover.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import { originOf } from '../../platform/rpc/call-context.ts';
 import { lockNameOf } from '../../platform/writes/idempotency-records.ts';
@@ -28,12 +29,14 @@ const MAX_GROUP_EVENTS = 100;
 export class EventIntake {
   readonly #db: CrossTenantDatabase;
   readonly #outboxSignal: OutboxSignal;
+  readonly #handover: DeliveryHandover;
   #pending: PendingCall[] = [];
   #running = false;
 
-  constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal) {
+  constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal, handover: DeliveryHandover) {
     this.#db = db;
     this.#outboxSignal = outboxSignal;
+    this.#handover = handover;
   }
 
   /** Publishes the events of a call once per idempotency key; returns them without their data. */
@@ -73,13 +76,24 @@ export class EventIntake {
 
   async #publish(group: readonly PendingCall[]): Promise<void> {
     const waiting = group.filter(({ publication }) => !publication.context.signal.aborted);
-    const published = await publishTogether(
-      this.#db,
-      waiting.map(({ publication }) => publication),
-    ).catch(() => undefined);
-    if (published?.size) this.#outboxSignal.committed('EVENTS');
+    const published = await this.#publishTogether(waiting.map(({ publication }) => publication)).catch(
+      () => undefined,
+    );
     for (const { publication, publishAlone, resolve } of group) {
       resolve(published?.get(publication) ?? publishAlone());
+    }
+  }
+
+  /** Notifies the owners of lanes only of what those of this process have not taken. */
+  async #publishTogether(publications: readonly Publication[]) {
+    const taking = this.#handover.begin();
+    try {
+      const { events, committed } = await publishTogether(this.#db, publications);
+      const taken = taking ? taking.take(committed) : committed.length === 0;
+      if (!taken) this.#outboxSignal.committed('EVENTS');
+      return events;
+    } finally {
+      taking?.end();
     }
   }
 }

@@ -1,6 +1,7 @@
 import { toBinary } from '@bufbuild/protobuf';
 import { type Event, EventSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import type { CommittedDelivery, CommittedEvent } from '../../platform/outbox/delivery-handover.ts';
 import { eventRow, type PublishedEvent } from '../../platform/outbox/outbox.ts';
 import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { auditedRequest } from '../../platform/writes/audit.ts';
@@ -11,13 +12,29 @@ import { numbered, type Publication } from './publication.ts';
 export const PUBLISH_CALLS: Statement = {
   name: 'publish_calls',
   text: `
-select call, id, sequence
+select call, id, sequence, body, deliveries
   from webhooks.publish_calls(:calls::json, :events::json, :answers::json)`,
 };
 
 interface PublishedRow extends PublishedEvent {
   /** The position of its publication. */
   readonly call: number;
+  readonly body: string;
+  readonly deliveries: readonly DeliveryRow[];
+}
+
+type DeliveryRow = readonly [
+  id: string,
+  subscriptionId: string,
+  generation: number,
+  ordered: boolean,
+  status: CommittedDelivery['status'],
+];
+
+/** What was published together: the events of each call, and all of them with their deliveries. */
+interface Published {
+  readonly events: ReadonlyMap<Publication, Event[]>;
+  readonly committed: readonly CommittedEvent[];
 }
 
 /**
@@ -27,7 +44,7 @@ interface PublishedRow extends PublishedEvent {
 export async function publishTogether(
   db: CrossTenantDatabase,
   publications: readonly Publication[],
-): Promise<Map<Publication, Event[]>> {
+): Promise<Published> {
   const rows = await db.run<PublishedRow>(PUBLISH_CALLS, {
     calls: JSON.stringify(publications.map(callRow)),
     events: JSON.stringify(
@@ -35,13 +52,24 @@ export async function publishTogether(
     ),
     answers: JSON.stringify(publications.flatMap(answerRows)),
   });
-  const published = Map.groupBy(rows, ({ call }) => call);
-  return new Map(
-    [...published].map(([call, events]) => {
-      const publication = publications[call]!;
-      return [publication, numbered(publication, events)];
-    }),
-  );
+  const committed: CommittedEvent[] = [];
+  const events = new Map<Publication, Event[]>();
+  for (const [call, published] of Map.groupBy(rows, (row) => row.call)) {
+    const publication = publications[call]!;
+    events.set(publication, numbered(publication, published));
+    for (const [place, row] of published.entries()) committed.push(committedEvent(publication, place, row));
+  }
+  return { events, committed };
+}
+
+function committedEvent({ scope, events }: Publication, place: number, row: PublishedRow): CommittedEvent {
+  const { merchantId, environment } = scope;
+  return {
+    ...{ merchantId, environment, id: row.id, body: row.body, objectId: events[place]!.objectId },
+    deliveries: row.deliveries.map(([id, subscriptionId, generation, ordered, status]) => ({
+      ...{ id, subscriptionId, generation: BigInt(generation), ordered, status },
+    })),
+  };
 }
 
 function callRow({ scope, context, requestWithoutData }: Publication, call: number) {

@@ -5,6 +5,7 @@ import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts'
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { closeGuards, type EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
+import type { DeliveryHandover } from '../../platform/outbox/delivery-handover.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { WorkSignal } from '../../platform/outbox/work-signal.ts';
 import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
@@ -21,6 +22,7 @@ import { ResultRecorder } from './result-recorder.ts';
 import { measureSendLag } from './send-lag.ts';
 import { countSetAside } from './set-aside.ts';
 import { TableLooks } from './table-looks.ts';
+import { takeCommitted } from './take-committed.ts';
 
 /** Between two looks: at least, and at most while nothing is announced. */
 const MIN_SLEEP_MS = 2;
@@ -45,6 +47,7 @@ export interface WebhookLanesDeps {
   readonly keys: KeyRing;
   readonly workSignal: WorkSignal;
   readonly outboxSignal: OutboxSignal;
+  readonly deliveryHandover: DeliveryHandover;
   readonly firstWaits: Readonly<Record<'live' | 'test', number>>;
   readonly logger: Logger;
 }
@@ -77,7 +80,7 @@ export class WebhookLanes {
   #endSleep: (() => void) | undefined;
   /** When everything new was last read. */
   #lookedAtMs = 0;
-  readonly #endMeasuring: (() => void)[] = [];
+  readonly #atClose: (() => void)[] = [];
   #running: Promise<void> | undefined;
 
   constructor(deps: WebhookLanesDeps) {
@@ -118,8 +121,11 @@ export class WebhookLanes {
     this.#leases.start();
     this.#lookedAtMs = performance.now();
     if (this.#running) return;
-    this.#endMeasuring.push(measureSendLag(() => this.#lagMs()));
-    this.#endMeasuring.push(countSetAside(() => this.#setAside()));
+    this.#atClose.push(
+      measureSendLag(() => this.#lagMs()),
+      countSetAside(() => this.#setAside()),
+      this.#deps.deliveryHandover.takeWith(() => this.#takeCommitted()),
+    );
     this.#running = this.#run();
   }
 
@@ -127,8 +133,8 @@ export class WebhookLanes {
   async close(): Promise<void> {
     this.#stopping.abort();
     this.#endSleep?.();
+    for (const end of this.#atClose) end();
     this.#dispatcher.stop();
-    for (const end of this.#endMeasuring) end();
     await this.#leases.stop();
     await Promise.all([this.#running, this.#held.close()]);
     const endBy = performance.now() + CLOSE_MS;
@@ -213,6 +219,13 @@ export class WebhookLanes {
   #endReading(): void {
     this.#reading?.close();
     this.#reading = undefined;
+  }
+
+  #takeCommitted() {
+    return takeCommitted({
+      ...{ leases: this.#leases, dispatcher: this.#dispatcher, looks: this.#looks },
+      subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
+    });
   }
 
   #readMore(id: string): void {

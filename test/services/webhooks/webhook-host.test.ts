@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { Database } from '../../../services/platform/database/database.ts';
 import { createEgressGuard } from '../../../services/platform/egress/egress-guard.ts';
+import { DeliveryHandover } from '../../../services/platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
 import { WorkSignal } from '../../../services/platform/outbox/work-signal.ts';
 import { PersonCheck } from '../../../services/platform/people/person-check.ts';
@@ -41,7 +42,7 @@ beforeAll(async () => {
   const transport = createInProcessTransport([], interceptors, { name: 'none', grants: new Set() });
   const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
   const bindings = area.bind({
-    ...{ config, database, logger, outboxSignal, transport },
+    ...{ config, database, logger, outboxSignal, transport, deliveryHandover: new DeliveryHandover() },
     workSignal: new WorkSignal({ database, outboxSignal, logger }),
     writes,
     exports: new Exports(database, writes),

@@ -6,6 +6,7 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { Database } from '../../../../services/platform/database/database.ts';
+import { DeliveryHandover } from '../../../../services/platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
 import { PersonCheck } from '../../../../services/platform/people/person-check.ts';
@@ -51,7 +52,7 @@ beforeAll(async () => {
   const interceptors = rpcInterceptors(logger);
   const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
   const bindings = area.bind({
-    ...{ config, database, logger, outboxSignal },
+    ...{ config, database, logger, outboxSignal, deliveryHandover: new DeliveryHandover() },
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
     workSignal: new WorkSignal({ database, outboxSignal, logger }),
     writes,

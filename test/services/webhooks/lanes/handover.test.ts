@@ -1,0 +1,46 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
+import { newKey, newTenant } from '../../../support/harness.ts';
+import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+
+let webhooks: LanesFixture;
+let listener: Client;
+/** What other processes were told. */
+const notified: string[] = [];
+beforeAll(async () => {
+  webhooks = await startLanesFixture();
+  listener = new Client({ connectionString: webhooks.harness.databaseUrl });
+  await listener.connect();
+  listener.on('notification', ({ payload = '' }) => notified.push(payload.split(' ')[1]!));
+  await listener.query(`listen ${OUTBOX_CHANNEL}`);
+});
+afterAll(async () => {
+  await listener?.end();
+  await webhooks?.[Symbol.asyncDispose]();
+});
+
+const countNotified = () => notified.filter((work) => work === 'EVENTS').length;
+
+it('sends what the owner of the lane has published itself, once each, without notifying other processes', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { id: subscriptionId, endpoint } = await webhooks.subscribed(tenant);
+  const before = countNotified();
+  const published: string[] = [];
+  for (let n = 0; n < 5; n += 1) {
+    published.push((await webhooks.publish(tenant)).id);
+    await eventually(() => expect(endpoint.eventIds).toEqual(published));
+  }
+  expect(countNotified()).toBe(before);
+
+  // One that is not sent now is left to whoever owns the lane later.
+  await webhooks.subscriptions.pauseWebhookSubscription({
+    ...tenant,
+    subscriptionId,
+    idempotencyKey: newKey(),
+  });
+  await webhooks.publish(tenant);
+  await eventually(() => expect(countNotified()).toBeGreaterThan(before));
+  expect(endpoint.eventIds).toEqual(published);
+});

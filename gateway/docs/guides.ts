@@ -6,7 +6,7 @@ import type { RoutedOperation } from '../openapi/operations.ts';
 import { PROBLEM_CODES, PROBLEM_TYPES } from '../problems/problem-types.ts';
 import { errorMeanings } from './error-meanings.texts.ts';
 import { guideFactTexts } from './guide-facts.texts.ts';
-import type { GuideLanguage } from './languages.ts';
+import { ERROR_PAGE_PATHS, type GuideLanguage } from './languages.ts';
 
 /** The guides in reading order; each is a file of this name per language, with one first-level heading. */
 export const GUIDES = [
@@ -123,7 +123,7 @@ function errorCodes(language: GuideLanguage): string {
     guideFactTexts[language].errorsHead,
     PROBLEM_CODES.map((code) => [
       String(PROBLEM_TYPES[code].status),
-      `[\`${code}\`](/docs/errors#${code})`,
+      `[\`${code}\`](${ERROR_PAGE_PATHS[language]}#${code})`,
       errorMeanings[language][code],
     ]),
   );

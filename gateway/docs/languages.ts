@@ -1,3 +1,5 @@
+import { ERROR_DOCS_PATH } from '../problems/problem.ts';
+
 /** The languages of the guides; the first has the addresses without a language. */
 export const GUIDE_LANGUAGES = ['en', 'pt-BR'] as const;
 
@@ -13,6 +15,12 @@ export const REFERENCE_PATHS: Readonly<Record<GuideLanguage, `/${string}`>> = {
 export const DOCUMENT_PATHS: Readonly<Record<GuideLanguage, string>> = {
   en: '/openapi.json',
   'pt-BR': '/docs/pt-br/openapi.json',
+};
+
+/** The path of the page that explains each error. The `type` of every problem has the one in English. */
+export const ERROR_PAGE_PATHS: Readonly<Record<GuideLanguage, `/${string}`>> = {
+  en: ERROR_DOCS_PATH,
+  'pt-BR': `${REFERENCE_PATHS['pt-BR']}/errors`,
 };
 
 /**

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import { ERROR_ADVICE, RETRY_TEXTS } from '../docs/error-advice.ts';
+import { ERROR_RETRIES, errorActions, retryTexts } from '../docs/error-advice.texts.ts';
+import { errorMeanings } from '../docs/error-meanings.texts.ts';
+import { errorPagesTexts, languageNames } from '../docs/error-pages.texts.ts';
+import { ERROR_PAGE_PATHS, GUIDE_LANGUAGES, type GuideLanguage, REFERENCE_PATHS } from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { EXAMPLE_REQUEST_ID } from '../openapi/headers.ts';
 import type { Listener } from '../openapi/listener.ts';
@@ -60,16 +63,18 @@ interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
   readonly listener: () => Listener;
 }
 
-/** Serves the error reference, one entry per code, without scripts. */
+/** Serves the error reference in each language, one entry per code, without scripts. */
 export function serveErrorDocs(app: GatewayApp, { access, operations, listener }: ErrorDocsOptions): void {
-  let page: string | undefined;
-  app.get(ERROR_DOCS_PATH, { onRequest: access.open('readErrorDocs') }, (_request, reply) => {
-    page ??= errorDocs(examplesOf(operations, listener()));
-    return reply
-      .type('text/html; charset=utf-8')
-      .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
-      .send(page);
-  });
+  for (const language of GUIDE_LANGUAGES) {
+    let page: string | undefined;
+    app.get(ERROR_PAGE_PATHS[language], { onRequest: access.open('readErrorDocs') }, (_request, reply) => {
+      page ??= errorDocs(examplesOf(operations, listener()), language);
+      return reply
+        .type('text/html; charset=utf-8')
+        .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
+        .send(page);
+    });
+  }
 }
 
 /** One example of each error; those of operations are the ones in the OpenAPI document. */
@@ -88,36 +93,46 @@ function examplesOf(
   return new Map([...ofOperations, ...ofRouting].reverse().map((example) => [example.code, example]));
 }
 
-function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>): string {
+function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>, language: GuideLanguage): string {
+  const t = errorPagesTexts[language];
   return [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Errors of the Merchant Payments API</title>',
+    `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${t.pageTitle}</title>`,
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body><main>`,
-    '<h1>Errors</h1>',
-    '<p>Every error response is <code>application/problem+json</code> with the seven fields of these examples. ',
-    'Its <code>type</code> links to its entry on this page. <a href="./">Back to the reference</a></p>',
+    `<h1>${t.title}</h1>`,
+    `<p>${t.intro} ${t.typeHint} ${otherLanguages(language)} · <a href="${REFERENCE_PATHS[language]}/">${t.back}</a></p>`,
     `<nav><ul>${PROBLEM_CODES.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join('')}</ul></nav>`,
-    ...PROBLEM_CODES.map((code) => entry(code, examples.get(code))),
+    ...PROBLEM_CODES.map((code) => entry(code, examples.get(code), language)),
     '</main></body></html>',
   ].join('\n');
 }
 
-function entry(code: ProblemCode, example: ProblemBody | undefined): string {
-  const { status, title, meaning } = PROBLEM_TYPES[code];
-  const { action, retry } = ERROR_ADVICE[code];
+function entry(code: ProblemCode, example: ProblemBody | undefined, language: GuideLanguage): string {
+  const t = errorPagesTexts[language];
+  const { status, title } = PROBLEM_TYPES[code];
   const rows = [
-    ['Status', `${status} ${title}`],
-    ['Meaning', meaning],
-    ['What to do', action],
-    ['Try again?', RETRY_TEXTS[retry]],
-    ['Headers', HEADERS_OF_STATUS[status]],
+    [t.status, `${status} ${title}`],
+    [t.meaning, errorMeanings[language][code]],
+    [t.action, errorActions[language][code]],
+    [t.retry, retryTexts[language][ERROR_RETRIES[code]]],
+    [t.headers, HEADERS_OF_STATUS[status]],
   ].filter((row): row is [string, string] => row[1] !== undefined);
   return [
-    `<section id="${code}"><h2>${code}</h2><dl>`,
+    `<section id="${code}"><h2>${code}</h2>${otherLanguages(language, code)}<dl>`,
     ...rows.map(([term, text]) => `<dt>${term}</dt><dd>${escapeHtml(text)}</dd>`),
     '</dl>',
     example ? `<pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>` : '',
     '</section>',
   ].join('\n');
+}
+
+/** Links to the same page, or to its entry of a code, in the other languages. */
+function otherLanguages(language: GuideLanguage, code?: ProblemCode): string {
+  return GUIDE_LANGUAGES.filter((other) => other !== language)
+    .map((other) => {
+      const href = `${ERROR_PAGE_PATHS[other]}${code ? `#${code}` : ''}`;
+      return `<a href="${href}" lang="${other}" hreflang="${other}">${languageNames[other]}</a>`;
+    })
+    .join(' · ');
 }
 
 function escapeHtml(text: string): string {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ApiError, ConnectionError, MerchantPayments } from '../../client/index.ts';
-import { ERROR_ADVICE } from '../../gateway/docs/error-advice.ts';
+import { ERROR_RETRIES } from '../../gateway/docs/error-advice.texts.ts';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { answer, startScriptedServer } from './scripted-server.ts';
 
@@ -20,7 +20,7 @@ it('repeats exactly what the guide about errors lets it repeat', async () => {
   const server = await startScriptedServer((response, _turn, url) =>
     fail(response, url.split('/')[1] as ProblemCode),
   );
-  const codes = Object.keys(ERROR_ADVICE) as ProblemCode[];
+  const codes = Object.keys(ERROR_RETRIES) as ProblemCode[];
   await Promise.all(
     codes.map(async (code) => {
       const client = clientOf(`${server.baseUrl}/${code}/`, { maxRetries: 1 });
@@ -36,7 +36,7 @@ it('repeats exactly what the guide about errors lets it repeat', async () => {
   );
   const attempts = (code: string) => server.received.filter(({ url }) => url.startsWith(`/${code}/`)).length;
   expect(Object.fromEntries(codes.map((code) => [code, attempts(code)]))).toEqual(
-    Object.fromEntries(codes.map((code) => [code, ERROR_ADVICE[code].retry === 'NO' ? 1 : 2])),
+    Object.fromEntries(codes.map((code) => [code, ERROR_RETRIES[code] === 'NO' ? 1 : 2])),
   );
 });
 

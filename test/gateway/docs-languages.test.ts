@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { headingFragment } from '../../gateway/docs/guide-headings.ts';
 import { GUIDES, guideSource } from '../../gateway/docs/guides.ts';
@@ -56,6 +57,16 @@ describe('the Portuguese reference', () => {
   });
   afterAll(() => gateways.close());
   const get = (path: string) => call(gateways.ports.test, path);
+  /** What a page of errors says about each. */
+  const entriesOf = async (path: string) =>
+    parse((await get(path)).text)
+      .querySelectorAll('section')
+      .map((section) => ({
+        id: section.id,
+        examples: section.querySelectorAll('pre').map(({ text }) => text),
+        links: section.querySelectorAll('a').map((link) => link.getAttribute('href')),
+        texts: section.querySelectorAll('dd').map(({ text }) => text),
+      }));
 
   it('is a page that shows the document with the guides in Portuguese, and nothing else that differs', async () => {
     const page = await get((await get('/docs/pt-br')).headers.location!);
@@ -83,5 +94,23 @@ describe('the Portuguese reference', () => {
     const [english, portuguese] = [await rowsOf('/openapi.json'), await rowsOf('/docs/pt-br/openapi.json')];
     expect([...portuguese.keys()]).toEqual([...english.keys()]);
     for (const [code, meaning] of portuguese) expect(meaning, code).not.toBe(english.get(code));
+  });
+
+  it('has a page about each error, with the examples of the English one, and both lead to each other', async () => {
+    const pages = { en: '/docs/errors', 'pt-BR': '/docs/pt-br/errors' };
+    const [english, portuguese] = await Promise.all(Object.values(pages).map(entriesOf));
+    expect(portuguese!.map(({ id }) => id)).toEqual(english!.map(({ id }) => id));
+    for (const [at, entry] of portuguese!.entries()) {
+      const { id, examples, links, texts } = english![at]!;
+      expect(entry.examples, id).toEqual(examples);
+      expect([entry.links, links]).toEqual([[`${pages.en}#${id}`], [`${pages['pt-BR']}#${id}`]]);
+      // The status and the names of headers are the same in every language.
+      expect(
+        entry.texts.slice(1, 4).filter((text) => texts.includes(text)),
+        id,
+      ).toEqual([]);
+    }
+    const { description } = (await get('/docs/pt-br/openapi.json')).json.info;
+    expect(description).toContain(`(${pages['pt-BR']}#RATE_LIMITED)`);
   });
 });

@@ -117,7 +117,7 @@ describe('the script', () => {
 });
 
 describe('everything below /docs', () => {
-  it.each(['/docs', '/docs/', SCRIPT, '/docs/errors'])(
+  it.each(['/docs', '/docs/', SCRIPT, '/docs/errors', '/docs/pt-br/errors'])(
     '%s responds to HEAD as to GET, without the body',
     async (path) => {
       const [got, headed] = [
@@ -131,13 +131,16 @@ describe('everything below /docs', () => {
     },
   );
 
-  it.each(['/docs', '/docs/', SCRIPT, '/docs/errors'])('%s allows GET and HEAD only', async (path) => {
-    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-      const answer = await call(gateways.ports.live, path, { method });
-      expectProblem(answer, 'METHOD_NOT_ALLOWED');
-      expect(answer.headers.allow).toBe('GET, HEAD');
-    }
-  });
+  it.each(['/docs', '/docs/', SCRIPT, '/docs/errors', '/docs/pt-br/errors'])(
+    '%s allows GET and HEAD only',
+    async (path) => {
+      for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+        const answer = await call(gateways.ports.live, path, { method });
+        expectProblem(answer, 'METHOD_NOT_ALLOWED');
+        expect(answer.headers.allow).toBe('GET, HEAD');
+      }
+    },
+  );
 
   it.each(['/docs/nope', '/docs//', '/docs/js', '/docs/js/', '/docs/openapi.json', '/docs/errors/'])(
     '%s is another route',

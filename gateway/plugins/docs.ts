@@ -7,6 +7,13 @@ import { DOCUMENT_PATHS, GUIDE_LANGUAGES, headingId, REFERENCE_PATHS } from '../
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { Problem } from '../problems/problem.ts';
 
+/** Tables with columns as wide as their words and headings, where the page has room for them. */
+const TABLE_STYLE = `@media (min-width: 1000px) {
+.scalar-app .markdown table { table-layout: auto }
+.scalar-app .markdown :is(th, td) { word-break: normal }
+.scalar-app .markdown :is(th, td code) { white-space: nowrap }
+}`;
+
 /** Scalar with everything disabled that calls another host: fonts, telemetry, assistants and product links. */
 const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
   pageTitle: 'Merchant Payments API',
@@ -21,6 +28,7 @@ const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
   hideClientButton: true,
   showDeveloperTools: 'never',
   generateHeadingSlug: headingId,
+  customCss: TABLE_STYLE,
   // The script is the same for every language.
   cdn: `${REFERENCE_PATHS.en}/js/scalar.js`,
 };

@@ -4,6 +4,7 @@ import { EVENT_CATALOGUE } from '../../services/webhooks/events/event-types/even
 import { sharedChromium } from '../support/chromium.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
+import { tableFaults } from './table-faults.ts';
 
 /** The documentation as a reader sees it, in a real browser that finds no other host. */
 
@@ -20,6 +21,9 @@ const OPERATIONS = [
 
 /** Of the reference's contents; the first is open. */
 const GROUPS = ['Catalog', 'Balance and withdrawals', 'Advances', 'Webhooks', 'Events'];
+
+/** At least. */
+const TABLES_OF_GUIDES = 8;
 
 /** The ids of the headings that guides link to. */
 function linksIn(guides: string): string[] {
@@ -122,6 +126,22 @@ describe('the reference', () => {
     await page.getByRole('link', { name: 'In English' }).first().click();
     await page.getByRole('heading', { name: 'Getting started' }).waitFor();
   });
+
+  it.each(['/docs', '/docs/pt-br', '/docs/errors', '/docs/pt-br/errors'])(
+    'has no table at %s that scrolls sideways or splits a word, at 1280 pixels',
+    async (path) => {
+      const viewport = { width: 1280, height: 1000 };
+      const other = await (await sharedChromium()).newPage({ viewport, reducedMotion: 'reduce' });
+      await other.goto(origin + path);
+      if (!path.endsWith('errors'))
+        await other
+          .locator('table')
+          .nth(TABLES_OF_GUIDES - 1)
+          .waitFor({ state: 'attached' });
+      expect(await tableFaults(other)).toEqual([]);
+      await other.context().close();
+    },
+  );
 
   it.each(['typescript', 'python', 'go', 'java', 'php'])('shows how to verify in %s', async (language) => {
     const sample = page.locator(`code.language-${language}`, { hasText: 'webhook-signature' });

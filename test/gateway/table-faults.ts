@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 
 /**
- * Runs in the page. A word is split when it takes two lines; URLs may be split, as no table has room for all of them.
- * `thead th`, times and amounts take one line each.
+ * Runs in the page. Headings, times and amounts take one line each. A word may end a line at a hyphen, but not if it has
+ * digits, as ids and dates have. URLs may be split, since no table has room for all of them.
  */
 const FIND_FAULTS = `(() => {
   const linesOf = (range) => new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ bottom }) => Math.round(bottom / 8))).size;
@@ -26,8 +26,8 @@ const FIND_FAULTS = `(() => {
     const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
     for (let text = texts.nextNode(); text; text = texts.nextNode()) {
       if (!text.parentElement.checkVisibility()) continue;
-      for (const { 0: word, index } of text.data.matchAll(/\\S+/g)) {
-        if (word.includes('/')) continue;
+      for (const { 0: word, index } of text.data.matchAll(/(?=\\S*\\d)\\S+|[^\\s-]*-*/g)) {
+        if (word === '' || word.includes('/')) continue;
         const range = document.createRange();
         range.setStart(text, index);
         range.setEnd(text, index + word.length);

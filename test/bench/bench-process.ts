@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A server of the benchmark in a process of its own. */
@@ -33,9 +34,16 @@ export async function cpuMicroseconds({ child }: BenchProcess): Promise<number> 
   return microseconds as number;
 }
 
-/** Starts a server's file with these settings; its log goes to /dev/null, as a file's would. */
-export async function startBenchProcess(file: string, env: Record<string, string>): Promise<BenchProcess> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url))], {
+/**
+ * Starts a server's file with these settings; its log goes to /dev/null, as a file's would.
+ * @param checkout the folder of another state of this repository. Default: this one.
+ */
+export async function startBenchProcess(
+  file: string,
+  env: Record<string, string>,
+  checkout = fileURLToPath(new URL('../..', import.meta.url)),
+): Promise<BenchProcess> {
+  const child = spawn(process.execPath, [...process.execArgv, join(checkout, 'test/bench', file)], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

@@ -49,7 +49,7 @@ export async function benchPublish(): Promise<void> {
     stack.defer(() => caller.close());
     return { server, caller, eventsPerCall };
   };
-  const service = await start('publish-server.ts');
+  const service = await start('internal-api-server.ts');
   console.log(`publish: events of 1 KB, ${availableParallelism()} cores, callers and PostgreSQL on them too`);
   const rows: string[][] = [];
   for (const [protocol, callerOf] of Object.entries(CALLERS)) {

@@ -23,12 +23,12 @@ const path = (rpc: string) => `/payments.webhooks.v1.EventService/${rpc}`;
 export const CALLERS = {
   grpc: (url: string, token: string): PublishCaller => {
     const session = connect(url);
-    const data = encode(PublishEventRequestSchema, { data: EVENT_DATA });
+    const data = grpcMessage(PublishEventRequestSchema, { data: EVENT_DATA });
     return {
       publish(merchantId) {
         const about = { objectId: crypto.randomUUID(), type: EVENT_TYPE };
-        const request = encode(PublishEventRequestSchema, { ...writeOf(merchantId), ...about });
-        return callGrpc(session, 'PublishEvent', token, Buffer.concat([request, data]));
+        const request = grpcMessage(PublishEventRequestSchema, { ...writeOf(merchantId), ...about });
+        return callGrpc(session, path('PublishEvent'), token, Buffer.concat([request, data]));
       },
       close: () => new Promise<void>((resolve) => session.close(resolve)),
     };
@@ -54,16 +54,16 @@ export const CALLERS = {
 /** Publishes so many events with each call of PublishEvents, over gRPC. */
 export function callerOfMany(url: string, token: string, eventsPerCall: number): PublishCaller {
   const session = connect(url);
-  const data = encode(EventToPublishSchema, { data: EVENT_DATA });
+  const data = grpcMessage(EventToPublishSchema, { data: EVENT_DATA });
   const encodeEvent = () => {
-    const event = encode(EventToPublishSchema, { type: EVENT_TYPE, objectId: crypto.randomUUID() });
+    const event = grpcMessage(EventToPublishSchema, { type: EVENT_TYPE, objectId: crypto.randomUUID() });
     return [Buffer.from([(4 << 3) | 2]), varint(event.length + data.length), event, data];
   };
   return {
     publish(merchantId) {
       const events = Array.from({ length: eventsPerCall }, encodeEvent).flat();
-      const request = encode(PublishEventsRequestSchema, writeOf(merchantId));
-      return callGrpc(session, 'PublishEvents', token, Buffer.concat([request, ...events]));
+      const request = grpcMessage(PublishEventsRequestSchema, writeOf(merchantId));
+      return callGrpc(session, path('PublishEvents'), token, Buffer.concat([request, ...events]));
     },
     close: () => new Promise<void>((resolve) => session.close(resolve)),
   };
@@ -75,19 +75,28 @@ const writeOf = (merchantId: string) => ({
   idempotencyKey: crypto.randomUUID(),
 });
 
-const encode = <Schema extends DescMessage>(schema: Schema, message: MessageInitShape<Schema>) =>
-  toBinary(schema, create(schema, message));
+/** A message of a gRPC call. */
+export const grpcMessage = <Schema extends DescMessage>(
+  schema: Schema,
+  message: MessageInitShape<Schema>,
+): Buffer => Buffer.from(toBinary(schema, create(schema, message)));
 
 /** A length below 16384, as protobuf encodes it. */
 const varint = (length: number) => Buffer.from(length < 128 ? [length] : [(length & 127) | 128, length >> 7]);
 
-function callGrpc(session: ClientHttp2Session, rpc: string, token: string, message: Buffer): Promise<void> {
+/** Makes one gRPC call, and reads nothing of the answer but its status. */
+export function callGrpc(
+  session: ClientHttp2Session,
+  rpcPath: string,
+  token: string,
+  message: Buffer,
+): Promise<void> {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
   return new Promise((resolve, reject) => {
     const stream = session.request({
       ':method': 'POST',
-      ':path': path(rpc),
+      ':path': rpcPath,
       'content-type': 'application/grpc',
       te: 'trailers',
       authorization: `Bearer ${token}`,
@@ -97,7 +106,9 @@ function callGrpc(session: ClientHttp2Session, rpc: string, token: string, messa
       status ??= (headers as Record<string, unknown>)['grpc-status'];
     };
     stream.on('response', readStatus).on('trailers', readStatus).on('error', reject);
-    stream.on('close', () => (status === '0' ? resolve() : reject(new Error(`${rpc}: status ${status}`))));
+    stream.on('close', () =>
+      status === '0' ? resolve() : reject(new Error(`${rpcPath}: status ${status}`)),
+    );
     stream.resume().end(Buffer.concat([head, message]));
   });
 }

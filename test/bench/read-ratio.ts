@@ -1,39 +1,86 @@
+import { type ClientHttp2Session, connect } from 'node:http2';
 import autocannon from 'autocannon';
 import { median } from './bench-database.ts';
+import { callGrpc } from './publish-calls.ts';
 
 const ROUNDS = 5;
-const ROUND_SECONDS = 4;
+const ROUND_SECONDS = 2;
 const CONNECTIONS = 32;
 
-/** What one side is asked. */
-export interface Target {
-  readonly url: string;
-  readonly headers?: Record<string, string>;
+/** One side of a comparison: calls a server for so many seconds. */
+export type Measured = (seconds: number) => Promise<Rate>;
+
+interface Rate {
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p99: number;
 }
 
-/** Requests per second of both sides and their ratio: medians over rounds that alternate. */
+/** Both sides and their ratios: medians over rounds that alternate. */
 export interface ReadRatio {
   readonly ours: number;
   readonly bare: number;
   readonly ratio: number;
+  readonly p99Ratio: number;
 }
 
-/** Asks both sides in turn, so that a machine whose speed drifts favours neither. */
-export async function measureReadRatio(ours: Target, bare: Target): Promise<ReadRatio> {
-  const rounds: { ours: number; bare: number }[] = [];
-  await rate(ours);
-  await rate(bare);
+/** Measures both sides in turn, so that a machine whose speed drifts favors neither. */
+export async function measureReadRatio(ours: Measured, bare: Measured): Promise<ReadRatio> {
+  const rounds: { ours: Rate; bare: Rate }[] = [];
+  await ours(ROUND_SECONDS);
+  await bare(ROUND_SECONDS);
   for (let round = 0; round < ROUNDS; round += 1)
-    rounds.push({ ours: await rate(ours), bare: await rate(bare) });
+    rounds.push({ ours: await ours(ROUND_SECONDS), bare: await bare(ROUND_SECONDS) });
+  const middle = (numberOf: (round: (typeof rounds)[number]) => number) => median(rounds.map(numberOf));
   return {
-    ours: median(rounds.map((round) => round.ours)),
-    bare: median(rounds.map((round) => round.bare)),
-    ratio: median(rounds.map((round) => round.ours / round.bare)),
+    ours: middle((round) => round.ours.perSecond),
+    bare: middle((round) => round.bare.perSecond),
+    ratio: middle((round) => round.ours.perSecond / round.bare.perSecond),
+    p99Ratio: middle((round) => round.ours.p99 / round.bare.p99),
   };
 }
 
-async function rate({ url, headers = {} }: Target): Promise<number> {
-  const result = await autocannon({ url, headers, connections: CONNECTIONS, duration: ROUND_SECONDS });
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url} answered ${result.non2xx} errors`);
-  return result.requests.average;
+/** GETs a URL over 32 connections. */
+export const overHttp =
+  (url: string, headers: Record<string, string> = {}): Measured =>
+  (duration) =>
+    new Promise((resolve, reject) => {
+      const times: number[] = [];
+      const startedAt = performance.now();
+      const options = { url, headers, connections: CONNECTIONS, duration };
+      const run = autocannon(options, (error: Error | null, result) => {
+        if (error || result.non2xx > 0 || result.errors > 0) {
+          reject(error ?? new Error(`${url} answered ${result.non2xx} errors`));
+        } else resolve(rateOf(times, startedAt));
+      });
+      run.on('response', (_client, _status, _bytes, ms) => times.push(ms));
+    });
+
+/** Makes one gRPC call over and over, 32 at a time. */
+export function overGrpc(url: string, path: string, token: string, message: Buffer): Measured {
+  let session: ClientHttp2Session | undefined;
+  return async (seconds) => {
+    if (!session) {
+      session = connect(url);
+      session.unref();
+    }
+    const open = session;
+    const times: number[] = [];
+    const startedAt = performance.now();
+    const endsAt = startedAt + seconds * 1_000;
+    const caller = async () => {
+      for (let begun = startedAt; begun < endsAt; ) {
+        begun = performance.now();
+        await callGrpc(open, path, token, message);
+        times.push(performance.now() - begun);
+      }
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, caller));
+    return rateOf(times, startedAt);
+  };
 }
+
+const rateOf = (times: number[], startedAt: number): Rate => ({
+  perSecond: times.length / ((performance.now() - startedAt) / 1_000),
+  p99: times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)]!,
+});

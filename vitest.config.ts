@@ -17,7 +17,7 @@ const ISOLATED = [
 const SLOW = [
   'test/architecture/rpc-other-transports.test.ts',
   'test/docs/internal-api.test.ts',
-  'test/journeys/{books.property,demo-connector,outages,operations,resend,work-queues}.test.ts',
+  'test/journeys/{books.property,demo-connector,newcomer,outages,operations,resend,work-queues}.test.ts',
   'test/workflows/lost-state.test.ts',
   'test/workflows/accounts/{notify-contact,quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',

@@ -7,6 +7,11 @@ export const apiKeysTexts = {
     },
     guide: 'Guia: como enviar a chave, permissões e troca',
     firstRequest: 'Guia: da chave ao primeiro webhook',
+    ownMachine: 'Receba webhooks na sua máquina',
+    ownMachineText:
+      'Este comando encaminha os webhooks do ambiente de testes a um servidor na sua máquina e exibe o segredo para verificá-los.',
+    firstWebhook: 'Guia: um servidor que verifica as assinaturas',
+    simulate: 'Simular um evento',
     keys: 'Da mais recente à mais antiga',
     empty: 'Nenhuma chave ainda. Crie a primeira abaixo.',
     key: 'Chave',
@@ -75,6 +80,11 @@ export const apiKeysTexts = {
     },
     guide: 'Guide: how to send the key, scopes and rotation',
     firstRequest: 'Guide: from the key to the first webhook',
+    ownMachine: 'Receive webhooks on your machine',
+    ownMachineText:
+      'This command forwards the webhooks of the sandbox to a server on your machine, and prints the secret to verify them with.',
+    firstWebhook: 'Guide: a server that verifies the signatures',
+    simulate: 'Simulate an event',
     keys: 'Newest first',
     empty: 'No keys yet. Create the first one below.',
     key: 'Key',

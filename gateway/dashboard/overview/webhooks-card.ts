@@ -1,8 +1,10 @@
+import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import {
   type WebhookSubscription,
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { form, hiddenFields } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { may, pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateBadges } from '../webhooks/subscriptions/subscription-state.ts';
@@ -24,11 +26,22 @@ export async function webhooksCard(
 ): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const content = await renderOrUnavailable(view, reading, (subscriptions) =>
-    subscriptions.length > 0 ? counts(view, subscriptions) : html`<p>${t.noWebhooks}</p>`,
+    subscriptions.length > 0
+      ? counts(view, subscriptions)
+      : html`<p>${t.noWebhooks}</p>${firstKeyForm(view)}`,
   );
   const create = html` <a href="${pathTo(view, '/webhooks/new')}">${t.createWebhook}</a>`;
   const links = html`<a href="${pathTo(view, '/webhooks')}">${t.toWebhooks}</a>${may(view, WebhookSubscriptionService.method.createWebhookSubscription) ? create : nothing}`;
   return card('webhooks', t.webhooks, content, links);
+}
+
+/** Creates, by one click, the key with which the sandbox's webhooks are received on one's own machine. */
+function firstKeyForm(view: View): Html {
+  if (view.environment === 'live' || !may(view, ApiKeyService.method.issueApiKey)) return nothing;
+  const t = textsFor(view, overviewTexts);
+  const fields = hiddenFields({ name: t.ownMachine, scopes: 'webhooks:manage' });
+  return html`<p>${t.ownMachineHint}</p>
+${form(view, { action: '/api-keys/issue', submit: t.createKey, fields })}`;
 }
 
 function counts(view: View, subscriptions: readonly WebhookSubscription[]): Html {

@@ -233,6 +233,7 @@ export class Pages {
       person,
       environment,
       role,
+      apiUrl,
       docsUrl: apiUrl && `${apiUrl}${REFERENCE_PATHS[plainView.language]}/`,
       tenant: { merchantId, environment: environmentEnum(environment) },
       call: callAsPerson(request),

@@ -46,6 +46,8 @@ export interface View extends PlainView {
   /** Part of every request to a service. */
   readonly tenant: { readonly merchantId: string; readonly environment: Environment };
   readonly role: Role;
+  /** The URL of the environment's API; undefined if it is not configured. */
+  readonly apiUrl: string | undefined;
   /** The guides of the environment's API in the viewer's language; undefined if its public URL is not configured. */
   readonly docsUrl: string | undefined;
   /** Options of every call: the request id, a deadline, and the actor with their IP address. */

@@ -43,9 +43,10 @@ describe('an API key that was shown', () => {
     await fixture.close();
   });
 
-  const path = () => `/live/${merchant}/api-keys`;
+  /** In the sandbox, the command that uses the key is shown as well. */
+  const path = () => `/sandbox/${merchant}/api-keys`;
   const keysOf = async () => {
-    const tenant = { merchantId: merchant, environment: Environment.LIVE };
+    const tenant = { merchantId: merchant, environment: Environment.TEST };
     return (await createClient(ApiKeyService, fixture.transport).listApiKeys(tenant)).apiKeys;
   };
 
@@ -53,11 +54,12 @@ describe('an API key that was shown', () => {
   async function issue(page: Page): Promise<string> {
     await page.goto(path());
     await page.getByLabel('Name').fill('till');
-    await page.getByLabel('catalog:read').check();
+    await page.getByLabel('webhooks:manage').check();
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
     const key = await page.locator('.secret code').textContent();
     expect(key).toMatch(KEY);
+    expect(await page.locator('.copyable-block code').textContent()).toContain(`=${key}\n`);
     return key!;
   }
 
@@ -102,7 +104,7 @@ describe('an API key that was shown', () => {
     const { context, page } = await openWindow(browser, baseUrl, developer);
     await page.goto(path());
     await page.getByLabel('Name').fill('till');
-    await page.getByLabel('catalog:read').check();
+    await page.getByLabel('webhooks:manage').check();
     await page.getByRole('button', { name: 'Create key' }).dblclick();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
     expect(await page.locator('.secret code').textContent()).toMatch(KEY);
@@ -116,7 +118,7 @@ describe('an API key that was shown', () => {
     const key = await issue(page);
     expect(await accessibilityFaults(page)).toEqual([]);
     await expectToFit(page, [360]);
-    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copy' }).first().click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);
     await context.close();
@@ -132,7 +134,7 @@ describe('an API key that was shown', () => {
     const second = (await page.locator('.secret code').textContent())!;
     expect(second).toMatch(KEY);
     const kept = JSON.stringify(await context.storageState());
-    const audit = await page.goto(`/live/${merchant}/audit`);
+    const audit = await page.goto(`/sandbox/${merchant}/audit`);
     const trail = await audit!.text();
     expect(trail).toContain('rotated the API key');
     const tables = await sqlOf<{ name: string }>(

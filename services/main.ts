@@ -16,6 +16,7 @@ await runProcess('services', async () => {
   const ready = () => services.ping().then(() => ({ ok: true, details: { areas: SERVICES } }));
   const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({ ready, metrics, drain });
+  drain.endConnectionsOf(services.server.server);
   await services.server.listen({ host: HOST, port: GRPC_PORT });
   await ops.listen({ host: HOST, port: OPS_PORT });
   services.startPeriodicTasks();

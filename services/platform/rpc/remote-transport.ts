@@ -3,6 +3,7 @@ import { MethodOptions_IdempotencyLevel as IdempotencyLevel } from '@bufbuild/pr
 import type { UnaryRequest } from '@connectrpc/connect';
 import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { Health } from '../../../proto/gen/health/v1/health_pb.js';
 
 /** Waits before the repetitions of a call whose connection failed. */
 const REPEAT_AFTER_MS = [20, 100, 400];
@@ -72,14 +73,14 @@ const repeatWhenDisconnected: Interceptor = (next) => async (request) => {
 /** No connection, or one that ended without an answer. */
 const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
-function isDisconnected(error: unknown): boolean {
-  if (!(error instanceof ConnectError) || error.code !== Code.Unavailable) return false;
-  return DISCONNECTED.has(systemCodeOf(error.cause));
-}
+const isDisconnected = (error: unknown) =>
+  error instanceof ConnectError && DISCONNECTED.has(systemCodeOf(error.cause));
 
 /** Whether the call has the same effect when it is made twice, or has not been made. */
 function isRepeatable({ method, message }: UnaryRequest, error: unknown): boolean {
   if (method.idempotency === IdempotencyLevel.NO_SIDE_EFFECTS) return true;
+  // The standard's own file does not say so.
+  if (method.parent.typeName === Health.typeName) return true;
   if ('idempotencyKey' in message && message.idempotencyKey !== '') return true;
   return error instanceof ConnectError && systemCodeOf(error.cause) === 'ECONNREFUSED';
 }

@@ -63,6 +63,8 @@ function bothProtocols(listener: RequestListener, unaryPort: UnaryPort) {
   let isClosing = false;
   const http1 = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     if (isClosing) response.setHeader('connection', 'close');
+    // The server that the caller of createRpcServer knows.
+    front.emit('request', request, response);
     if (!unaryPort.serveRequest(request, response)) listener(request, response);
   });
   // An HTTP server tracks its connections, to close idle ones, only after "listening"; here the front server listens.

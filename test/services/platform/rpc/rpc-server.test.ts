@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newTenant, startHarness } from '../../../support/harness.ts';
+import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
+import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
+import { ALL_GRANTS, newTenant, startHarness } from '../../../support/harness.ts';
 
 test.each(['grpc', 'connect'] as const)(
   'the port closes at once when its %s connections are idle',
@@ -26,4 +29,45 @@ test('the port closes at once even if a connection has never sent a byte', async
   const from = performance.now();
   await Promise.all([harness.close(), once(silent, 'close')]);
   expect(performance.now() - from).toBeLessThan(2_500);
+});
+
+test('a closing port answers the call under way and one that arrives after it, then ends the connection', async () => {
+  const answer = Promise.withResolvers<void>();
+  let calls = 0;
+  const listProducts = async () => {
+    calls += 1;
+    await answer.promise;
+    return {};
+  };
+  const server = createRpcServer({
+    bindings: [bindService(ProductService, { listProducts } as never)],
+    interceptors: [],
+    tokens: [
+      { name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS },
+    ],
+  });
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1');
+  const received = socket.setEncoding('latin1').toArray();
+  const call = [
+    `POST /${ProductService.typeName}/ListProducts HTTP/1.1`,
+    ...['host: localhost', 'authorization: Bearer t', 'content-type: application/json', 'content-length: 2'],
+    '',
+    '{}',
+  ].join('\r\n');
+  socket.write(call);
+  await expect.poll(() => calls).toBe(1);
+  const closed = server.close();
+  await expect.poll(() => server.server.listening).toBe(false);
+  socket.write(call);
+  await expect.poll(() => calls).toBe(2);
+  answer.resolve();
+  await closed;
+  const answers = (await received).join('');
+  expect(answers.match(/HTTP\S+ \d+|connection: \S+/gi)).toEqual([
+    'HTTP/1.1 200',
+    'Connection: keep-alive',
+    'HTTP/1.1 200',
+    'connection: close',
+  ]);
 });

@@ -1,0 +1,120 @@
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { WebhookSubscriptionState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
+import { call } from '../gateway/http-call.ts';
+import { seedMerchant } from '../gateway/seed-merchant.ts';
+import { newKey } from '../support/harness.ts';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
+import { SandboxMerchant } from './sandbox-merchant.ts';
+import { Load } from './separate-processes/load.ts';
+import { type Role, SeparateSystem, STOP_DELAY_MS } from './separate-processes/separate-system.ts';
+
+const PROCESSES: readonly Role[] = [
+  ...(['services', 'services', 'gateway', 'gateway', 'webhook-lanes', 'webhook-lanes'] as const),
+  ...(['worker', 'worker', 'worker'] as const),
+];
+const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'];
+const { ACTIVE } = WebhookSubscriptionState;
+/** Far less than the lease of a workflow command, which is 30 seconds, also on a busy machine. */
+const WITHOUT_A_LEASE_MS = 12_000;
+/** That lease, and what a busy machine takes. */
+const WITH_A_LEASE_MS = 60_000;
+
+let system: SeparateSystem;
+let receiver: Receiver;
+let merchant: SandboxMerchant;
+let load: Load;
+/** When each event was answered with success, by id. */
+const deliveredAt = new Map<string, number>();
+
+beforeAll(async () => {
+  const attempted = new Set<string>();
+  // The first attempt of each event fails, so that a workflow has to make the second.
+  receiver = await startReceiver((request, response) => {
+    const id = String(request.headers['webhook-id']);
+    const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
+    const fails = type !== 'webhook.ping.v1' && !attempted.has(id);
+    attempted.add(id);
+    if (!fails) deliveredAt.set(id, deliveredAt.get(id) ?? Date.now());
+    response.writeHead(fails ? 503 : 204).end();
+  });
+  system = await SeparateSystem.open();
+  await Promise.all(PROCESSES.map((role) => system.start(role)));
+  merchant = await SandboxMerchant.subscribe(system.transport, receiver);
+  await merchant.becomes(ACTIVE, WITH_A_LEASE_MS);
+  const { key } = await createClient(ApiKeyService, system.transport).issueApiKey({
+    ...merchant.tenant,
+    idempotencyKey: newKey(),
+    name: 'Shop',
+    scopes: [...ALL_SCOPES],
+  });
+  const { merchantId, environment } = merchant.tenant;
+  await seedMerchant(system.transport, merchantId, environment).refundCase();
+  const publish = () => merchant.publish();
+  load = new Load({ gateways: system.gateways, path: '/v1/refund-cases', key, publish });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await load?.stop();
+  await system?.[Symbol.asyncDispose]();
+  await receiver?.[Symbol.asyncDispose]();
+});
+
+/** Waits until all events that were published have been delivered. @returns the longest that one took. */
+async function slowestDelivery(from: number): Promise<number> {
+  const events = [...load.published].filter(([, at]) => at >= from);
+  await vi.waitFor(() => expect(events.filter(([id]) => !deliveredAt.has(id))).toEqual([]), {
+    timeout: WITH_A_LEASE_MS,
+    interval: 50,
+  });
+  return Math.max(...events.map(([id, at]) => deliveredAt.get(id)! - at));
+}
+
+const whatOf = (failures: Load['failures']) => [...new Set(failures.map(({ what }) => what.slice(0, 200)))];
+
+it('gateways answer with public addresses, whatever they listen on', async () => {
+  const { status, json } = await call(system.gateways.next().port, '/v1/refund-cases');
+  expect([status, json.type]).toEqual([401, expect.stringMatching(/^http:\/\/127\.0\.0\.1:8081\//)]);
+});
+
+it.each(ROLES)('no request fails and no delivery waits for a lease when one of %s stops', async (role) => {
+  await load.moreEvents(5);
+  const [failed, from] = [load.failures.length, Date.now()];
+  const stopping = system.one(role);
+  const ended = system.stop(stopping);
+  if (STOP_DELAY_MS > 0 && (role === 'services' || role === 'gateway')) {
+    const readyz = () => fetch(`http://127.0.0.1:${stopping.backend.opsPort}/readyz`);
+    await vi.waitFor(async () => expect((await readyz()).status).toBe(503), { interval: 20 });
+  }
+  expect(await ended).toEqual({ exitCode: 0, stderr: '' });
+  await load.moreEvents(10);
+  expect(whatOf(load.failures.slice(failed))).toEqual([]);
+  await system.start(role);
+  expect(await slowestDelivery(from)).toBeLessThan(WITHOUT_A_LEASE_MS);
+  expect(whatOf(load.failures.slice(failed))).toEqual([]);
+});
+
+it('only requests in flight fail when one of each is killed, and all events are delivered', async () => {
+  await load.moreEvents(5);
+  const [failed, from] = [load.failures.length, Date.now()];
+  const victims = ROLES.map((role) => system.one(role));
+  await Promise.all(victims.map((victim) => system.kill(victim)));
+  const killedAt = Date.now();
+  await Promise.all(ROLES.map((role) => system.start(role)));
+  await load.moreEvents(10);
+  const backends = victims.map(({ backend }) => backend);
+  for (const { what, backend, startedAt } of load.failures.slice(failed)) {
+    expect(backend === undefined || backends.includes(backend), what).toBe(true);
+    expect(startedAt, what).toBeLessThanOrEqual(killedAt);
+  }
+  await slowestDelivery(from);
+});
+
+it('what was under load is whole: many requests, every event, and no file of the image has changed', async () => {
+  await load.stop();
+  await slowestDelivery(0);
+  expect(load.requests).toBeGreaterThan(500);
+  expect(await system.image.changed()).toEqual([]);
+});

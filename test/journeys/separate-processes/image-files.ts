@@ -1,0 +1,78 @@
+import { copyFile, cp, link, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+/** Holds no files of packages: a package below it is an entry of its own in the lock file. */
+const NESTED = 'node_modules';
+
+/** A folder with the files of the image and no others, outside the repository, so that nothing else can be imported. */
+export interface ImageFiles extends AsyncDisposable {
+  readonly folder: string;
+  /** Files and folders that have been written since. A container's are read-only. */
+  changed(): Promise<string[]>;
+}
+
+/** Copies what the Dockerfile copies, and the packages that `npm ci --omit=dev` installs. */
+export async function copyImageFiles(): Promise<ImageFiles> {
+  const folder = await mkdtemp(join(tmpdir(), 'payments-image-'));
+  for (const source of await copiedSources()) {
+    const target = join(folder, source);
+    await mkdir(dirname(target), { recursive: true });
+    await cp(join(ROOT, source), target, { recursive: true });
+  }
+  for (const path of await productionPackages()) await linkFiles(join(ROOT, path), join(folder, path));
+  const copiedAt = Date.now();
+  return {
+    folder,
+    async changed() {
+      const paths = (await readdir(folder, { recursive: true })).filter((path) => !path.startsWith(NESTED));
+      const times = await Promise.all(
+        [...paths, ''].map(async (path) => ({ path, ...(await changeOf(join(folder, path))) })),
+      );
+      return times.filter(({ changedAt }) => changedAt > copiedAt).map(({ path }) => path);
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+const changeOf = async (path: string) => ({ changedAt: (await stat(path)).mtimeMs });
+
+/** The sources of COPY that come from the repository. */
+async function copiedSources(): Promise<string[]> {
+  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const lines = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
+  return [...new Set(lines.flatMap(([, sources]) => sources!.split(' ')))];
+}
+
+/** The folders of installed packages that production needs. */
+async function productionPackages(): Promise<string[]> {
+  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
+  const entries: [string, { dev?: boolean; link?: boolean }][] = Object.entries(packages);
+  const paths = entries
+    .filter(([path, { dev, link }]) => path.startsWith(NESTED) && !dev && !link)
+    .map(([path]) => path);
+  const installed = await Promise.all(
+    paths.map((path) =>
+      stat(join(ROOT, path)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return paths.filter((_, index) => installed[index]);
+}
+
+/** Links a package's files, which takes no space; copies them to another file system. */
+async function linkFiles(source: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true });
+  const entries = await readdir(source, { withFileTypes: true });
+  await Promise.all(
+    entries.map(async (entry) => {
+      const [from, to] = [join(source, entry.name), join(target, entry.name)];
+      if (entry.isDirectory()) return entry.name === NESTED ? undefined : linkFiles(from, to);
+      if (entry.isFile()) await link(from, to).catch(() => copyFile(from, to));
+    }),
+  );
+}

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConnectError } from '@connectrpc/connect';
+import { call } from '../../gateway/http-call.ts';
+import type { Backend, ReadyBackends } from './balancer.ts';
+
+/** A request that got no answer, or the wrong one. */
+interface Failure {
+  readonly what: string;
+  /** Undefined where a load balancer chose the process. */
+  readonly backend?: Backend | undefined;
+  readonly startedAt: number;
+}
+
+const READERS = 6;
+const PUBLISH_INTERVAL_MS = 100;
+
+interface LoadOptions {
+  readonly gateways: ReadyBackends;
+  /** A path of the public API, and the API key for it. */
+  readonly path: string;
+  readonly key: string;
+  /** Publishes an event; answers its id. */
+  readonly publish: () => Promise<string>;
+}
+
+/** Clients that read through all gateways and publish events, without a pause and without repeating anything. */
+export class Load {
+  readonly failures: Failure[] = [];
+  /** When each event was committed, by id. */
+  readonly published = new Map<string, number>();
+  requests = 0;
+  readonly #options: LoadOptions;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    const readers = Array.from({ length: READERS }, () => this.#untilStopped(() => this.#read()));
+    this.#running = Promise.all([...readers, this.#untilStopped(() => this.#publish())]);
+  }
+
+  /** Resolves after so many more events. */
+  async moreEvents(count: number): Promise<void> {
+    const until = this.published.size + count;
+    while (this.published.size < until) await delay(20);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #untilStopped(step: () => Promise<void>): Promise<void> {
+    while (!this.#stopping.signal.aborted) await step();
+  }
+
+  async #read(): Promise<void> {
+    const { gateways, path, key } = this.#options;
+    const startedAt = Date.now();
+    let backend: Backend | undefined;
+    this.requests += 1;
+    try {
+      backend = gateways.next();
+      const { status, text } = await call(backend.port, path, { key });
+      if (status !== 200) this.failures.push({ what: `${status} ${text}`, backend, startedAt });
+    } catch (error) {
+      // Nothing was sent: a load balancer tries the next one.
+      if (backend && (error as NodeJS.ErrnoException).code === 'ECONNREFUSED')
+        return gateways.refused(backend);
+      this.failures.push({ what: String(error), backend, startedAt });
+    }
+  }
+
+  async #publish(): Promise<void> {
+    const startedAt = Date.now();
+    try {
+      this.published.set(await this.#options.publish(), Date.now());
+    } catch (error) {
+      this.failures.push({ what: String(ConnectError.from(error)), startedAt });
+    }
+    await delay(PUBLISH_INTERVAL_MS);
+  }
+}

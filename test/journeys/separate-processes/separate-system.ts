@@ -1,0 +1,227 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { Client } from 'pg';
+import { vi } from 'vitest';
+import { findFreePort } from '../../../local/ports.ts';
+import { type Container, readComposeFile } from '../../support/compose-file.ts';
+import { ALL_GRANTS, bearer, createTestDatabase } from '../../support/harness.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import type { TestTemporal } from '../../support/temporal.ts';
+import { startTemporalOnPostgres } from '../../support/temporal-on-postgres.ts';
+import { type Backend, ReadyBackends, startBalancer } from './balancer.ts';
+import { copyImageFiles, type ImageFiles } from './image-files.ts';
+
+/** The containers that may run many times over. */
+export type Role = 'services' | 'gateway' | 'worker' | 'webhook-lanes';
+
+/** One process of a role. */
+export interface RoleProcess {
+  readonly role: Role;
+  readonly backend: Backend;
+  readonly child: ChildProcess;
+  /** The exit code and what it wrote on standard error. */
+  readonly exited: Promise<{ readonly exitCode: number | null; readonly stderr: string }>;
+}
+
+/** How long a process goes on serving after it was told to stop. */
+export const STOP_DELAY_MS = 1_000;
+const READY = { timeout: 120_000, interval: 100 };
+/** As a check of compose's containers, of what each process must not see. */
+const PASSWORDS = { webhook_lanes: 'lanes', rate_limits: 'limits' } as const;
+
+/**
+ * The containers of docker-compose.yml as processes, with the files of the image: their commands and environments, except
+ * for addresses of this machine, and receivers on it. Temporal keeps its state in the same PostgreSQL.
+ */
+export class SeparateSystem implements AsyncDisposable {
+  readonly gateways = new ReadyBackends();
+  readonly services = new ReadyBackends();
+  readonly running = new Set<RoleProcess>();
+  readonly image: ImageFiles;
+  /** To the services through the load balancer, as another team calls them. It repeats no call. */
+  readonly transport: Transport;
+  readonly #containers: Readonly<Record<string, Container>>;
+  readonly #overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
+  readonly #stack: AsyncDisposableStack;
+
+  private constructor(
+    given: Pick<SeparateSystem, 'image' | 'transport'> & {
+      containers: Readonly<Record<string, Container>>;
+      overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
+      services: ReadyBackends;
+      stack: AsyncDisposableStack;
+    },
+  ) {
+    this.image = given.image;
+    this.transport = given.transport;
+    this.services = given.services;
+    this.#containers = given.containers;
+    this.#overrides = given.overrides;
+    this.#stack = given.stack;
+  }
+
+  /** PostgreSQL, Temporal and the load balancer; no process of a role yet. */
+  static async open(): Promise<SeparateSystem> {
+    await using opening = new AsyncDisposableStack();
+    const image = opening.use(await copyImageFiles());
+    const temporal = opening.use(await startTemporalOnPostgres());
+    const { containers } = await readComposeFile();
+    const databaseUrl = await createTestDatabase('template0');
+    await runToEnd(image, containers.migrate!, { DATABASE_URL: databaseUrl });
+    await createRoles(image.folder, databaseUrl);
+    const services = new ReadyBackends();
+    const balancer = await startBalancer(services);
+    opening.defer(() => balancer.close());
+    opening.defer(() => services.close());
+    const servicesUrl = `http://127.0.0.1:${balancer.port}`;
+    const token = `mps_${randomBytes(24).toString('base64url')}`;
+    const overrides = overridesOf({ containers, databaseUrl, servicesUrl, temporal, token });
+    const transport = createConnectTransport({
+      baseUrl: servicesUrl,
+      httpVersion: '1.1',
+      interceptors: [bearer(token)],
+    });
+    const stack = opening.move();
+    return new SeparateSystem({ image, transport, containers, overrides, services, stack });
+  }
+
+  /** Starts a process and waits until it is ready. */
+  async start(role: Role): Promise<RoleProcess> {
+    const { command, environment, healthcheck } = this.#containers[role]!;
+    const [port, opsPort] = [await findFreePort(), await findFreePort()];
+    const settings = {
+      ...environment,
+      HOST: '127.0.0.1',
+      OPS_PORT: opsPort,
+      ...{ GRPC_PORT: port, LIVE_PORT: await findFreePort(), SANDBOX_PORT: port },
+      ...this.#overrides[role],
+    };
+    const child = spawnIn(this.image, command!, settings);
+    const process = { role, backend: { port, opsPort }, child, exited: outcomeOf(child) };
+    this.running.add(process);
+    // The container's own health check.
+    await vi.waitFor(async () => {
+      if (child.exitCode !== null) throw new Error((await process.exited).stderr);
+      await runToEnd(this.image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
+    }, READY);
+    this.#behind(role)?.add(process.backend);
+    await vi.waitFor(() => {
+      if (this.#behind(role)?.count === 0) throw new Error('not ready');
+    }, READY);
+    return process;
+  }
+
+  /** One of the running processes of a role. */
+  one(role: Role): RoleProcess {
+    return [...this.running].find((process) => process.role === role)!;
+  }
+
+  /** Tells a process to stop, and waits for its end. */
+  async stop(process: RoleProcess) {
+    process.child.kill('SIGTERM');
+    const ended = await process.exited;
+    this.#forget(process);
+    return ended;
+  }
+
+  async kill(process: RoleProcess): Promise<void> {
+    process.child.kill('SIGKILL');
+    await process.exited;
+    this.#forget(process);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.gateways.close();
+    await Promise.all([...this.running].map((process) => this.kill(process)));
+    await this.#stack.disposeAsync();
+  }
+
+  #forget(process: RoleProcess): void {
+    this.running.delete(process);
+    this.#behind(process.role)?.remove(process.backend);
+  }
+
+  #behind(role: Role): ReadyBackends | undefined {
+    return { services: this.services, gateway: this.gateways, worker: undefined, 'webhook-lanes': undefined }[
+      role
+    ];
+  }
+}
+
+interface Addresses {
+  readonly containers: Readonly<Record<string, Container>>;
+  readonly databaseUrl: string;
+  readonly servicesUrl: string;
+  readonly temporal: TestTemporal;
+  readonly token: string;
+}
+
+/** What is different from the containers: addresses, one more caller, receivers on this machine, and shorter waits. */
+function overridesOf({ containers, databaseUrl, servicesUrl, temporal, token }: Addresses) {
+  const loopback = { ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,200ms,1s,2s,5s,10s,30s' };
+  const asRole = (role: keyof typeof PASSWORDS) => {
+    const url = new URL(databaseUrl);
+    Object.assign(url, { username: role, password: PASSWORDS[role] });
+    return url.href;
+  };
+  const sha256 = createHash('sha256').update(token).digest('hex');
+  const SERVICE_TOKENS = `${containers.services!.environment!.SERVICE_TOKENS};test|${sha256}|${ALL_GRANTS.join(' ')}`;
+  const STOP_DELAY = `${STOP_DELAY_MS}ms`;
+  return {
+    services: { DATABASE_URL: databaseUrl, SERVICE_TOKENS, STOP_DELAY, ...loopback },
+    gateway: {
+      SERVICES_URL: servicesUrl,
+      RATE_LIMIT_STORE: asRole('rate_limits'),
+      RATE_LIMIT_SANDBOX: '10000',
+      STOP_DELAY,
+    },
+    worker: { SERVICES_URL: servicesUrl, TEMPORAL_ADDRESS: temporal.address },
+    'webhook-lanes': { DATABASE_URL: asRole('webhook_lanes'), ...loopback },
+  };
+}
+
+/** As compose's container `database-roles` does. */
+async function createRoles(folder: string, databaseUrl: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  for (const file of ['services/webhooks/lanes/database-role.sql', 'gateway/rate-limits/database-role.sql'])
+    await client.query(await readFile(join(folder, file), 'utf8'));
+  for (const [role, password] of Object.entries(PASSWORDS))
+    await client.query(`alter role ${role} password '${password}'`);
+  await client.end();
+}
+
+/** Runs a container's command with the files of the image, and with its environment alone. */
+function spawnIn({ folder }: ImageFiles, command: readonly string[], settings: object): ChildProcess {
+  const [, ...args] = command;
+  const environment = Object.entries(settings).map(([name, value]) => [name, String(value)]);
+  return spawn(process.execPath, args, {
+    cwd: folder,
+    // Nobody can write there, as in a container: only its /tmp can be written to.
+    env: { NODE_ENV: 'production', HOME: '/dev/null', ...Object.fromEntries(environment) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+}
+
+async function outcomeOf(child: ChildProcess) {
+  let stderr = '';
+  child.stderr!.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const [exitCode] = (await once(child, 'close')) as [number | null];
+  return { exitCode, stderr };
+}
+
+async function runToEnd(
+  image: ImageFiles,
+  { command, environment }: Pick<Container, 'command' | 'environment'>,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { exitCode, stderr } = await outcomeOf(spawnIn(image, command!, { ...environment, ...settings }));
+  if (exitCode !== 0) throw new Error(`${command!.join(' ')} ended with ${exitCode}: ${stderr}`);
+}

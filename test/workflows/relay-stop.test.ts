@@ -1,0 +1,42 @@
+import { createClient, createRouterTransport } from '@connectrpc/connect';
+import { expect, it } from 'vitest';
+import { WorkflowCommandKind, WorkflowCommandService } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { startCommandRelay } from '../../workflows/relay/command-relay.ts';
+import { START_SETTINGS } from '../../workflows/start-settings.ts';
+import { WorkflowClient } from '../../workflows/temporal/workflow-client.ts';
+import { createTestNamespace } from '../support/temporal-namespace.ts';
+
+it('a relay that stops hands over what the claim under way brings, instead of leaving it to its lease', async () => {
+  await using temporal = await createTestNamespace();
+  const answer = Promise.withResolvers<void>();
+  const claimed = Promise.withResolvers<void>();
+  const confirmed: string[] = [];
+  const transport = createRouterTransport(({ service }) => {
+    service(WorkflowCommandService, {
+      claimCommands: async () => {
+        claimed.resolve();
+        await answer.promise;
+        const { SIGNAL } = WorkflowCommandKind;
+        return {
+          commands: [{ id: 'c1', kind: SIGNAL, workflowId: 'w1', signalName: 's', argumentsJson: '[]' }],
+        };
+      },
+      confirmCommands: ({ commandIds }) => {
+        confirmed.push(...commandIds);
+        return {};
+      },
+    });
+  });
+  const relay = startCommandRelay({
+    commands: createClient(WorkflowCommandService, transport),
+    temporal: new WorkflowClient(temporal.client, new AbortController().signal),
+    startSettings: START_SETTINGS,
+    logger: createLogger('silent'),
+  });
+  await claimed.promise;
+  const stopping = relay.stop();
+  answer.resolve();
+  await stopping;
+  expect(confirmed).toEqual(['c1']);
+});

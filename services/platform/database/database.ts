@@ -5,6 +5,7 @@ import type { CompiledQuery } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
+import { PreparedQuery } from './prepared-query.ts';
 import { readTypes } from './read-types.ts';
 import { Snapshot, type SnapshotLimits } from './snapshot.ts';
 
@@ -113,8 +114,9 @@ export class Database {
    * for use in messages.
    */
   async read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
-    const result = await this.#reads.query(this.#statementOf(query));
-    return result.rows as Row[];
+    const statement = new PreparedQuery(this.#statementOf(query));
+    const { rows } = (await this.#reads.query(statement)) as unknown as { readonly rows: Row[] };
+    return rows;
   }
 
   /**

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
+import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
 const POOL_SIZE = 2;
@@ -34,6 +36,20 @@ it('recovers all its connections after they died inside transactions', async () 
     database.transaction((em) => em.execute<{ one: number }[]>('select 1 as one, pg_sleep(0.05)')),
   );
   expect((await Promise.all(answers)).map(([row]) => row!.one)).toEqual([1, 1]);
+});
+
+it('reads the columns of each statement, however often and on whichever connection', async () => {
+  const db = queryBuilder<object>();
+  const one = db.selectNoFrom([sql<bigint>`7::int8`.as('count'), sql<null>`null`.as('nothing')]).compile();
+  const two = db.selectNoFrom([sql<string>`'a'`.as('name'), sql<number>`2`.as('size')]).compile();
+  const fails = db.selectNoFrom(sql<number>`1 / (random() * 0)::int`.as('count')).compile();
+  for (let round = 0; round < 3; round += 1) {
+    const reads = Array.from({ length: 2 * POOL_SIZE }, () => [database.read(one), database.read(two)]);
+    await expect(database.read(fails)).rejects.toThrow('division by zero');
+    expect(await Promise.all(reads.flat())).toEqual(
+      reads.flatMap(() => [[{ count: 7n, nothing: null }], [{ name: 'a', size: 2 }]]),
+    );
+  }
 });
 
 it('survives a connection that dies while its holder is between two statements', async () => {

@@ -13,7 +13,8 @@ export const rpcDuration = new Histogram({
   registers: [metrics],
 });
 
-const LOG_BUFFER_BYTES = 4_096;
+/** Below the 16 KiB that pino writes at once. */
+const LOG_BUFFER_BYTES = 15_360;
 const LOG_FLUSH_MS = 250;
 
 /**

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /** They send the webhooks. */
-export const LANE_OWNERS = ['lanes-1', 'lanes-2'] as const;
-export const PROCESSES = [...LANE_OWNERS, 'worker', 'services', 'gateway', 'postgres', 'temporal'] as const;
+export const LANE_OWNERS = ['services', 'lanes-1', 'lanes-2'] as const;
+export const PROCESSES = [...LANE_OWNERS, 'worker', 'gateway', 'postgres', 'temporal'] as const;
 export const LINKS = [
   'publishers to services',
   'merchants to gateway',

@@ -1,3 +1,4 @@
+import { LANE_OWNERS } from './fault-schedule.ts';
 import type { Arrival, FaultWindow, LoggedAttempt, LoggedDelivery } from './records.ts';
 
 /** How what came more often than the log or the merchant would have it is explained. */
@@ -123,9 +124,9 @@ function during(
   return faults.some((fault) => applies(fault) && fault.from <= until && fault.to + AFTERMATH_MS >= from);
 }
 
-const isOwnerGone = ({ target }: FaultWindow) => target === 'lanes-1' || target === 'lanes-2';
+const isOwnerGone = ({ target }: FaultWindow) => LANE_OWNERS.some((owner) => target === owner);
 const isOnRecordsWay = ({ target }: FaultWindow) =>
-  ['postgres', 'lanes-1 to postgres', 'lanes-2 to postgres'].includes(target);
+  target === 'postgres' || LANE_OWNERS.some((owner) => target === `${owner} to postgres`);
 const isOnSendersWay = (fault: FaultWindow) => isOwnerGone(fault) || isOnRecordsWay(fault);
 const isOnAnswersWay = (fault: FaultWindow) =>
   isOwnerGone(fault) || fault.target.startsWith('lanes to ') || fault.target.startsWith('endpoint-');

@@ -43,16 +43,15 @@ export interface System extends AsyncDisposable {
 const SCHEDULE = ['0s', '500ms', '1s', '2s', '3s', ...Array(100).fill('4s')].join(',');
 /** As in lane-leases.ts. */
 const LEASE_MS = 4_000;
-/** All but webhook-lanes. */
-const ALL_AREAS = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
+const ALL_AREAS = 'refunds,catalog,funds,advances,webhooks,webhook-lanes,api-keys,accounts';
 const TEAM_GRANTS = [
   ...['webhooks:read', 'webhooks:write', 'subscriptions', 'reveal', 'keys'],
   ...PUBLISH_GRANTS.map(inTest),
 ].join(' ');
 
 /**
- * Starts PostgreSQL (durable), Temporal with its state in a file, services, two processes that send webhooks, gateway and
- * worker.
+ * Starts PostgreSQL (durable), Temporal with its state in a file, services, which send webhooks too, two processes that only
+ * send webhooks, gateway and worker.
  */
 export async function startSystem(
   endpoints: ReadonlyMap<EndpointName, { readonly port: number }>,
@@ -83,7 +82,7 @@ export async function startSystem(
     ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
     ...{ SERVICE_TOKENS: tokens.setting, WEBHOOK_SCHEDULE_SANDBOX: SCHEDULE },
   };
-  const serving = async (name: 'services' | LaneOwner, areas: string, port: number) => {
+  const serving = async (name: LaneOwner, areas: string, port: number) => {
     const DATABASE_URL = withAddress(postgres.url, await link(`${name} to postgres`, postgres.port));
     const settings = { ...keys, DATABASE_URL, SERVICES: areas, GRPC_PORT: `${port}` };
     return program(name, 'services/main.ts', settings, 'services are listening');
@@ -129,7 +128,7 @@ export async function startSystem(
     },
     ...{ links, temporal, servicesUrl, gatewayUrl, token: tokens.team },
     databaseUrl: postgres.url,
-    lostLeases: () => lanes.flatMap(lostLeasesOf),
+    lostLeases: () => [services, ...lanes].flatMap(lostLeasesOf),
     crashes: () => programs.flatMap(({ crashes }) => crashes),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

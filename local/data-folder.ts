@@ -5,6 +5,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   writeFileSync,
@@ -34,7 +35,7 @@ export class DataFolder {
 
   /**
    * Creates the folder if missing and locks it for this process. The kernel releases the lock when the process ends, so
-   * a killed start leaves none behind. Throws StartError: DATA_FOLDER_IN_USE, DATA_FOLDER_UNREADABLE.
+   * a killed start leaves none behind. Files in it become readable by their owner alone. Throws StartError: DATA_FOLDER_IN_USE, DATA_FOLDER_UNREADABLE.
    */
   static open(dataDir: string): DataFolder {
     const path = resolve(dataDir);
@@ -45,6 +46,9 @@ export class DataFolder {
       for (const name of ['run', 'logs']) mkdirSync(join(path, name), { recursive: true, mode: 0o700 });
       const folder = new DataFolder(path, lock(path));
       DataFolder.#open.add(folder);
+      for (const entry of readdirSync(path, { withFileTypes: true })) {
+        if (entry.isFile()) chmodSync(folder.file(entry.name), 0o600);
+      }
       writeFileSync(folder.file('run/owner'), String(process.pid), { mode: 0o600 });
       return folder;
     } catch (error) {
@@ -73,6 +77,13 @@ export class DataFolder {
   /** The absolute path of a file in the folder. */
   file(name: string): string {
     return join(this.path, name);
+  }
+
+  /** The absolute path of a file for others to write, which is created if missing, readable only by its owner (0600). */
+  privateFile(name: string): string {
+    const path = this.file(name);
+    closeSync(openSync(path, 'a', 0o600));
+    return path;
   }
 
   /** The text of a file; undefined when it does not exist. */

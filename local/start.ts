@@ -48,8 +48,8 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   const temporal = startTemporal(settings, folder);
   stack.defer(() => temporal.stop());
   const TEMPORAL_UI_URL = settings.TEMPORAL_UI_URL ?? temporal.uiUrl;
-  const logger = createLogger(settings.LOG_LEVEL, folder.file(LOG_FILE));
-  const connector = await startDemoConnector(folder.file(CONNECTOR_FILE), logger);
+  const logger = createLogger(settings.LOG_LEVEL, folder.privateFile(LOG_FILE));
+  const connector = await startDemoConnector(folder.privateFile(CONNECTOR_FILE), logger);
   stack.defer(() => connector.stop());
   const providers = demoProviders(connector);
   const config = { ...settings, ...signIn?.settings, ...providers, TEMPORAL_UI_URL };

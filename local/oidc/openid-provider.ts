@@ -45,7 +45,7 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const store = new ProviderStore(folder.file(STORE_FILE));
+  const store = new ProviderStore(folder.privateFile(STORE_FILE));
   const provider = new Provider(issuer, configurationOf(options, store));
   const policy = contentPolicy(new URL(dashboardUrl).origin);
   provider.use(async (ctx, next) => {

@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
@@ -6,9 +5,8 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 export class ProviderStore {
   readonly #database: DatabaseSync;
 
-  /** Creates the file if it is missing, readable only by its owner. */
+  /** @param path of its file, which is created if it is missing. */
   constructor(path: string) {
-    closeSync(openSync(path, 'a', 0o600));
     this.#database = new DatabaseSync(path);
     this.#database.exec(`
       create table if not exists record (

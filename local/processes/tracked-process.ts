@@ -70,6 +70,8 @@ export class TrackedProcess {
     rotateLog(this.logFile);
     const log = openSync(this.logFile, 'a', 0o600);
     this.#logOffset = statSync(this.logFile).size;
+    // What it creates is for its user alone.
+    const umask = process.umask(0o077);
     const child = spawn(command.file, command.args, {
       cwd: command.cwd,
       env: command.env,
@@ -77,6 +79,7 @@ export class TrackedProcess {
       detached: true,
       stdio: ['ignore', log, log],
     });
+    process.umask(umask);
     closeSync(log);
     const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
     if (child.pid !== undefined && identity) {

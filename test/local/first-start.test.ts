@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -65,6 +65,15 @@ async function addMerchant(dataDir: string): Promise<void> {
   writeFileSync(file, JSON.stringify(demo));
 }
 
+/** Files of a data folder that other users of the machine could read. PostgreSQL guards its own. */
+const filesOthersCanRead = (path: string) =>
+  readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !name.startsWith('postgres/'))
+    .filter((name) => {
+      const status = statSync(join(path, name));
+      return status.isFile() && (status.mode & 0o077) !== 0;
+    });
+
 test('while the Temporal server is built, npm start says how long it takes and the demo waits', {
   timeout: TEMPORAL_START_MS,
 }, async () => {
@@ -92,6 +101,7 @@ test('while the Temporal server is built, npm start says how long it takes and t
   const [exitCode] = await once(demo.child, 'exit');
   expect(demo.output()).toMatch(/\n 6 {2}subscription disabled; done in [\d.]+ s\n$/);
   expect(exitCode).toBe(0);
+  expect(filesOthersCanRead(path)).toEqual([]);
 
   start.child.kill('SIGTERM');
   const [startExitCode] = await once(start.child, 'exit');

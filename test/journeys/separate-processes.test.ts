@@ -20,8 +20,8 @@ const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'
 const { ACTIVE } = WebhookSubscriptionState;
 /** Far less than the lease of a workflow command, which is 30 seconds, also on a busy machine. */
 const WITHOUT_A_LEASE_MS = 12_000;
-/** That lease, and what a busy machine takes. */
-const WITH_A_LEASE_MS = 60_000;
+/** That lease, or the minute after which Temporal repeats an activity of a killed worker, and what a busy machine takes. */
+const AFTER_A_KILL_MS = 150_000;
 
 let system: SeparateSystem;
 let receiver: Receiver;
@@ -44,7 +44,7 @@ beforeAll(async () => {
   system = await SeparateSystem.open();
   await Promise.all(PROCESSES.map((role) => system.start(role)));
   merchant = await SandboxMerchant.subscribe(system.transport, receiver);
-  await merchant.becomes(ACTIVE, WITH_A_LEASE_MS);
+  await merchant.becomes(ACTIVE, AFTER_A_KILL_MS);
   const { key } = await createClient(ApiKeyService, system.transport).issueApiKey({
     ...merchant.tenant,
     idempotencyKey: newKey(),
@@ -66,7 +66,7 @@ afterAll(async () => {
 async function slowestDelivery(from: number): Promise<number> {
   const events = [...load.published].filter(([, at]) => at >= from);
   await vi.waitFor(() => expect(events.filter(([id]) => !deliveredAt.has(id))).toEqual([]), {
-    timeout: WITH_A_LEASE_MS,
+    timeout: AFTER_A_KILL_MS,
     interval: 50,
   });
   return Math.max(...events.map(([id, at]) => deliveredAt.get(id)! - at));
@@ -74,7 +74,12 @@ async function slowestDelivery(from: number): Promise<number> {
 
 const whatOf = (failures: Load['failures']) => [...new Set(failures.map(({ what }) => what.slice(0, 200)))];
 
-it('gateways answer with public addresses, whatever they listen on', async () => {
+it('gateways count rate limits together, and answer with public addresses, whatever they listen on', async () => {
+  const gateways = [...system.running].filter(({ role }) => role === 'gateway');
+  for (const { backend } of gateways) {
+    const { text } = await call(backend.opsPort, '/metrics');
+    expect(text).toContain('payments_rate_limit_store_up{environment="test"} 1');
+  }
   const { status, json } = await call(system.gateways.next().port, '/v1/refund-cases');
   expect([status, json.type]).toEqual([401, expect.stringMatching(/^http:\/\/127\.0\.0\.1:8081\//)]);
 });
@@ -96,25 +101,33 @@ it.each(ROLES)('no request fails and no delivery waits for a lease when one of %
   expect(whatOf(load.failures.slice(failed))).toEqual([]);
 });
 
-it('only requests in flight fail when one of each is killed, and all events are delivered', async () => {
-  await load.moreEvents(5);
-  const [failed, from] = [load.failures.length, Date.now()];
-  const victims = ROLES.map((role) => system.one(role));
-  await Promise.all(victims.map((victim) => system.kill(victim)));
-  const killedAt = Date.now();
-  await Promise.all(ROLES.map((role) => system.start(role)));
-  await load.moreEvents(10);
-  const backends = victims.map(({ backend }) => backend);
-  for (const { what, backend, startedAt } of load.failures.slice(failed)) {
-    expect(backend === undefined || backends.includes(backend), what).toBe(true);
-    expect(startedAt, what).toBeLessThanOrEqual(killedAt);
-  }
-  await slowestDelivery(from);
-});
+it(
+  'only requests in flight fail when one of each is killed, and all events are delivered',
+  async () => {
+    await load.moreEvents(5);
+    const [failed, from] = [load.failures.length, Date.now()];
+    const victims = ROLES.map((role) => system.one(role));
+    await Promise.all(victims.map((victim) => system.kill(victim)));
+    const killedAt = Date.now();
+    await Promise.all(ROLES.map((role) => system.start(role)));
+    await load.moreEvents(10);
+    const backends = victims.map(({ backend }) => backend);
+    for (const { what, backend, startedAt } of load.failures.slice(failed)) {
+      expect(backend === undefined || backends.includes(backend), what).toBe(true);
+      expect(startedAt, what).toBeLessThanOrEqual(killedAt);
+    }
+    await slowestDelivery(from);
+  },
+  2 * AFTER_A_KILL_MS,
+);
 
-it('what was under load is whole: many requests, every event, and no file of the image has changed', async () => {
-  await load.stop();
-  await slowestDelivery(0);
-  expect(load.requests).toBeGreaterThan(500);
-  expect(await system.image.changed()).toEqual([]);
-});
+it(
+  'what was under load is whole: many requests, every event, and no file of the image has changed',
+  async () => {
+    await load.stop();
+    await slowestDelivery(0);
+    expect(load.requests).toBeGreaterThan(500);
+    expect(await system.image.changed()).toEqual([]);
+  },
+  2 * AFTER_A_KILL_MS,
+);

@@ -112,7 +112,7 @@ describe('an API key that was shown', () => {
     await context.close();
   });
 
-  test('is accessible where it is shown, and can be copied', async () => {
+  test('is accessible where it is shown, can be copied, and is removed when the page is left', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer, { width: 360 });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const key = await issue(page);
@@ -121,6 +121,9 @@ describe('an API key that was shown', () => {
     await page.getByRole('button', { name: 'Copy' }).first().click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);
+    // As for the back-forward cache, which this browser does not use.
+    await page.evaluate("dispatchEvent(new Event('pagehide'))");
+    expect(await page.content()).not.toContain(key);
     await context.close();
   });
 

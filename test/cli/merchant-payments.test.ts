@@ -5,13 +5,20 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createGateway } from '../../gateway/app.ts';
+import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { type GatewayHarness, newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
+
+/** Deliveries that a listener is sent at most before they are answered, and more than that. */
+const MOST_UNANSWERED = 50;
+const BURST = 70;
 
 let gateways: GatewayHarness;
 let webhooks: WebhooksFixture;
@@ -197,4 +204,55 @@ test('a refused command says why, and ends', async () => {
       expect(exitCode, name).toBe(1);
     }),
   );
+});
+
+/** The sandbox's listener as a process that stops and starts again, on one port. */
+async function startSandbox(port = 0) {
+  const { harness } = gateways;
+  const transport = harness.services.transportFor(GATEWAY_CALLER);
+  const logger = createLogger('silent');
+  const app = createGateway({ environment: 'test', config: harness.config, transport, logger });
+  onTestFinished(() => app.close());
+  return { app, port: Number(new URL(await app.listen({ host: '127.0.0.1', port })).port) };
+}
+
+test('a stopping sandbox removes its listeners at once; the command listens again with the same secret', async () => {
+  const { key, tenant } = await newDeveloper();
+  const local = await startLocalServer();
+  const { app, port } = await startSandbox();
+  const { line } = start(['listen', '--forward-to', local.url], key, port);
+  const secret = (await line(/^Signing secret: /)).split(': ')[1]!;
+  expect(await countListeners(tenant)).toBe(1);
+  await app.close();
+  // Long before the lease of a listener whose process has died.
+  await expect.poll(() => countListeners(tenant), { timeout: 20_000 }).toBe(0);
+  await line(/Connecting again in \d+ s\. Events of the meantime are not forwarded/);
+  await webhooks.publish(tenant);
+
+  await startSandbox(port);
+  await line(/^Connected again/);
+  const { id } = await webhooks.publish(tenant);
+  await line(new RegExp(`204 .*${id}$`));
+  expect(local.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);
+  const [{ headers, body }] = local.received as [Received];
+  new Webhook(secret).verify(body, headers as Record<string, string>);
+});
+
+test('of a burst, fifty deliveries wait for the local server, and the rest follow, each once', async () => {
+  const { key, tenant } = await newDeveloper();
+  const local = await startLocalServer();
+  const waiting: ServerResponse[] = [];
+  local.respond = (response) => void waiting.push(response);
+  const { lines } = await startListening(key, local.url);
+  const published: string[] = [];
+  for (let n = 0; n < BURST; n += 1) published.push((await webhooks.publish(tenant)).id);
+  await expect.poll(() => waiting.length).toBe(MOST_UNANSWERED);
+  local.respond = (response) => void response.writeHead(204).end();
+  for (const response of waiting) response.writeHead(204).end();
+
+  await expect.poll(() => lines.filter((each) => / 204 /.test(each)).length).toBe(BURST);
+  const received = local.received.map(({ headers }) => String(headers['webhook-id']));
+  expect(received.sort()).toEqual(published.sort());
+  const open = 'select count(*)::int as count from webhooks.open_delivery where merchant_id = $1';
+  await expect.poll(() => webhooks.sql(open, [tenant.merchantId])).toEqual([{ count: 0 }]);
 });

@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
-import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -206,12 +205,11 @@ test('a refused command says why, and ends', async () => {
   );
 });
 
-/** The sandbox's listener as a process that stops and starts again, on one port. */
+/** A sandbox that calls the services over gRPC, as one in a process of its own, and can be started again on its port. */
 async function startSandbox(port = 0) {
-  const { harness } = gateways;
-  const transport = harness.services.transportFor(GATEWAY_CALLER);
+  const { config, transports } = gateways.harness;
   const logger = createLogger('silent');
-  const app = createGateway({ environment: 'test', config: harness.config, transport, logger });
+  const app = createGateway({ environment: 'test', config, transport: transports.grpc, logger });
   onTestFinished(() => app.close());
   return { app, port: Number(new URL(await app.listen({ host: '127.0.0.1', port })).port) };
 }

@@ -9,6 +9,7 @@ import {
   WebhookListenerService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { Database } from '../../../services/platform/database/database.ts';
+import { executeNamed } from '../../../services/platform/database/named-sql.ts';
 import { expiredListeners } from '../../../services/webhooks/listeners/expired-listeners.ts';
 import { SubscriptionEntity } from '../../../services/webhooks/subscriptions/subscription.entity.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -148,3 +149,23 @@ test('a merchant has at most twenty, in the sandbox alone', async () => {
   await expectRefusal(open(tenant), Code.FailedPrecondition, 'LISTENER_LIMIT_REACHED');
   await expectRefusal(open(newTenant()), Code.InvalidArgument, 'INVALID_ARGUMENT');
 });
+
+test.each(['grpc', 'inProcess'] as const)(
+  'services that stop remove their listeners at once, over %s',
+  async (way) => {
+    const stopping = await startHarness({ SERVICES: 'webhooks' });
+    const tenant = newTenant(Environment.TEST);
+    const { openListener } = createClient(WebhookListenerService, stopping.transports[way]);
+    const stream = openListener(request(tenant))[Symbol.asyncIterator]();
+    await stream.next();
+    const database = await Database.open({
+      ...{ url: stopping.databaseUrl, poolSize: 2, preparedStatements: true, entities: [SubscriptionEntity] },
+    });
+    onTestFinished(() => database.close());
+    const find = 'select id from webhooks.subscription where merchant_id = :merchantId';
+    const listeners = () => database.transaction((em) => executeNamed(em, find, tenant));
+    expect(await listeners()).toHaveLength(1);
+    await stopping.close();
+    expect(await listeners()).toEqual([]);
+  },
+);

@@ -1,17 +1,14 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Transport } from '@connectrpc/connect';
-import type { WorkflowBundleOption, WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { connectProviders } from './provider-clients.ts';
 import { registerTemporalUp } from './relay/relay-metrics.ts';
 import { backOff } from './retrying.ts';
-import {
-  bundleWorkflows,
-  openSession,
-  type SessionDeps,
-  type TemporalSession,
-  type WorkerConfig,
-} from './worker-session.ts';
+import { openSession, type SessionDeps, type TemporalSession, type WorkerConfig } from './worker-session.ts';
 
 export interface WorkerOptions {
   readonly config: WorkerConfig;
@@ -34,7 +31,7 @@ export interface PaymentsWorker {
 /** The SDK's own calls keep retrying for ten seconds. */
 const HEALTH_TIMEOUT_MS = 1_000;
 
-let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
+let bundle: Promise<WorkflowBundleOption> | undefined;
 
 /**
  * Starts the worker of all workflows and activities, and the relay of workflow commands. Resolves even while Temporal is unavailable: the
@@ -42,8 +39,8 @@ let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
  * workflow code that does not bundle.
  */
 export async function startWorker(options: WorkerOptions): Promise<PaymentsWorker> {
-  const { config, logger } = options;
-  const workflowBundle = options.workflowBundle ?? (await bundleOnce(logger));
+  const { config } = options;
+  const workflowBundle = options.workflowBundle ?? (await bundleOnce());
   const providers = connectProviders(config);
   const supervisor = new Supervisor({ ...options, providers, workflowBundle });
   registerTemporalUp(() => supervisor.isTemporalUp());
@@ -56,9 +53,19 @@ export async function startWorker(options: WorkerOptions): Promise<PaymentsWorke
   };
 }
 
-function bundleOnce(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
-  bundle ??= bundleWorkflows(logger);
+function bundleOnce(): Promise<WorkflowBundleOption> {
+  bundle ??= bundleInOwnProcess();
   return bundle;
+}
+
+/** In a process of its own: see there. */
+async function bundleInOwnProcess(): Promise<WorkflowBundleOption> {
+  const child = fork(fileURLToPath(new URL('./bundle-process.ts', import.meta.url)), { execArgv: [] });
+  const ended = once(child, 'close').then(([code]) => {
+    throw new Error(`the workflow code does not bundle: its process ended with ${code}`);
+  });
+  const [code] = (await Promise.race([once(child, 'message'), ended])) as [string];
+  return { code };
 }
 
 /** Keeps one session with Temporal open, and reopens it when it ends. */

@@ -46,7 +46,8 @@ export async function startSystem(
     OIDC_PORT: oidc!,
     DATA_DIR: folder,
   };
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../../local/start.ts', import.meta.url))], {
+  const script = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', script], {
     env: { ...process.env, ...stringsOf(environment), ...settings },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

@@ -57,7 +57,7 @@ beforeAll(async () => {
   load = new Load({ gateways: system.gateways, path: '/v1/refund-cases', key, publish });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  await load?.stop();
+  await load?.stop().catch(() => undefined);
   await system?.[Symbol.asyncDispose]();
   await receiver?.[Symbol.asyncDispose]();
 });

@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import { expect, onTestFinished, test } from 'vitest';
+import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
+import { newKey, newTenant } from '../../../support/harness.ts';
+
+/** Services that end the connection of the first call without an answer, and answer the others with nothing. */
+async function startDyingServices() {
+  let calls = 0;
+  const server = createServer((request, response) => {
+    calls += 1;
+    if (calls === 1) return request.socket.destroy();
+    return response.writeHead(200, { 'content-type': 'application/proto' }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const transport = remoteTransport(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    'mps_token',
+  );
+  return { transport, calls: () => calls };
+}
+
+test('a call whose connection ends is repeated if it only reads or has an idempotency key, and not otherwise', async () => {
+  const reads = await startDyingServices();
+  await createClient(ProductService, reads.transport).listProducts(newTenant());
+  expect(reads.calls()).toBe(2);
+  const keyed = await startDyingServices();
+  const write = { ...newTenant(), idempotencyKey: newKey(), name: 'Course' };
+  await createClient(ProductService, keyed.transport).createProduct(write);
+  expect(keyed.calls()).toBe(2);
+  const claims = await startDyingServices();
+  const claim = createClient(WorkflowCommandService, claims.transport).claimCommands({ maxCommands: 1 });
+  await expect(claim).rejects.toThrow();
+  expect(claims.calls()).toBe(1);
+});

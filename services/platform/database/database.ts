@@ -5,6 +5,7 @@ import type { CompiledQuery } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
+import { watchPool } from './pool-metrics.ts';
 import { PreparedQuery } from './prepared-query.ts';
 import { readTypes } from './read-types.ts';
 import { Snapshot, type SnapshotLimits } from './snapshot.ts';
@@ -89,7 +90,10 @@ export class Database {
       driverOptions: {
         ...connection,
         options: serverOptions(SESSION_SETTINGS),
-        onPoolCreated: reclaimDeadClients,
+        onPoolCreated: (pool: Pool) => {
+          reclaimDeadClients(pool);
+          watchPool(pool, 'writes');
+        },
       },
       forceUtcTimezone: true,
       discovery: { warnWhenNoEntities: false },
@@ -106,6 +110,7 @@ export class Database {
     // the pool emits those of idle connections, each client in use its own.
     reads.on('error', () => undefined);
     reads.on('connect', (client) => client.on('error', () => undefined));
+    watchPool(reads, 'reads');
     return new Database(orm, reads, { ...options, maxSilenceMs });
   }
 

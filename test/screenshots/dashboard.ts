@@ -45,19 +45,21 @@ export async function takeDashboardPictures(folder: string): Promise<void> {
   await resendPicture(tour, `${sandbox}/webhooks/${failing.subscriptionId}`);
   await secretPicture(tour, `${sandbox}/webhooks/new`, demo.receiver.url);
   await tour.picture('funds', `${live}/funds`);
-  await tour.follow('day', `${live}/funds`, /\/funds\/days\/[0-9-]+$/);
+  await tour.follow('day', live, /\/funds\/days\/[0-9-]+$/);
   await tour.picture('projection', `${live}/funds/projection`);
   await tour.picture('refunds', `${live}/refunds`);
   await tour.follow('refund', `${live}/refunds`, /^\/live\/[^/]+\/refunds\/[0-9a-f-]{36}$/);
+  await disputePictures(tour, `${live}/disputes?status=`);
   await tour.picture('advances', `${live}/advances`);
   await tour.picture('advance-quote', `${live}/advances/new`);
   await tour.picture('products', `${live}/products`);
-  await tour.follow('product', `${live}/products`, /\/products\/[0-9a-f-]{36}$/);
+  await tour.follow('product', `${live}/products?status=ACTIVE`, /\/products\/[0-9a-f-]{36}$/);
   await tour.picture('api-keys', `${sandbox}/api-keys`);
   await tour.picture('simulate', `${sandbox}/simulate`);
   await tour.picture('members', `${sandbox}/members`);
   await tour.picture('audit', `${sandbox}/audit`);
   await tour.picture('account', '/account');
+  await chartPicture(tour, sandbox);
   await tour.narrow();
   await tour.picture('narrow', sandbox);
 }
@@ -97,6 +99,26 @@ async function resendPicture(tour: Tour, path: string): Promise<void> {
   await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
   await page.locator('progress').waitFor();
   await tour.shoot('resend');
+}
+
+/** The list of disputes, and the first dispute with evidence. */
+async function disputePictures(tour: Tour, list: string): Promise<void> {
+  const { page } = tour;
+  await tour.picture('disputes', list);
+  const rows = page.locator('main tbody tr td:first-child a');
+  const paths = await rows.evaluateAll((links) => links.map((link) => link.getAttribute('href')!));
+  for (const path of paths) {
+    await page.goto(path);
+    if ((await page.locator('main a[download]').count()) > 0) return tour.picture('dispute', path);
+  }
+  throw new Error('no dispute has evidence');
+}
+
+/** The overview, scrolled to the deliveries by hour. */
+async function chartPicture(tour: Tour, overview: string): Promise<void> {
+  await tour.page.goto(overview);
+  await tour.page.locator('[aria-labelledby="delivery-hours-title"]').scrollIntoViewIfNeeded();
+  await tour.shoot('charts');
 }
 
 /** The one page that shows a signing secret: of a subscription that nothing else uses. */

@@ -1,4 +1,4 @@
-import { failedPrecondition, invalidArgument } from '../platform/errors.ts';
+import { type FieldFault, failedPrecondition, invalidArgument, requireNoFaults } from '../platform/errors.ts';
 
 export type ProductType = 'ONE_TIME' | 'SUBSCRIPTION';
 export type ProductStatus = 'DRAFT' | 'ACTIVE' | 'ARCHIVED';
@@ -47,25 +47,30 @@ const CONTENT_FIELDS: Readonly<Record<string, { key: keyof ProductContent; optio
 
 /**
  * The fields in the mask (by proto name) with their new values; null clears a field. Rejects a value whose field is not
- * in the mask, because the caller would believe it stored. UPDATE_MASK.
+ * in the mask, because the caller would believe it stored. UPDATE_MASK, with every fault.
  */
 export function contentChange(
   mask: readonly string[],
   given: Partial<ProductContent>,
 ): Partial<ProductContent> {
-  if (mask.length === 0) throw maskFault('update_mask', 'must name at least one field');
+  const faults: FieldFault[] = [];
+  const addFault = (field: string, must: string) => faults.push({ field, must, reason: 'UPDATE_MASK' });
+  if (mask.length === 0) addFault('update_mask', 'must name at least one field');
   const change: Record<string, unknown> = {};
   for (const path of mask) {
     const field = Object.hasOwn(CONTENT_FIELDS, path) ? CONTENT_FIELDS[path] : undefined;
-    if (!field) throw maskFault('update_mask', 'names a field that cannot be updated');
+    if (!field) {
+      addFault('update_mask', 'names a field that cannot be updated');
+      continue;
+    }
     const value = given[field.key] ?? null;
-    if (value === null && !field.optional) throw maskFault(path, 'cannot be cleared');
+    if (value === null && !field.optional) addFault(path, 'cannot be cleared');
     change[field.key] = value;
   }
   for (const [path, { key }] of Object.entries(CONTENT_FIELDS)) {
-    if (given[key] != null && !(key in change))
-      throw maskFault(path, 'has a value but is not in update_mask');
+    if (given[key] != null && !(key in change)) addFault(path, 'has a value but is not in update_mask');
   }
+  requireNoFaults(faults);
   return change;
 }
 
@@ -95,9 +100,6 @@ export function requirePeriod(startsAt: Date, endsAt: Date | undefined): void {
 function requireStatus(status: ProductStatus, required: ProductStatus): void {
   if (status !== required) throw wrongStatus(status);
 }
-
-const maskFault = (field: string, fault: string) =>
-  invalidArgument('UPDATE_MASK', `${field}: ${fault}`, { field });
 
 const wrongStatus = (status: ProductStatus) =>
   failedPrecondition('PRODUCT_STATE', `the product is ${status}`, { state: status });

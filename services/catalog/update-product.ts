@@ -3,6 +3,7 @@ import type {
   UpdateProductRequest,
   UpdateProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { parseAll } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -12,11 +13,13 @@ import { lockProduct, publishEvent, readProduct } from './product-store.ts';
 
 /** Sets the fields in the mask on a product that is not archived. Publishes an event only if a value changes. */
 export function updateProduct(writes: Writes, request: UpdateProductRequest, context: HandlerContext) {
-  const occurredAt = occurredAtOf(request, context);
   const { name, description, refundWindowDays, imageUrl } = request;
   const imageAssetId = request.imageAssetId?.toLowerCase();
   const given = { name, description, refundWindowDays, imageAssetId, imageUrl };
-  const change = contentChange(request.updateMask?.paths ?? [], given);
+  const [occurredAt, change] = parseAll(
+    () => occurredAtOf(request, context),
+    () => contentChange(request.updateMask?.paths ?? [], given),
+  );
   return writes.run<typeof UpdateProductResponseSchema>(request, context, async (tx) => {
     const product = await lockProduct(tx, request.productId);
     requireUnarchived(product.status);

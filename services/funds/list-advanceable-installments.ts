@@ -4,9 +4,10 @@ import type {
   ListAdvanceableInstallmentsRequest,
   ListAdvanceableInstallmentsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { civilDateAt, isCivilDate } from '../platform/civil-date.ts';
+import { civilDateAt } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
-import { invalidArgument } from '../platform/errors.ts';
+import { parseAll } from '../platform/errors.ts';
+import { requireDate } from '../platform/reads/date-range.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectAdvanceableInstallments } from './funds.queries.ts';
@@ -20,10 +21,11 @@ export async function listAdvanceableInstallments(
   context: HandlerContext,
 ): Promise<ListAdvanceableInstallmentsResponse> {
   const { toDate: to } = request;
-  if (to !== undefined && !isCivilDate(to)) {
-    throw invalidArgument('INVALID_ARGUMENT', 'to_date: is not a calendar date', { field: 'to_date' });
-  }
-  const today = civilDateAt(occurredAtOf(request, context));
+  const [at] = parseAll(
+    () => occurredAtOf(request, context),
+    () => to !== undefined && requireDate('to_date', to),
+  );
+  const today = civilDateAt(at);
   const rows = await database.read(
     selectAdvanceableInstallments({ ...tenantOf(request), today, to, limit: MAX_INSTALLMENTS }),
   );

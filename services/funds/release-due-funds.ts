@@ -8,7 +8,7 @@ import type {
 import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { invalidArgument } from '../platform/errors.ts';
+import { invalidArgument, parseAll } from '../platform/errors.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { auditRow, recordAudit } from '../platform/writes/audit.ts';
@@ -42,8 +42,10 @@ export async function releaseDueFunds(
   context: HandlerContext,
 ): Promise<ReleaseDueFundsResponse> {
   const at = new Date();
-  const asOf = asOfDate(request.asOf, civilDateAt(at));
-  const tenant = optionalTenant(request, context);
+  const [asOf, tenant] = parseAll(
+    () => asOfDate(request.asOf, civilDateAt(at)),
+    () => optionalTenant(request, context),
+  );
   const accounts = tenant ? [tenant] : await dueAccounts(database, asOf);
   const released: Released[] = [];
   for (const account of accounts) {

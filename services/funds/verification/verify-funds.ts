@@ -13,7 +13,7 @@ import {
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { isDatabaseUnavailable, isStatementCanceled } from '../../platform/database/database-errors.ts';
-import { invalidArgument } from '../../platform/errors.ts';
+import { invalidArgument, parseAll } from '../../platform/errors.ts';
 import { optionalTenant } from '../../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
 import { selectAccounts } from '../cross-tenant.queries.ts';
@@ -40,18 +40,21 @@ export interface VerifyFundsDependencies {
   readonly logger: Logger;
 }
 
+function requireOneStart({ merchantId, after }: VerifyFundsRequest): void {
+  if (merchantId === undefined || !after) return;
+  throw invalidArgument('INVALID_ARGUMENT', 'after: must not be given with merchant_id', { field: 'after' });
+}
+
 /** Verifies one account, or the next of all accounts: as many as the call has time for, and at least one. */
 export async function verifyFunds(
   { database, db, logger }: VerifyFundsDependencies,
   request: VerifyFundsRequest,
   context: HandlerContext,
 ): Promise<VerifyFundsResponse> {
-  const tenant = optionalTenant(request, context);
-  if (tenant && request.after) {
-    throw invalidArgument('INVALID_ARGUMENT', 'after: must not be given with merchant_id', {
-      field: 'after',
-    });
-  }
+  const [tenant] = parseAll(
+    () => optionalTenant(request, context),
+    () => requireOneStart(request),
+  );
   const accounts = tenant ? [tenant] : await accountsAfter(database, request.after);
   const endBy = performance.now() + CALL_BUDGET_MS;
   const differences: FundsDifference[] = [];

@@ -1,5 +1,5 @@
 import { type CivilDate, isCivilDate } from '../civil-date.ts';
-import { type FieldFault, invalidArgument, invalidFields } from '../errors.ts';
+import { type FieldFault, invalidArgument, requireNoFaults } from '../errors.ts';
 
 const NO_DATE = 'is not a calendar date';
 
@@ -14,8 +14,7 @@ export function dateRangeOf({ fromDate, toDate }: { fromDate?: string; toDate?: 
   if (fromDate !== undefined && toDate !== undefined && fromDate > toDate) {
     faults.push({ field: 'from_date', must: 'must not be later than to_date' });
   }
-  const [first, ...others] = faults;
-  if (first) throw invalidFields([first, ...others]);
+  requireNoFaults(faults);
   return { from: fromDate, to: toDate };
 }
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.js';
-import type { DomainError, ErrorKind, FieldFault } from '../errors.ts';
+import { type DomainError, type ErrorKind, faultsOf } from '../errors.ts';
 
 const ERROR_DOMAIN = 'payments';
 
@@ -32,12 +32,6 @@ export function toConnectError(error: DomainError): ConnectError {
   const details =
     fieldViolations.length === 0 ? [info] : [info, { desc: BadRequestSchema, value: { fieldViolations } }];
   return new ConnectError(error.message, CODES[error.kind], undefined, details, error);
-}
-
-function faultsOf({ kind, reason, message, metadata, faults }: DomainError): readonly FieldFault[] {
-  const { field } = metadata;
-  if (faults.length > 0 || kind !== 'INVALID_ARGUMENT' || field === undefined) return faults;
-  return [{ field, must: message.replace(`${field}: `, ''), reason }];
 }
 
 /** The ErrorInfo of a failed call, on either side of the wire; undefined for a failure without one. */

@@ -4,8 +4,6 @@ import { createValidator, type Violation } from '@bufbuild/protovalidate';
 import type { FieldFault } from '../errors.ts';
 import { unstorableValues } from './storable-values.ts';
 
-/** Errors travel in trailers, for which clients allow as little as 8 KiB. */
-const MAX_FAULTS = 16;
 /** The id of a rule that names its own reason. */
 const REASON = /^[A-Z][A-Z_]*$/;
 /** The message of a rule about several fields: the field at fault, then the requirement. */
@@ -14,18 +12,18 @@ const NONE: readonly FieldFault[] = [];
 
 const validator = createValidator();
 
-/** The values of a message that cannot be stored or break a rule of its proto file: the first 16, empty if all are valid. */
+/** The values of a message that cannot be stored or break a rule of its proto file; empty if all are valid. */
 export function messageFaults(schema: DescMessage, message: Message): readonly FieldFault[] {
   const unstorable = unstorableValues(schema, message);
   const result = validator.validate(schema, message);
-  if (result.kind === 'valid') return unstorable?.slice(0, MAX_FAULTS) ?? NONE;
+  if (result.kind === 'valid') return unstorable ?? NONE;
   if (result.kind === 'error') {
     // Rules cannot be computed for some values that cannot be stored either.
     if (!unstorable) throw result.error;
-    return unstorable.slice(0, MAX_FAULTS);
+    return unstorable;
   }
   const broken = result.violations.map(faultOf);
-  return [...(unstorable ?? NONE), ...broken].slice(0, MAX_FAULTS);
+  return [...(unstorable ?? NONE), ...broken];
 }
 
 function faultOf({ field, ruleId, message }: Violation): FieldFault {

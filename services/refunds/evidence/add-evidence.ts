@@ -5,7 +5,7 @@ import type {
   AddEvidenceResponseSchema,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import { resourceExhausted } from '../../platform/errors.ts';
+import { parseAll, resourceExhausted } from '../../platform/errors.ts';
 import type { Slots } from '../../platform/process/slots.ts';
 import { readRowOf } from '../../platform/reads/read-table.ts';
 import { occurredAtOf } from '../../platform/rpc/occurred-at.ts';
@@ -61,9 +61,11 @@ export async function addEvidence(
 const tooManyUploads = () => resourceExhausted('TOO_MANY_UPLOADS', 'too many uploads at once; try again');
 
 function store(writes: Writes, request: AddEvidenceRequest, content: Buffer, context: HandlerContext) {
-  const subject = subjectOf(request);
-  const at = occurredAtOf(request, context);
-  const file = recognizeFile(content, request.fileName);
+  const [subject, at, file] = parseAll(
+    () => subjectOf(request),
+    () => occurredAtOf(request, context),
+    () => recognizeFile(content, request.fileName),
+  );
   return writes.run<typeof AddEvidenceResponseSchema>(request, context, async (tx) => {
     await requireSandboxStorage(tx, content.length);
     await admitEvidence(tx, subject, at);

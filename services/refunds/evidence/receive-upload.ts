@@ -6,7 +6,7 @@ import {
   AddEvidenceRequestSchema,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { MAX_EVIDENCE_BYTES } from '../../contracts/refunds/evidence-limits.ts';
-import { aborted, invalidArgument } from '../../platform/errors.ts';
+import { aborted, type FieldFault, invalidArgument, requireNoFaults } from '../../platform/errors.ts';
 import { evidenceTooLarge } from './evidence-file.ts';
 
 /** Bounds the work for a file that comes in tiny chunks: 5 MB in chunks of 2.5 KiB. */
@@ -78,10 +78,9 @@ const REQUIRED_FIRST = [merchantId, environment, idempotencyKey, fileName];
 export async function firstMessage(messages: UploadMessages): Promise<AddEvidenceRequest> {
   const { value } = await messages.next();
   const first: AddEvidenceRequest = value ?? create(AddEvidenceRequestSchema);
-  const missing = REQUIRED_FIRST.find((field) => !isFieldSet(first, field));
-  if (!missing) return first;
-  const field = missing.name;
-  throw invalidArgument('INVALID_ARGUMENT', `${field}: is required in the first message`, { field });
+  const missing = REQUIRED_FIRST.filter((field) => !isFieldSet(first, field));
+  requireNoFaults(missing.map(({ name: field }) => ({ field, must: 'is required in the first message' })));
+  return first;
 }
 
 /**
@@ -113,15 +112,12 @@ export async function receiveUpload(first: AddEvidenceRequest, rest: UploadMessa
 }
 
 function requireChunkOnly(message: AddEvidenceRequest): void {
-  const other = AddEvidenceRequestSchema.fields.find(
-    (field) => field.name !== 'chunk' && isFieldSet(message, field),
-  );
-  if (other) {
-    throw invalidArgument('INVALID_ARGUMENT', `${other.name}: belongs in the first message only`, {
-      field: other.name,
-    });
-  }
-  if (message.chunk.length === 0) throw invalidChunk('is required after the first message');
+  const faults: FieldFault[] = AddEvidenceRequestSchema.fields
+    .filter((field) => field.name !== 'chunk' && isFieldSet(message, field))
+    .map(({ name: field }) => ({ field, must: 'belongs in the first message only' }));
+  if (message.chunk.length === 0)
+    faults.push({ field: 'chunk', must: 'is required after the first message' });
+  requireNoFaults(faults);
 }
 
 const invalidChunk = (fault: string) =>

@@ -5,6 +5,7 @@ import type {
   ListEventFeedRequest,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Database } from '../../platform/database/database.ts';
+import { parseAll } from '../../platform/errors.ts';
 import { type MerchantFilter, merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
 import { firstIdFrom, idTimeMs } from '../id-time.ts';
@@ -65,10 +66,15 @@ export async function parseFeedRequest(
   request: ListEventFeedRequest | GetEventFeedRequest,
 ): Promise<FeedRead> {
   const { eventTypes } = request;
-  requireEventTypes(eventTypes);
+  const { start } = request;
+  const [, merchant] = parseAll(
+    () => requireEventTypes(eventTypes),
+    () => merchantFilterOf(request),
+    () => start.case === 'cursor' && parseCursor(start.value),
+  );
   const types = eventTypes.length === 0 ? undefined : eventTypes;
-  const filter = { ...merchantFilterOf(request), types };
-  return { filter, position: await startOf(database, filter, request.start) };
+  const filter = { ...merchant, types };
+  return { filter, position: await startOf(database, filter, start) };
 }
 
 async function startOf(

@@ -2,6 +2,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { parseAll } from '../../platform/errors.ts';
 import type { OutboxEvent, PublishedEvent } from '../../platform/outbox/outbox.ts';
 import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import {
@@ -44,10 +45,12 @@ export function publicationOf(
   requested: readonly RequestedEvent[],
   fieldOf: (index: number, field: string) => string,
 ): Publication {
-  for (const [index, { type, data = {} }] of requested.entries()) {
-    requireEventType(type, fieldOf(index, 'type'));
-    requireEventData(type, data, fieldOf(index, 'data'));
-  }
+  parseAll(
+    ...requested.map(({ type, data = {} }, index) => () => {
+      requireEventType(type, fieldOf(index, 'type'));
+      requireEventData(type, data, fieldOf(index, 'data'));
+    }),
+  );
   const { request, context } = call;
   // Not the whole message: converting data that is JSON already would take longer than the rest.
   const body = requested.map(({ type, objectId, requestId, data }) => ({ type, objectId, requestId, data }));

@@ -6,7 +6,7 @@ import type {
   ResendDeliveriesRequest,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NamedParameters } from '../../platform/database/named-sql.ts';
-import { invalidArgument } from '../../platform/errors.ts';
+import { invalidArgument, parseAll } from '../../platform/errors.ts';
 import type { ResendRow } from './resend.entity.ts';
 
 /** The selection of a resend, and the first and last id of the events to examine, both inclusive. */
@@ -49,11 +49,15 @@ export function selectionOf(
     }
     case 'requestId':
       return { ...NONE, eventRequestId: selection.value, afterEventId: NIL, lastEventId: MAX };
-    case 'period':
-      if (subscriptionId === undefined) throw invalidSelection('period', 'requires a subscription_id');
-      return { ...NONE, ...periodOf(selection.value, now) };
+    case 'period': {
+      const [, period] = parseAll(
+        () => requireSubscription('period', subscriptionId),
+        () => periodOf(selection.value, now),
+      );
+      return { ...NONE, ...period };
+    }
     case 'missed': {
-      if (subscriptionId === undefined) throw invalidSelection('missed', 'requires a subscription_id');
+      requireSubscription('missed', subscriptionId);
       const { from: missedFrom, before: missedBefore } = selection.value;
       return { ...NONE, missedFrom, missedBefore, afterEventId: NIL, lastEventId: MAX };
     }
@@ -97,6 +101,10 @@ export async function withMissedEvents(
 }
 
 const ALL_ONES = new Uint8Array(16).fill(0xff);
+
+function requireSubscription(selection: 'period' | 'missed', subscriptionId: string | undefined): void {
+  if (subscriptionId === undefined) throw invalidSelection(selection, 'requires a subscription_id');
+}
 
 const invalidSelection = (field: 'period' | 'missed', fault: string) =>
   invalidArgument('RESEND_SELECTION', `${field}: ${fault}`, { field });

@@ -7,6 +7,7 @@ import type {
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { WebhookUrl } from '../../platform/egress/webhook-url.ts';
+import { parseAllAsync } from '../../platform/errors.ts';
 import type { Config } from '../../platform/process/config.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
@@ -36,8 +37,10 @@ export async function createWebhookSubscription(
 ) {
   const replayed = await writes.findReplay<typeof CreateWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
-  requireEventTypes(request.eventTypes);
-  const url = await acceptWebhookUrl(guards[tenantOf(request).environment], request.url);
+  const [, url] = await parseAllAsync(
+    () => requireEventTypes(request.eventTypes),
+    () => acceptWebhookUrl(guards[tenantOf(request).environment], request.url),
+  );
   return withSubscriptionLock(() =>
     writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
       await lockSubscriptionCount(tx);

@@ -6,7 +6,7 @@ import type {
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { WebhookUrl } from '../../platform/egress/webhook-url.ts';
-import { invalidArgument } from '../../platform/errors.ts';
+import { invalidArgument, parseAllAsync } from '../../platform/errors.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { requireEventTypes } from '../events/event-types/event-catalogue.ts';
@@ -36,9 +36,11 @@ export async function updateWebhookSubscription(
   const replayed = await writes.findReplay<typeof UpdateWebhookSubscriptionResponseSchema>(request, context);
   if (replayed) return replayed;
   const { eventTypes, description } = request;
-  requireEventTypes(eventTypes);
   const guard = guards[tenantOf(request).environment];
-  const url = request.url === undefined ? undefined : await acceptWebhookUrl(guard, request.url);
+  const [, url] = await parseAllAsync(
+    () => requireEventTypes(eventTypes),
+    () => (request.url === undefined ? undefined : acceptWebhookUrl(guard, request.url)),
+  );
   return writes.run<typeof UpdateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
     await lockSubscriptions(tx);
     const subscription = await lockSubscription(tx, request.subscriptionId);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Compile, type Validator } from 'typebox/compile';
-import { invalidArgument } from '../../../platform/errors.ts';
+import { invalidArgument, parseAll, requireNoFaults } from '../../../platform/errors.ts';
 import { ADVANCE_EVENT_TYPES } from './advance.event-types.ts';
 import { DISPUTE_EVENT_TYPES } from './dispute.event-types.ts';
 import type { EventTypeDefinition } from './event-type.ts';
@@ -22,9 +22,9 @@ export const EVENT_CATALOGUE: readonly EventTypeDefinition[] = [
 const byName = new Map<string, EventTypeDefinition>(EVENT_CATALOGUE.map((type) => [type.name, type]));
 const validators = new Map<string, Validator>();
 
-/** Throws for the first name that is not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
+/** Throws if names are not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE), with every such name. */
 export function requireEventTypes(names: readonly string[]): void {
-  for (const [index, name] of names.entries()) requireEventType(name, `event_types[${index}]`);
+  parseAll(...names.map((name, index) => () => requireEventType(name, `event_types[${index}]`)));
 }
 
 /** Throws if a name is not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
@@ -37,15 +37,23 @@ export function requireEventType(name: string, field: string): void {
 }
 
 /**
- * Throws if data does not match the schema of its type. INVALID_ARGUMENT (INVALID_EVENT_DATA) with a JSON pointer to the
- * first error.
+ * Throws if data does not match the schema of its type. INVALID_ARGUMENT (INVALID_EVENT_DATA) with every error, and a JSON
+ * pointer to the first.
  * @param field of the request that has the data.
  */
 export function requireEventData(name: string, data: JsonObject, field: string): void {
   const validator = validatorOf(name);
   if (validator.Check(data)) return;
-  const { pointer, fault } = faultOf(validator, data);
-  throw invalidArgument('INVALID_EVENT_DATA', `${field}${pointer}: ${fault}`, { field, pointer });
+  const faults = dataFaults(validator, data);
+  const [pointer = ''] = faults.keys();
+  requireNoFaults(
+    [...faults].map(([at, fault]) => ({
+      field,
+      must: at === '' ? fault : `${at} ${fault}`,
+      reason: 'INVALID_EVENT_DATA',
+    })),
+    { pointer },
+  );
 }
 
 function validatorOf(name: string): Validator {
@@ -59,17 +67,25 @@ function validatorOf(name: string): Validator {
   return validator;
 }
 
-function faultOf(validator: Validator, data: JsonObject): { pointer: string; fault: string } {
+/** The first fault at each JSON pointer. */
+function dataFaults(validator: Validator, data: JsonObject): ReadonlyMap<string, string> {
   const errors = validator.Errors(data);
   // An unexpected property has its own error, which is more precise than that of its object.
-  const error = errors.find(({ keyword }) => keyword !== 'additionalProperties') ?? errors[0];
-  if (!error) return { pointer: '', fault: 'is not valid' };
-  if (error.keyword === 'required') {
-    const [missing = ''] = error.params.requiredProperties;
-    return { pointer: `${error.instancePath}/${escaped(missing)}`, fault: 'is required' };
+  const precise = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
+  const faults = new Map<string, string>();
+  const add = (pointer: string, fault: string) => {
+    if (!faults.has(pointer)) faults.set(pointer, fault);
+  };
+  for (const error of precise.length > 0 ? precise : errors) {
+    const { instancePath } = error;
+    if (error.keyword === 'required') {
+      for (const missing of error.params.requiredProperties) {
+        add(`${instancePath}/${escaped(missing)}`, 'is required');
+      }
+    } else add(instancePath, error.keyword === 'boolean' ? 'is not known' : error.message);
   }
-  if (error.keyword === 'boolean') return { pointer: error.instancePath, fault: 'is not known' };
-  return { pointer: error.instancePath, fault: error.message };
+  if (faults.size === 0) add('', 'is not valid');
+  return faults;
 }
 
 const escaped = (member: string) => member.replaceAll('~', '~0').replaceAll('/', '~1');

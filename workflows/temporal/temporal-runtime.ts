@@ -1,3 +1,4 @@
+import { ApplicationFailure } from '@temporalio/common';
 import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
@@ -17,13 +18,19 @@ export function installRuntime(logger: Logger): void {
   });
 }
 
-/** Adapts our logger to the SDK's interface. */
+/**
+ * Adapts our logger to the SDK's interface. An activity that fails for good is a line at debug only: its workflow's line
+ * names the same cause.
+ */
 export function sdkLogger(parent: Logger) {
   const logger = parent.child({ part: 'temporal' });
   const at =
     (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, meta?: Record<string, unknown>) =>
-      logger[level](meta ?? {}, message);
+    (message: string, { error, ...meta }: Record<string, unknown> = {}) => {
+      if (error === undefined) return logger[level](meta, message);
+      const isRepeated = message === 'Activity failed' && isFinal(error);
+      return logger[isRepeated ? 'debug' : level]({ ...meta, err: error }, message);
+    };
   const levels = {
     TRACE: at('trace'),
     DEBUG: at('debug'),
@@ -41,3 +48,5 @@ export function sdkLogger(parent: Logger) {
     error: levels.ERROR,
   };
 }
+
+const isFinal = (error: unknown) => error instanceof ApplicationFailure && error.nonRetryable === true;

@@ -18,7 +18,7 @@ const LOG_BUFFER_BYTES = 15_360;
 const LOG_FLUSH_MS = 250;
 
 /**
- * Creates a JSON logger to standard output or a file, with credentials redacted. Lines are buffered briefly and written
+ * Creates a JSON logger to standard output or a file, with credentials redacted and errors by their plain fields. Lines are buffered briefly and written
  * together, because a write per request costs as much as handling it. The buffer is flushed when the process exits.
  */
 export function createLogger(level: string, file?: string): Logger {
@@ -26,10 +26,28 @@ export function createLogger(level: string, file?: string): Logger {
     {
       level,
       redact: ['req.headers.authorization', '*.authorization', '*.token', '*.secret', '*.key', '*.apiKey'],
+      serializers: { err: errorFields, error: errorFields },
     },
     file === undefined ? standardOutput() : openDestination(file),
   );
 }
+
+/**
+ * An error as it is logged: type, message and stack, each with those of its causes, and its plain fields, such as a code.
+ * Others hold whole connections, requests or descriptors.
+ */
+function errorFields(error: unknown): unknown {
+  if (!isErrorLike(error)) return error;
+  const { name, message, stack, ...fields } = pino.stdSerializers.err(error as Error) as unknown as Record<
+    string,
+    unknown
+  >;
+  const plain = Object.entries(fields).filter(([, value]) => Object(value) !== value);
+  return { ...Object.fromEntries(plain), name, message, stack };
+}
+
+const isErrorLike = (value: unknown): boolean =>
+  typeof (value as { message?: unknown } | null | undefined)?.message === 'string';
 
 let sharedOutput: Destination | undefined;
 

@@ -1,0 +1,63 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
+import type { Logger } from 'pino';
+import { expect, test, vi } from 'vitest';
+import { ErrorInfoSchema } from '../../../../proto/gen/google/rpc/error_details_pb.js';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { sdkLogger } from '../../../../workflows/temporal/temporal-runtime.ts';
+
+/** The lines that are logged, and the text of the file. */
+async function logged(log: (logger: Logger) => void) {
+  const folder = mkdtempSync(join(tmpdir(), 'payments-log-'));
+  const file = join(folder, 'test.log');
+  const logger = createLogger('info', file);
+  log(logger);
+  logger.info('end');
+  await vi.waitFor(() => expect(readFileSync(file, 'utf8')).toContain('"msg":"end"'));
+  const text = readFileSync(file, 'utf8');
+  rmSync(folder, { recursive: true });
+  const lines = text.trim().split('\n').slice(0, -1);
+  return { text, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+test('an error is logged with its causes and plain fields, without descriptors', async () => {
+  const detail = { desc: ErrorInfoSchema, value: { reason: 'DATABASE_UNAVAILABLE', domain: 'payments' } };
+  const cause = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
+  const error = new ConnectError('try again', Code.Unavailable, undefined, [detail], cause);
+  const { lines, text } = await logged((logger) => logger.error({ err: error }, 'RPC failed'));
+  const message = expect.stringContaining('connection refused');
+  const stack = expect.stringContaining('telemetry.test');
+  const err = { type: 'ConnectError', code: Code.Unavailable, message, stack };
+  expect(lines).toMatchObject([{ msg: 'RPC failed', err }]);
+  expect(text).not.toContain('typeName');
+  expect(text.length).toBeLessThan(10_000);
+});
+
+test('a workflow that ends with a failed activity is one line with the cause', async () => {
+  const cause = ApplicationFailure.nonRetryable('attempt 5: HTTP 500', 'DELIVERY_EXHAUSTED');
+  const failure = new ActivityFailure(
+    'Activity task failed',
+    'attemptDelivery',
+    '1',
+    'NON_RETRYABLE_FAILURE',
+    'x',
+    cause,
+  );
+  const { lines } = await logged((logger) => {
+    const sdk = sdkLogger(logger);
+    sdk.warn('Activity failed', { error: cause, durationMs: 1 });
+    sdk.warn('Workflow failed', { error: failure, workflowId: 'delivery-1' });
+    sdk.warn('Activity failed', { error: new Error('it is retried'), durationMs: 1 });
+  });
+  expect(lines).toMatchObject([
+    {
+      msg: 'Workflow failed',
+      workflowId: 'delivery-1',
+      err: { message: expect.stringContaining('attempt 5: HTTP 500') },
+    },
+    { msg: 'Activity failed', err: { message: 'it is retried' } },
+  ]);
+});

@@ -58,6 +58,20 @@ const testFiles = textsOf('test/services/*/alerts.promtool.yaml').map(
 );
 const tests = testFiles.flatMap(([, file]) => file.tests);
 
+interface Dashboard {
+  readonly uid: string;
+  readonly title: string;
+  readonly panels: readonly {
+    readonly id: number;
+    readonly description?: string;
+    readonly gridPos: { readonly x: number; readonly y: number };
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+const dashboards = textsOf('docs/operations/grafana/*.json').map(
+  ([path, text]) => ({ path, ...(JSON.parse(text) as Dashboard) }) as const,
+);
+
 /** Where PromQL's own grammar finds no sense in an expression. */
 function errorsIn(expr: string): number[] {
   const errors: number[] = [];
@@ -124,21 +138,26 @@ function sampleNames(): Set<string> {
   );
 }
 
+/** Expects PromQL over metrics and labels that a scrape contains. */
+function expectToReadScrape(expr: string): void {
+  expect(errorsIn(expr), expr).toEqual([]);
+  const names = sampleNames();
+  for (const { metric, matchers } of selectorsOf(expr)) {
+    expect(names).toContain(metric);
+    const samples = scraped.filter((line) => line.startsWith(`${metric}{`));
+    for (const { label, operator, value } of matchers) {
+      const wanted = operator === '=' ? `${label}="${value}"` : `${label}="`;
+      expect(
+        samples.filter((line) => line.includes(wanted)),
+        `${metric} with ${wanted}`,
+      ).not.toEqual([]);
+    }
+  }
+}
+
 describe.each(rules)('the alert $alert', ({ expr, labels, annotations, ...rule }) => {
   it('is written in PromQL, over metrics and labels that a scrape contains', () => {
-    expect(errorsIn(expr)).toEqual([]);
-    const names = sampleNames();
-    for (const { metric, matchers } of selectorsOf(expr)) {
-      expect(names).toContain(metric);
-      const samples = scraped.filter((line) => line.startsWith(`${metric}{`));
-      for (const { label, operator, value } of matchers) {
-        const wanted = operator === '=' ? `${label}="${value}"` : `${label}="`;
-        expect(
-          samples.filter((line) => line.includes(wanted)),
-          `${metric} with ${wanted}`,
-        ).not.toEqual([]);
-      }
-    }
+    expectToReadScrape(expr);
   });
 
   it('states its severity, what is wrong and what to do', () => {
@@ -175,6 +194,31 @@ describe.each(rules)('Prometheus tries the alert $alert (npm run alerts)', ({ al
       ).toEqual([[]]);
     }
   });
+});
+
+describe.each(dashboards)('the Grafana dashboard $title', ({ path, uid, panels }) => {
+  it('reads metrics and labels that a scrape contains', () => {
+    const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    expect(exprs.length).toBeGreaterThanOrEqual(panels.length);
+    for (const expr of exprs) expectToReadScrape(expr);
+  });
+
+  it('has a file of its name, panels of their own id and place, and names alerts that exist', () => {
+    expect(path).toBe(`docs/operations/grafana/${uid}.json`);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(new Set(panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size).toBe(panels.length);
+    const named = panels.flatMap(({ description = '' }) => description.match(/[A-Z][a-z]+[A-Z]\w+/g) ?? []);
+    expect(rules.map(({ alert }) => alert)).toEqual(expect.arrayContaining(named));
+  });
+});
+
+it('every area of operations has its dashboard', () => {
+  expect(dashboards.map(({ uid }) => uid)).toEqual([
+    'payments-delivery',
+    'payments-money',
+    'payments-platform',
+    'payments-public-api',
+  ]);
 });
 
 it('a counter whose every increase is an alert starts at 0, so that the first event is an increase', () => {

@@ -19,7 +19,7 @@ const SLOW = [
   'test/docs/internal-api.test.ts',
   'test/journeys/{books.property,demo-connector,newcomer,outages,operations,resend,work-queues}.test.ts',
   'test/journeys/separate-processes.test.ts',
-  'test/workflows/lost-state.test.ts',
+  'test/workflows/{lost-state,secured-temporal}.test.ts',
   'test/workflows/accounts/{notify-contact,quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',
   'test/workflows/{funds/funds-history,refunds/funding-history,refunds/refund-funding}.test.ts',

@@ -1,7 +1,13 @@
 import { createClient } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Health, HealthCheckResponse_ServingStatus as Status } from '../proto/gen/health/v1/health_pb.js';
-import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import {
+  type Config,
+  ConfigError,
+  KEY_RINGS,
+  readConfig,
+  TEMPORAL_SECURITY,
+} from '../services/platform/process/config.ts';
 import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
@@ -18,7 +24,7 @@ const HEALTH_DEADLINE_MS = 2_000;
 await runProcess('gateway', async () => {
   const config = readConfig(process.env, {
     required: ['SERVICES_URL', 'SERVICE_TOKEN'],
-    unused: KEY_RINGS,
+    unused: [...KEY_RINGS, ...TEMPORAL_SECURITY],
   });
   const logger = createLogger(config.LOG_LEVEL);
   const transport = remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN);

@@ -13,6 +13,8 @@ export interface CertificatePair {
 export interface CertificateRequest {
   /** DNS names and IP addresses; the first is the subject. */
   readonly names: readonly string[];
+  /** Who proves itself with it. Default: a server. */
+  readonly holder?: 'server' | 'client';
   /** Default: an hour ago. */
   readonly notBefore?: Date;
   /** Default: two years from now. */
@@ -42,10 +44,10 @@ export async function createAuthority(): Promise<CertificatePair> {
   return toPair(certificate, keys.privateKey);
 }
 
-/** Issues a server certificate for these names. */
+/** Issues a certificate for these names. */
 export async function issueCertificate(
   authority: CertificatePair,
-  { names, notBefore, notAfter }: CertificateRequest,
+  { names, holder = 'server', notBefore, notAfter }: CertificateRequest,
 ): Promise<CertificatePair> {
   const issuer = new x509.X509Certificate(authority.certificatePem);
   const keys = await newKeys();
@@ -61,7 +63,7 @@ export async function issueCertificate(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[`${holder}Auth`]]),
       new x509.SubjectAlternativeNameExtension(
         names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
       ),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { type Timestamp, timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
-import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { KEY_RINGS, readConfig, TEMPORAL_SECURITY } from '../services/platform/process/config.ts';
 import { duration } from '../services/platform/process/setting-parsers.ts';
 import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
@@ -104,7 +104,9 @@ export const isoTime = (timestamp?: Timestamp) => timestamp && timestampDate(tim
 
 /** The services at SERVICES_URL, else those that npm start runs on DATA_DIR. */
 async function connect(environment: NodeJS.ProcessEnv): Promise<Transport> {
-  const { SERVICES_URL, SERVICE_TOKEN, DATA_DIR } = readConfig(environment, { unused: KEY_RINGS });
+  const { SERVICES_URL, SERVICE_TOKEN, DATA_DIR } = readConfig(environment, {
+    unused: [...KEY_RINGS, ...TEMPORAL_SECURITY],
+  });
   if (SERVICES_URL) return remoteTransport(SERVICES_URL, SERVICE_TOKEN ?? '');
   const path = join(DATA_DIR, 'demo.json');
   const demo = await readFile(path, 'utf8').catch(() => {

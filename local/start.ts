@@ -111,6 +111,7 @@ function startTemporal(config: Config, folder: DataFolder): TemporalServer {
     folder,
     namespace: config.TEMPORAL_NAMESPACE,
     address: config.TEMPORAL_ADDRESS,
+    security: config,
     port: config.TEMPORAL_PORT,
     uiPort: config.TEMPORAL_UI_PORT,
   });

@@ -1,5 +1,5 @@
 import { migrate } from './platform/database/migrate.ts';
-import { readConfig } from './platform/process/config.ts';
+import { readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
@@ -8,7 +8,7 @@ import { createServices } from './server.ts';
 
 /** Runs the internal services: applies migrations, then serves the areas in SERVICES on GRPC_PORT. */
 await runProcess('services', async () => {
-  const config = readConfig(process.env, { required: ['DATABASE_URL'] });
+  const config = readConfig(process.env, { required: ['DATABASE_URL'], unused: TEMPORAL_SECURITY });
   const { DATABASE_URL, GRPC_PORT, HOST, OPS_PORT, SERVICES } = config;
   const logger = createLogger(config.LOG_LEVEL);
   const applied = await migrate(DATABASE_URL);

@@ -1,10 +1,13 @@
 import { migrate } from './platform/database/migrate.ts';
-import { KEY_RINGS, readConfig } from './platform/process/config.ts';
+import { KEY_RINGS, readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { runTask } from './platform/process/run-process.ts';
 
 /** Applies pending migrations and exits, for deployments that migrate before starting any process. */
 await runTask('migrate', async () => {
-  const config = readConfig(process.env, { required: ['DATABASE_URL'], unused: KEY_RINGS });
+  const config = readConfig(process.env, {
+    required: ['DATABASE_URL'],
+    unused: [...KEY_RINGS, ...TEMPORAL_SECURITY],
+  });
   const applied = await migrate(config.DATABASE_URL);
   console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'nothing to apply');
 });

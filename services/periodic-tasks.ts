@@ -1,6 +1,6 @@
 import { expiredSessionMirrors, expiredSessions } from './accounts/sessions/expired-sessions.ts';
 import { expiredQuotes } from './advances/expired-quotes.ts';
-import type { Config } from './platform/process/config.ts';
+import type { ServicesConfig } from './platform/process/config.ts';
 import type { PeriodicTask } from './platform/process/periodic-tasks.ts';
 import { auditPartitions } from './platform/writes/audit-partitions.ts';
 import { expiredIdempotencyRecords } from './platform/writes/expired-idempotency-records.ts';
@@ -16,7 +16,7 @@ import { disabledBacklogs } from './webhooks/subscriptions/cancel-backlog.ts';
 import { deletedSubscriptions } from './webhooks/subscriptions/deleted-subscriptions.ts';
 
 /** The periodic tasks that every services process runs, whichever areas it serves. */
-const platformTasks = ({ AUDIT_RETENTION }: Config): PeriodicTask[] => [
+const platformTasks = ({ AUDIT_RETENTION }: ServicesConfig): PeriodicTask[] => [
   expiredIdempotencyRecords,
   auditPartitions(AUDIT_RETENTION),
 ];
@@ -49,7 +49,7 @@ const AREA_TASKS: Readonly<Record<string, readonly PeriodicTask[]>> = {
 };
 
 /** The periodic tasks of a process that serves these areas. */
-export const periodicTasksFor = (areas: readonly string[], config: Config): PeriodicTask[] => [
+export const periodicTasksFor = (areas: readonly string[], config: ServicesConfig): PeriodicTask[] => [
   ...platformTasks(config),
   ...areas.flatMap((area) => AREA_TASKS[area] ?? []),
 ];

@@ -18,7 +18,7 @@ import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
-import type { Config } from './platform/process/config.ts';
+import type { ServicesConfig } from './platform/process/config.ts';
 import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
 import { Exports } from './platform/reads/exports.ts';
 import { Pagination } from './platform/reads/pagination.ts';
@@ -59,7 +59,7 @@ export interface Services {
 }
 
 export interface ServicesOptions {
-  readonly config: Config;
+  readonly config: ServicesConfig;
   readonly databaseUrl: string;
   readonly logger: Logger;
   readonly onStatement?: (sql: string) => void;
@@ -161,7 +161,7 @@ export async function createServices({
 function openServices(
   bindings: readonly ServiceBinding[],
   database: Database,
-  { GRPC_REFLECTION }: Config,
+  { GRPC_REFLECTION }: ServicesConfig,
 ): ServiceBinding[] {
   const isHealthy = () =>
     database.ping().then(

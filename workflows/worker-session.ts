@@ -19,12 +19,22 @@ import { startCommandRelay } from './relay/command-relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { START_SETTINGS } from './start-settings.ts';
 import { TASK_QUEUE } from './temporal/task-queue.ts';
+import {
+  readTemporalConnection,
+  replacedCredentials,
+  type TemporalConnectionOptions,
+  type TemporalSecurity,
+} from './temporal/temporal-connection.ts';
 import { prepareNamespace } from './temporal/temporal-namespace.ts';
 import { installRuntime, sdkLogger } from './temporal/temporal-runtime.ts';
+import { explainRefusal } from './temporal/tls-refusal.ts';
 import { WorkflowClient } from './temporal/workflow-client.ts';
 import { failureSinks } from './temporal/workflow-failures.ts';
 
-export type WorkerConfig = MailConfig & ProviderConfig & Pick<Config, 'TEMPORAL_NAMESPACE'>;
+export type WorkerConfig = MailConfig &
+  ProviderConfig &
+  TemporalSecurity &
+  Pick<Config, 'TEMPORAL_NAMESPACE'>;
 
 export interface SessionDeps {
   readonly config: WorkerConfig;
@@ -68,11 +78,14 @@ export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourc
   });
 }
 
-/** Throws the SDK's error when Temporal is unavailable. */
+/** Throws the SDK's error when Temporal is unavailable or refuses the client, and an error about files that cannot be used. */
 export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
   const { config, logger, temporalAddress } = deps;
   installRuntime(logger);
-  const connection = await NativeConnection.connect({ address: temporalAddress });
+  const options = await readTemporalConnection(temporalAddress, config);
+  const connection = await NativeConnection.connect(options).catch(async (error: unknown) => {
+    throw await explainRefusal(error, options);
+  });
   try {
     await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
       logger.warn(
@@ -83,7 +96,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
     await prepareSchedules(deps, connection).catch((error: unknown) =>
       logger.warn({ err: error }, 'cannot prepare the Schedules; the worker tries again in half a minute'),
     );
-    return await runSession(deps, connection);
+    return await runSession(deps, connection, options);
   } catch (error) {
     await connection.close();
     throw error;
@@ -140,7 +153,11 @@ function createWorker(
   });
 }
 
-async function runSession(deps: SessionDeps, connection: NativeConnection): Promise<TemporalSession> {
+async function runSession(
+  deps: SessionDeps,
+  connection: NativeConnection,
+  options: TemporalConnectionOptions,
+): Promise<TemporalSession> {
   const stopping = new AbortController();
   const temporal = new WorkflowClient(
     new Client({ connection, namespace: deps.config.TEMPORAL_NAMESPACE }),
@@ -161,14 +178,17 @@ async function runSession(deps: SessionDeps, connection: NativeConnection): Prom
     await relay.stop();
     await connection.close();
   });
-  return {
-    ended,
-    ping: () => temporal.ping(),
-    async stop() {
-      stopping.abort();
-      await relay.stop();
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await ended;
-    },
-  };
+  async function stop() {
+    stopping.abort();
+    await relay.stop();
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await ended;
+  }
+  void replacedCredentials(options, deps.config, stopping.signal).then((replaced) => {
+    if (!replaced) return;
+    deps.logger.info("Temporal's certificates or keys have been replaced; the worker reconnects");
+    // A failure is reported by `ended` too.
+    stop().catch(() => undefined);
+  });
+  return { ended, ping: () => temporal.ping(), stop };
 }

@@ -1,5 +1,6 @@
 import { Connection } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import type { TemporalConnectionOptions } from '../../workflows/temporal/temporal-connection.ts';
 
 const { UpdateNamespaceRequest } = proto.temporal.api.workflowservice.v1;
 
@@ -7,9 +8,12 @@ const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 const CONNECT_TIMEOUT_MS = 3_000;
 const CALL_TIMEOUT_MS = 5_000;
 
-/** Rejects unless a Temporal server at this address serves the namespace. */
-export async function assertNamespaceReachable(address: string, namespace: string): Promise<void> {
-  await withConnection(address, ({ workflowService }) => workflowService.describeNamespace({ namespace }));
+/** Rejects unless a Temporal server serves the namespace over this connection. */
+export async function assertNamespaceReachable(
+  options: TemporalConnectionOptions,
+  namespace: string,
+): Promise<void> {
+  await withConnection(options, ({ workflowService }) => workflowService.describeNamespace({ namespace }));
 }
 
 /**
@@ -17,7 +21,7 @@ export async function assertNamespaceReachable(address: string, namespace: strin
  * assertNamespaceReachable does.
  */
 export async function setRetention(address: string, namespace: string): Promise<void> {
-  await withConnection(address, async ({ workflowService }) => {
+  await withConnection({ address, tls: false }, async ({ workflowService }) => {
     const { config } = await workflowService.describeNamespace({ namespace });
     if (Number(config?.workflowExecutionRetentionTtl?.seconds) === RETENTION_SECONDS) return;
     const retention = UpdateNamespaceRequest.fromObject({
@@ -29,10 +33,10 @@ export async function setRetention(address: string, namespace: string): Promise<
 }
 
 async function withConnection(
-  address: string,
+  options: TemporalConnectionOptions,
   work: (connection: Connection) => Promise<unknown>,
 ): Promise<void> {
-  const connection = await Connection.connect({ address, connectTimeout: CONNECT_TIMEOUT_MS });
+  const connection = await Connection.connect({ ...options, connectTimeout: CONNECT_TIMEOUT_MS });
   try {
     await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => work(connection));
   } finally {

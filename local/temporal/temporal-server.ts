@@ -1,6 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
+import {
+  readTemporalConnection,
+  type TemporalSecurity,
+} from '../../workflows/temporal/temporal-connection.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { assertPortsFree } from '../ports.ts';
 import { SupervisedProcess } from '../processes/supervised-process.ts';
@@ -30,6 +34,8 @@ export interface TemporalOptions {
   readonly namespace: string;
   /** TEMPORAL_ADDRESS: an external server. Absent: start one on these ports. */
   readonly address?: string | undefined;
+  /** Of an external server. Default: a connection without TLS. */
+  readonly security?: TemporalSecurity;
   readonly port: number;
   /** Absent: the server runs without a UI. */
   readonly uiPort?: number | undefined;
@@ -135,12 +141,12 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
   }
 
   async #watchExternal(): Promise<void> {
-    const { namespace } = this.#options;
+    const { namespace, security } = this.#options;
     const { signal } = this.#stopping;
     this.#become('starting', `waiting for the Temporal server at ${this.address} (TEMPORAL_ADDRESS)`);
     for (;;) {
       try {
-        await assertNamespaceReachable(this.address, namespace);
+        await assertNamespaceReachable(await readTemporalConnection(this.address, security), namespace);
         this.#become('up', `Temporal serves on ${this.address}`);
       } catch (error) {
         const { message } = error as Error;

@@ -4,7 +4,7 @@ import type { Database, EntityDefinition } from './database/database.ts';
 import type { DeliveryHandover } from './outbox/delivery-handover.ts';
 import type { OutboxSignal } from './outbox/outbox-signal.ts';
 import type { WorkSignal } from './outbox/work-signal.ts';
-import type { Config } from './process/config.ts';
+import type { ServicesConfig } from './process/config.ts';
 import type { Exports } from './reads/exports.ts';
 import type { Pagination } from './reads/pagination.ts';
 import type { ServiceBinding } from './rpc/service-binding.ts';
@@ -12,7 +12,7 @@ import type { Writes } from './writes/writes.ts';
 
 /** The dependencies of an area's services. */
 export interface AreaDependencies {
-  readonly config: Config;
+  readonly config: ServicesConfig;
   readonly database: Database;
   readonly writes: Writes;
   readonly pagination: Pagination;

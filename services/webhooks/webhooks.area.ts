@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Area } from '../platform/area.ts';
 import { createEnvironmentGuards, type EnvironmentGuards } from '../platform/egress/environment-guards.ts';
-import type { Config } from '../platform/process/config.ts';
+import type { ServicesConfig } from '../platform/process/config.ts';
 import { bindService } from '../platform/rpc/service-binding.ts';
 import { deliveryService } from './deliveries/deliveries.service.ts';
 import { DeliveryEntity } from './deliveries/delivery.entity.ts';
@@ -20,7 +20,7 @@ import { subscriptionService } from './subscriptions/subscriptions.service.ts';
 
 /** @param createGuards creates the egress guards; tests replace name resolution with it. */
 export function webhooksArea(
-  createGuards: (config: Config) => EnvironmentGuards = createEnvironmentGuards,
+  createGuards: (config: ServicesConfig) => EnvironmentGuards = createEnvironmentGuards,
 ): Area {
   return {
     name: 'webhooks',

@@ -1,6 +1,7 @@
 import {
   addressBlocks,
   boolean,
+  certificateFile,
   duration,
   durationFrom,
   durations,
@@ -13,6 +14,7 @@ import {
   type Parser,
   portRanges,
   postgresUrl,
+  privateKeyFile,
   providerUrl,
   rateLimitStore,
   serviceTokens,
@@ -65,6 +67,32 @@ export const SETTINGS = {
   ),
   TEMPORAL_ADDRESS: setting(optional(text), '', 'Temporal server; if absent, npm start runs its own'),
   TEMPORAL_NAMESPACE: setting(text, 'default', 'Temporal namespace'),
+  TEMPORAL_TLS: setting(
+    optional(boolean),
+    '',
+    'whether to connect to TEMPORAL_ADDRESS with TLS; if absent, with it as soon as one of the next five is set',
+  ),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(
+    optional(certificateFile),
+    '',
+    "PEM file with the CA certificates that Temporal's certificate is checked against; if absent, the system's",
+  ),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: setting(
+    optional(certificateFile),
+    '',
+    'PEM file with the client certificate for mutual TLS with Temporal',
+  ),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: setting(
+    optional(privateKeyFile),
+    '',
+    'PEM file with the private key of the client certificate',
+  ),
+  TEMPORAL_TLS_SERVER_NAME: setting(
+    optional(text),
+    '',
+    "name that Temporal's certificate must have; if absent, the host of TEMPORAL_ADDRESS",
+  ),
+  TEMPORAL_API_KEY: setting(optional(text), '', 'API key for Temporal, as Temporal Cloud issues them'),
   TEMPORAL_UI_URL: setting(optional(text), '', 'URL of the Temporal UI, for links to workflows'),
   SERVICES_URL: setting(
     optional(text),
@@ -258,16 +286,35 @@ type SettingName = keyof typeof SETTINGS;
 /** The settings that hold secret keys. Only services need them. */
 export const KEY_RINGS = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
+/** Settings of a secured connection to Temporal that mean TLS. Only the worker and `npm start` need them. */
+const TEMPORAL_CREDENTIALS = [
+  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+  'TEMPORAL_TLS_CLIENT_CERT_PATH',
+  'TEMPORAL_TLS_CLIENT_KEY_PATH',
+  'TEMPORAL_TLS_SERVER_NAME',
+  'TEMPORAL_API_KEY',
+] as const;
+
+/** Every setting of how a connection to Temporal is secured. */
+export const TEMPORAL_SECURITY = ['TEMPORAL_TLS', ...TEMPORAL_CREDENTIALS] as const;
+
 /** Settings that are required as soon as another one is set. */
 const COMPANIONS = [
   ['REFUND_PROVIDER_URL', 'REFUND_PROVIDER_TOKEN'],
   ['PAYOUT_PROVIDER_URL', 'PAYOUT_PROVIDER_TOKEN'],
+  ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH'],
+  ['TEMPORAL_TLS_CLIENT_KEY_PATH', 'TEMPORAL_TLS_CLIENT_CERT_PATH'],
+  // The server that npm start brings has no TLS.
+  ...TEMPORAL_SECURITY.map((name) => [name, 'TEMPORAL_ADDRESS'] as const),
 ] as const;
 
 /** The parsed settings: one typed value per row of the table. */
 export type Config = {
   readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;
 };
+
+/** The settings of services: they do not connect to Temporal. */
+export type ServicesConfig = Omit<Config, (typeof TEMPORAL_SECURITY)[number]>;
 
 /** Reports every invalid or missing setting at once. */
 export class ConfigError extends Error {
@@ -310,8 +357,13 @@ export function readConfig<Required extends SettingName = never, Unused extends 
     }
   }
   for (const [name, companion] of COMPANIONS) {
-    if (config[name] === undefined || config[companion] !== undefined) continue;
-    if (!unused.some((other) => other === companion)) faults.push(`${companion} is required with ${name}`);
+    if (config[name] === undefined || environment[companion]) continue;
+    if ([...required, ...unused].some((other) => other === companion)) continue;
+    faults.push(`${companion} is required with ${name}`);
+  }
+  if (config.TEMPORAL_TLS === false) {
+    const meaningTls = TEMPORAL_CREDENTIALS.filter((name) => config[name] !== undefined);
+    if (meaningTls.length > 0) faults.push(`TEMPORAL_TLS must not be false with ${meaningTls.join(', ')}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return config as ConfigOf<Required, Unused>;

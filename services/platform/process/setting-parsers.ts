@@ -1,3 +1,5 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import type { PortRange } from '../egress/webhook-url.ts';
 import { KeyRing } from '../key-ring.ts';
@@ -117,6 +119,23 @@ export const rateLimitStore: Parser<string> = (value) => {
     );
   }
 };
+
+/** The path of a PEM file with certificates. */
+export const certificateFile: Parser<string> = (path) =>
+  pemFile(path, 'a certificate', (pem) => new X509Certificate(pem));
+
+/** The path of a PEM file with a private key. Errors do not repeat its content. */
+export const privateKeyFile: Parser<string> = (path) =>
+  pemFile(path, 'a private key without a passphrase', createPrivateKey);
+
+function pemFile(path: string, content: string, parse: (pem: string) => unknown): string {
+  try {
+    parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`must name a readable PEM file with ${content}`, { cause: error });
+  }
+  return path;
+}
 
 export const keyRing: Parser<KeyRing> = (value) => KeyRing.parse(value);
 

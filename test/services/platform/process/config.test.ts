@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createAuthority } from '../../../../local/certificates.ts';
 import { ConfigError, readConfig } from '../../../../services/platform/process/config.ts';
 
 const keys = `v1:${Buffer.alloc(32).toString('base64')}`;
@@ -97,5 +101,43 @@ describe.each(['REFUND', 'PAYOUT'] as const)('the provider of %s', (kind) => {
 
   test.each(['bank.example:443', 'grpc://bank.example', 'None'])('at %s is one error', (value) => {
     expect(faultsOf(() => read({ [url]: value }))).toEqual([`${url} must be none or an http or https URL`]);
+  });
+});
+
+describe('a secured connection to Temporal', () => {
+  const read = (settings: Record<string, string>) => readConfig({ ...secrets, ...settings });
+
+  test('has all its faults reported at once, without what files contain', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'temporal-tls-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const key = join(folder, 'key.pem');
+    await writeFile(key, 'hunter2');
+    const faults = faultsOf(() =>
+      read({
+        TEMPORAL_TLS: 'false',
+        TEMPORAL_TLS_SERVER_CA_CERT_PATH: join(folder, 'absent.pem'),
+        TEMPORAL_TLS_CLIENT_KEY_PATH: key,
+        TEMPORAL_API_KEY: 'key',
+      }),
+    );
+    expect(faults).toEqual([
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH must name a readable PEM file with a certificate',
+      'TEMPORAL_TLS_CLIENT_KEY_PATH must name a readable PEM file with a private key without a passphrase',
+      'TEMPORAL_ADDRESS is required with TEMPORAL_TLS',
+      'TEMPORAL_ADDRESS is required with TEMPORAL_API_KEY',
+      'TEMPORAL_TLS must not be false with TEMPORAL_API_KEY',
+    ]);
+  });
+
+  test('with a client certificate needs its key', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'temporal-tls-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { certificatePem } = await createAuthority();
+    const path = join(folder, 'client.pem');
+    await writeFile(path, certificatePem);
+    const settings = { TEMPORAL_ADDRESS: 'temporal:7233', TEMPORAL_TLS_CLIENT_CERT_PATH: path };
+    expect(faultsOf(() => read(settings))).toEqual([
+      'TEMPORAL_TLS_CLIENT_KEY_PATH is required with TEMPORAL_TLS_CLIENT_CERT_PATH',
+    ]);
   });
 });

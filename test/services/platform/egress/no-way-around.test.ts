@@ -28,6 +28,8 @@ const OWN: Readonly<Record<string, RegExp>> = {
   fastify: /^services\/platform\/process\/ops-server\.ts$/,
   pg: /^services\/platform\/database\//,
   '@mikro-orm/postgresql': /^services\/(platform\/(database|reads)\/|webhooks\/\w+\/\w+\.entity\.ts$)/,
+  // Forks the process that bundles the workflow code.
+  'node:child_process': /^workflows\/worker\.ts$/,
   // BlockList and isIP; the connections to the database.
   'node:net': /^services\/platform\/(process\/setting-parsers|database\/database)\.ts$/,
 };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
-import { type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 
 const SETTINGS = {
   ...loopbackSettings(),
@@ -84,7 +84,7 @@ it('refuses what the earlier owner of a lane reports, and the next owner sends i
   });
   const event = await webhooks.publish(tenant);
   await vi.waitFor(() => expect(endpoint.eventIds).toEqual([event.id, event.id]), { timeout: 20_000 });
-  await vi.waitFor(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED']));
+  await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED']));
   const attempts = await webhooks.sql(
     'select started_at from webhooks.delivery_attempt a join webhooks.delivery d on d.id = a.delivery_id where d.event_id = $1',
     [event.id],

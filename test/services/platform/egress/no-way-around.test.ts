@@ -31,7 +31,10 @@ const OWN: Readonly<Record<string, RegExp>> = {
   // Forks the process that bundles the workflow code.
   'node:child_process': /^workflows\/worker\.ts$/,
   // BlockList and isIP; the connections to the database.
-  'node:net': /^services\/platform\/(process\/setting-parsers|database\/database)\.ts$/,
+  'node:net':
+    /^(services\/platform\/(process\/setting-parsers|database\/database)|workflows\/temporal\/tls-refusal)\.ts$/,
+  // Checks certificates, and finds out why Temporal refuses a connection.
+  'node:tls': /^workflows\/temporal\/(temporal-connection|tls-refusal)\.ts$/,
 };
 
 /** Globals that reach a host, and ways to a module that are no import. */

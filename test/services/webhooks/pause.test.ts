@@ -208,6 +208,9 @@ describe('a paused subscription', () => {
   it('moves what waits in steps of a thousand, and all of it', async () => {
     const { id, endpoint, pause, resume } = await activeSubscription();
     await pause();
+    // No publication adds PENDING deliveries to a paused subscription: the owner of its lane would send them until it has
+    // read the pause.
+    await delay(1_000);
     const { id: eventId } = await webhooks.publish(tenant);
     await webhooks.sql(
       `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,

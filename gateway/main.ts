@@ -12,7 +12,11 @@ import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
-import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
+import {
+  connectDashboardServices,
+  connectServices,
+  type RpcTlsConfig,
+} from '../services/platform/rpc/connect-services.ts';
 import { createGateway } from './app.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { signInFaults } from './dashboard/session/secure-address.ts';
@@ -23,11 +27,12 @@ const HEALTH_DEADLINE_MS = 2_000;
 /** Runs the public API and the dashboard in front of services that run in other processes. */
 await runProcess('gateway', async () => {
   const config = readConfig(process.env, {
-    required: ['SERVICES_URL', 'SERVICE_TOKEN'],
+    required: ['SERVICES_URL'],
+    oneOf: ['SERVICE_TOKEN', 'RPC_TLS_CERT_PATH'],
     unused: [...KEY_RINGS, ...TEMPORAL_SECURITY],
   });
   const logger = createLogger(config.LOG_LEVEL);
-  const transport = remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN);
+  const transport = connectServices(config, logger);
   const health = createClient(Health, transport);
   const live = createGateway({ environment: 'live', config, transport, logger });
   const sandbox = createGateway({ environment: 'test', config, transport, logger });
@@ -57,22 +62,22 @@ await runProcess('gateway', async () => {
 });
 
 type DashboardSettings = DashboardConfig &
+  RpcTlsConfig &
   Pick<Config, 'DASHBOARD_PORT' | 'DASHBOARD_SERVICE_TOKEN'> & { readonly SERVICES_URL: string };
 
-/** Starts the dashboard if it has a service token and an OpenID provider. */
+/** Starts the dashboard if it has a service token or a certificate, and an OpenID provider. */
 async function openDashboard(config: DashboardSettings, logger: Logger): Promise<Dashboard | undefined> {
-  const { DASHBOARD_SERVICE_TOKEN: token, OIDC_ISSUER, SERVICES_URL, HOST, DASHBOARD_PORT } = config;
-  if (token === undefined || OIDC_ISSUER === undefined) {
-    logger.info('the dashboard is disabled: set DASHBOARD_SERVICE_TOKEN and OIDC_ISSUER to enable it');
+  const { OIDC_ISSUER, HOST, DASHBOARD_PORT } = config;
+  const transport = OIDC_ISSUER ? connectDashboardServices(config, logger) : undefined;
+  if (transport === undefined) {
+    logger.info(
+      'the dashboard is disabled: set OIDC_ISSUER, and DASHBOARD_SERVICE_TOKEN or DASHBOARD_RPC_TLS_CERT_PATH, to enable it',
+    );
     return undefined;
   }
   const faults = signInFaults(config);
   if (faults.length > 0) throw new ConfigError(faults);
-  const dashboard = await createDashboard({
-    config,
-    transport: remoteTransport(SERVICES_URL, token),
-    logger,
-  });
+  const dashboard = await createDashboard({ config, transport, logger });
   await dashboard.listen({ host: HOST, port: DASHBOARD_PORT });
   logger.info({ dashboard: DASHBOARD_PORT }, 'the dashboard is listening');
   return dashboard;

@@ -11,10 +11,10 @@ export interface CertificatePair {
 }
 
 export interface CertificateRequest {
-  /** DNS names and IP addresses; the first is the subject. */
+  /** DNS names, IP addresses and URIs; the first is the subject. */
   readonly names: readonly string[];
-  /** Who proves itself with it. Default: a server. */
-  readonly holder?: 'server' | 'client';
+  /** Who proves itself with it; a peer does as both. Default: a server. */
+  readonly holder?: 'server' | 'client' | 'peer';
   /** Default: an hour ago. */
   readonly notBefore?: Date;
   /** Default: two years from now. */
@@ -63,14 +63,21 @@ export async function issueCertificate(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[`${holder}Auth`]]),
-      new x509.SubjectAlternativeNameExtension(
-        names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
+      new x509.ExtendedKeyUsageExtension(
+        (['server', 'client'] as const)
+          .filter((side) => holder === side || holder === 'peer')
+          .map((side) => x509.ExtendedKeyUsage[`${side}Auth`]),
       ),
+      new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: typeOf(value), value }))),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
     ],
   });
   return toPair(certificate, keys.privateKey);
+}
+
+function typeOf(name: string): 'url' | 'ip' | 'dns' {
+  if (name.includes('://')) return 'url';
+  return isIP(name) === 0 ? 'dns' : 'ip';
 }
 
 function newKeys() {

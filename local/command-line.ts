@@ -5,7 +5,9 @@ import { type Timestamp, timestampDate, timestampFromMs } from '@bufbuild/protob
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { KEY_RINGS, readConfig, TEMPORAL_SECURITY } from '../services/platform/process/config.ts';
 import { duration } from '../services/platform/process/setting-parsers.ts';
+import { createLogger } from '../services/platform/process/telemetry.ts';
 import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
+import { connectServices } from '../services/platform/rpc/connect-services.ts';
 import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
 
 /** A wrong command line; its message is printed above the usage. */
@@ -104,10 +106,11 @@ export const isoTime = (timestamp?: Timestamp) => timestamp && timestampDate(tim
 
 /** The services at SERVICES_URL, else those that npm start runs on DATA_DIR. */
 async function connect(environment: NodeJS.ProcessEnv): Promise<Transport> {
-  const { SERVICES_URL, SERVICE_TOKEN, DATA_DIR } = readConfig(environment, {
+  const config = readConfig(environment, {
     unused: [...KEY_RINGS, ...TEMPORAL_SECURITY],
   });
-  if (SERVICES_URL) return remoteTransport(SERVICES_URL, SERVICE_TOKEN ?? '');
+  const { SERVICES_URL, DATA_DIR } = config;
+  if (SERVICES_URL) return connectServices({ ...config, SERVICES_URL }, createLogger('silent'));
   const path = join(DATA_DIR, 'demo.json');
   const demo = await readFile(path, 'utf8').catch(() => {
     throw new Error(`cannot read ${path}: run npm start first, or set SERVICES_URL and SERVICE_TOKEN`);

@@ -28,12 +28,17 @@ export function composeEnv(): string {
     ...Object.fromEntries(PASSWORDS.map((name) => [name, randomBytes(24).toString('base64url')])),
     ...newKeyRings(),
     SERVICE_TOKENS: `'${callers.map((caller, index) => serviceTokenEntry(caller, tokens[index]![1])).join(';')}'`,
+    RPC_TLS_CALLERS: `'${callers.map(tlsCallerEntry).join(';')}'`,
     ...Object.fromEntries(tokens.map(([name, token]) => [`${name.toUpperCase()}_TOKEN`, token])),
   };
   return Object.entries(variables)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 }
+
+/** One entry of RPC_TLS_CALLERS, with the URI of docs/operations/certificates.md. */
+const tlsCallerEntry = ({ name, grants }: Caller): string =>
+  `${name}|spiffe://payments.example/${name}|${[...grants].join(' ')}`;
 
 /** One entry of SERVICE_TOKENS. */
 function serviceTokenEntry({ name, grants }: Caller, token: string): string {

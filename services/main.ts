@@ -4,6 +4,7 @@ import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
 import { createLogger, metrics } from './platform/process/telemetry.ts';
+import { openRpcTls } from './platform/rpc/connect-services.ts';
 import { createServices } from './server.ts';
 
 /** Runs the internal services: applies migrations, then serves the areas in SERVICES on GRPC_PORT. */
@@ -12,7 +13,8 @@ await runProcess('services', async () => {
   const { DATABASE_URL, GRPC_PORT, HOST, OPS_PORT, SERVICES } = config;
   const logger = createLogger(config.LOG_LEVEL);
   const applied = await migrate(DATABASE_URL);
-  const services = await createServices({ config, databaseUrl: DATABASE_URL, logger });
+  const tls = openRpcTls(config, logger);
+  const services = await createServices({ config, databaseUrl: DATABASE_URL, logger, tls });
   const ready = () => services.ping().then(() => ({ ok: true, details: { areas: SERVICES } }));
   const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({ ready, metrics, drain });

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
+import { RPC_TLS, readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { runTask } from './platform/process/run-process.ts';
 import { countSealedWithOldKeys, reencryptSecrets } from './webhooks/subscriptions/reencrypt-secrets.ts';
 
@@ -10,7 +10,7 @@ import { countSealedWithOldKeys, reencryptSecrets } from './webhooks/subscriptio
 await runTask('reencrypt-secrets', async () => {
   const { DATABASE_URL, WEBHOOK_SECRET_KEYS: keys } = readConfig(process.env, {
     required: ['DATABASE_URL'],
-    unused: ['API_KEY_PEPPERS', 'CURSOR_KEYS', ...TEMPORAL_SECURITY],
+    unused: ['API_KEY_PEPPERS', 'CURSOR_KEYS', ...TEMPORAL_SECURITY, ...RPC_TLS],
   });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());

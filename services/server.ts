@@ -20,6 +20,7 @@ import { workflowCommandService } from './platform/outbox/workflow-command.servi
 import { PersonCheck } from './platform/people/person-check.ts';
 import type { ServicesConfig } from './platform/process/config.ts';
 import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
+import type { TlsFiles } from './platform/process/tls-files.ts';
 import { Exports } from './platform/reads/exports.ts';
 import { Pagination } from './platform/reads/pagination.ts';
 import type { Caller } from './platform/rpc/call-context.ts';
@@ -63,6 +64,8 @@ export interface ServicesOptions {
   readonly databaseUrl: string;
   readonly logger: Logger;
   readonly onStatement?: (sql: string) => void;
+  /** With which the port requires mutual TLS, and this process calls others. Default: no TLS. */
+  readonly tls?: TlsFiles | undefined;
 }
 
 /** The lanes change subscriptions, also in a process that does not serve them. */
@@ -77,6 +80,7 @@ export async function createServices({
   databaseUrl,
   logger,
   onStatement,
+  tls,
 }: ServicesOptions): Promise<Services> {
   const areas = AREAS.filter(({ name }) => config.SERVICES.includes(name));
   const database = await Database.open({
@@ -104,9 +108,7 @@ export async function createServices({
     ),
     bindService(ServiceTokenService, serviceTokenService({ database, pagination })),
   ];
-  const remote = config.SERVICES_URL
-    ? remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN ?? '')
-    : undefined;
+  const remote = remoteServices(config, tls);
   const transportFor = (caller: Caller) => createInProcessTransport(bindings, interceptors, caller, remote);
   const writes = new Writes(database, outboxSignal, people);
   const shared = {
@@ -131,6 +133,8 @@ export async function createServices({
     interceptors,
     tokens: config.SERVICE_TOKENS,
     storedCallers: new StoredCallers(database, logger),
+    certificates: config.RPC_TLS_CALLERS,
+    tls: tls && { files: tls, logger },
   });
   const periodicTasks = new PeriodicTasks({
     database,
@@ -155,6 +159,16 @@ export async function createServices({
       await database.close();
     },
   };
+}
+
+/** A transport to the areas that other processes serve, if SERVICES_URL names them. */
+function remoteServices(
+  { SERVICES_URL, SERVICE_TOKEN, RPC_TLS_SERVER_NAME: serverName }: ServicesConfig,
+  files: TlsFiles | undefined,
+): Transport | undefined {
+  return SERVICES_URL
+    ? remoteTransport(SERVICES_URL, SERVICE_TOKEN, files && { files, serverName })
+    : undefined;
 }
 
 /** Health and reflection. They require no grant: see requiredGrant. */

@@ -3,7 +3,7 @@ import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
-import { readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
+import { RPC_TLS, readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
@@ -20,7 +20,7 @@ import { webhooks } from './webhooks/webhooks.area.ts';
 await runProcess('webhook-lanes', async () => {
   const config = readConfig(process.env, {
     required: ['DATABASE_URL'],
-    unused: ['API_KEY_PEPPERS', 'CURSOR_KEYS', ...TEMPORAL_SECURITY],
+    unused: ['API_KEY_PEPPERS', 'CURSOR_KEYS', ...TEMPORAL_SECURITY, ...RPC_TLS],
   });
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, HOST, OPS_PORT } = config;
   const logger = createLogger(config.LOG_LEVEL);

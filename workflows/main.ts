@@ -3,20 +3,21 @@ import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
-import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
+import { connectServices } from '../services/platform/rpc/connect-services.ts';
 import { startWorker } from './worker.ts';
 
 /** The worker as a separate process. The services and Temporal run elsewhere. */
 await runProcess('worker', async () => {
   const config = readConfig(process.env, {
-    required: ['SERVICES_URL', 'SERVICE_TOKEN', 'TEMPORAL_ADDRESS'],
+    required: ['SERVICES_URL', 'TEMPORAL_ADDRESS'],
+    oneOf: ['SERVICE_TOKEN', 'RPC_TLS_CERT_PATH'],
     unused: ['DATABASE_URL', ...KEY_RINGS],
   });
   const logger = createLogger(config.LOG_LEVEL);
   const worker = await startWorker({
     config,
     logger,
-    transport: remoteTransport(config.SERVICES_URL, config.SERVICE_TOKEN),
+    transport: connectServices(config, logger),
     temporalAddress: config.TEMPORAL_ADDRESS,
   });
   const drain = new Drain(config.STOP_DELAY);

@@ -36,15 +36,18 @@ test('every container runs an existing file and depends on existing containers',
   }
 });
 
-test('the file follows the compose specification', async () => {
-  const { document } = await readComposeFile();
-  const schema = JSON.parse(
-    await readFile(new URL('compose-spec/compose-spec.json', import.meta.url), 'utf8'),
-  );
-  const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
-  validate(document);
-  expect(validate.errors ?? []).toEqual([]);
-});
+test.each(['docker-compose.yml', 'docker-compose.tls.yml'])(
+  '%s follows the compose specification',
+  async (name) => {
+    const { document } = await readComposeFile(name);
+    const schema = JSON.parse(
+      await readFile(new URL('compose-spec/compose-spec.json', import.meta.url), 'utf8'),
+    );
+    const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
+    validate(document);
+    expect(validate.errors ?? []).toEqual([]);
+  },
+);
 
 /** Images whose own user is not root. */
 const UNPRIVILEGED = /^(temporalio|prom)\//;
@@ -154,6 +157,22 @@ test('every container gets valid settings, and only the secrets that it needs', 
     for (const secret of [...secretNames, 'DATABASE_URL']) {
       expect(containers[name]!.environment).not.toHaveProperty(secret);
     }
+  }
+});
+
+test('with mutual TLS no process has a token, and each has its own folder of certificates', async () => {
+  const { containers } = await readComposeFile();
+  const { containers: secured } = await readComposeFile('docker-compose.tls.yml');
+  for (const [name, { environment, volumes }] of Object.entries(secured)) {
+    const settings = { ...containers[name]!.environment, ...environment };
+    const secrets = Object.entries(settings).filter(
+      ([setting, value]) => /SERVICE_TOKEN/.test(setting) && value,
+    );
+    expect([name, secrets]).toEqual([name, []]);
+    const folders = volumes!.map((volume) => volume.split(':')[0]);
+    expect(folders).toEqual(
+      [name, ...(name === 'gateway' ? ['dashboard'] : [])].map((folder) => `./certificates/${folder}`),
+    );
   }
 });
 

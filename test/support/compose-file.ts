@@ -22,12 +22,12 @@ export interface Container {
 }
 
 /**
- * docker-compose.yml with new secrets in the places of its variables, and the secrets; and the files that it holds.
+ * docker-compose.yml, or another compose file, with new secrets in the places of its variables, and the secrets; and the files that it holds.
  * `document` is all of it.
  */
-export async function readComposeFile() {
+export async function readComposeFile(name = 'docker-compose.yml') {
   const env = parseEnv(composeEnv());
-  const text = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+  const text = await readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
   const filled = text.replaceAll(/\$\{(\w+)(?::-([^}]*)|[^}]*)\}/g, (_, name: string, fallback?: string) => {
     const value = env[name] || fallback;
     if (value === undefined) throw new Error(`docker-compose.yml takes ${name}, which .env does not have`);

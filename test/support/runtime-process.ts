@@ -12,14 +12,21 @@ export interface RuntimeProcess {
   logged(): string;
 }
 
-/** Runs a file of the repository, `services/main.ts`, with these settings and no others. */
-export function startRuntime(file: string, settings: Readonly<Record<string, string>>): RuntimeProcess {
+/**
+ * Runs a file of the repository, `services/main.ts`, with these settings and no others.
+ * @param atEnd registers what kills it at the latest. Default: at the end of the test.
+ */
+export function startRuntime(
+  file: string,
+  settings: Readonly<Record<string, string>>,
+  atEnd: (kill: () => void) => void = onTestFinished,
+): RuntimeProcess {
   const script = new URL(`../../${file}`, import.meta.url).pathname;
   const child = spawn(process.execPath, [script], {
     env: { ...COMPILE_CACHE, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  atEnd(() => void child.kill('SIGKILL'));
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => {

@@ -1,6 +1,7 @@
 import {
   addressBlocks,
   boolean,
+  certificateCallers,
   certificateFile,
   duration,
   durationFrom,
@@ -114,6 +115,31 @@ export const SETTINGS = {
     '',
     'callers besides those of npm run tokens: name|SHA-256 of the token in hex|grants separated by spaces; callers separated by ;',
   ),
+  RPC_TLS_CA_CERT_PATH: setting(
+    optional(certificateFile),
+    '',
+    'PEM file with the CA certificates by which gateway, services and worker verify each other (mutual TLS)',
+  ),
+  RPC_TLS_CERT_PATH: setting(
+    optional(certificateFile),
+    '',
+    'PEM file with the certificate of this process: as the server of GRPC_PORT, and as a client of SERVICES_URL',
+  ),
+  RPC_TLS_KEY_PATH: setting(
+    optional(privateKeyFile),
+    '',
+    'PEM file with the private key of that certificate',
+  ),
+  RPC_TLS_SERVER_NAME: setting(
+    optional(text),
+    '',
+    'name that the certificate of the services must have; if absent, the host of SERVICES_URL',
+  ),
+  RPC_TLS_CALLERS: setting(
+    certificateCallers,
+    '',
+    'callers that need no token, by their certificate: name|URI in its subject alternative name|grants separated by spaces; callers separated by ;',
+  ),
   GRPC_REFLECTION: setting(boolean, 'true', 'server reflection on the internal port'),
   API_KEY_PEPPERS: setting(
     keyRing,
@@ -128,7 +154,17 @@ export const SETTINGS = {
   DASHBOARD_SERVICE_TOKEN: setting(
     optional(text),
     '',
-    'token with which the dashboard calls services in other processes; without it, a gateway serves no dashboard',
+    'token with which the dashboard calls services in other processes; without it or DASHBOARD_RPC_TLS_CERT_PATH, a gateway serves no dashboard',
+  ),
+  DASHBOARD_RPC_TLS_CERT_PATH: setting(
+    optional(certificateFile),
+    '',
+    "PEM file with the dashboard's own certificate, in place of DASHBOARD_SERVICE_TOKEN",
+  ),
+  DASHBOARD_RPC_TLS_KEY_PATH: setting(
+    optional(privateKeyFile),
+    '',
+    'PEM file with the private key of that certificate',
   ),
   DASHBOARD_SESSION_IDLE: setting(
     duration,
@@ -298,12 +334,31 @@ const TEMPORAL_CREDENTIALS = [
 /** Every setting of how a connection to Temporal is secured. */
 export const TEMPORAL_SECURITY = ['TEMPORAL_TLS', ...TEMPORAL_CREDENTIALS] as const;
 
+/** Every setting of mutual TLS between gateway, services and worker. */
+export const RPC_TLS = [
+  'RPC_TLS_CA_CERT_PATH',
+  'RPC_TLS_CERT_PATH',
+  'RPC_TLS_KEY_PATH',
+  'RPC_TLS_SERVER_NAME',
+  'RPC_TLS_CALLERS',
+  'DASHBOARD_RPC_TLS_CERT_PATH',
+  'DASHBOARD_RPC_TLS_KEY_PATH',
+] as const;
+
 /** Settings that are required as soon as another one is set. */
 const COMPANIONS = [
   ['REFUND_PROVIDER_URL', 'REFUND_PROVIDER_TOKEN'],
   ['PAYOUT_PROVIDER_URL', 'PAYOUT_PROVIDER_TOKEN'],
   ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH'],
   ['TEMPORAL_TLS_CLIENT_KEY_PATH', 'TEMPORAL_TLS_CLIENT_CERT_PATH'],
+  ['RPC_TLS_CA_CERT_PATH', 'RPC_TLS_CERT_PATH'],
+  ['RPC_TLS_CERT_PATH', 'RPC_TLS_CA_CERT_PATH'],
+  ['RPC_TLS_CERT_PATH', 'RPC_TLS_KEY_PATH'],
+  ['RPC_TLS_KEY_PATH', 'RPC_TLS_CERT_PATH'],
+  ['RPC_TLS_SERVER_NAME', 'RPC_TLS_CERT_PATH'],
+  ['DASHBOARD_RPC_TLS_CERT_PATH', 'DASHBOARD_RPC_TLS_KEY_PATH'],
+  ['DASHBOARD_RPC_TLS_KEY_PATH', 'DASHBOARD_RPC_TLS_CERT_PATH'],
+  ['DASHBOARD_RPC_TLS_CERT_PATH', 'RPC_TLS_CERT_PATH'],
   // The server that npm start brings has no TLS.
   ...TEMPORAL_SECURITY.map((name) => [name, 'TEMPORAL_ADDRESS'] as const),
 ] as const;
@@ -334,12 +389,16 @@ type ConfigOf<Required extends SettingName, Unused extends SettingName> = Omit<C
 
 /**
  * Reads all settings. Throws a ConfigError that lists every invalid value and every missing setting, including those
- * that only this process requires. Unused settings are not read, so that a process holds no secret that it does not
+ * that only this process requires, or of which it requires one at least. Unused settings are not read, so that a process holds no secret that it does not
  * need.
  */
 export function readConfig<Required extends SettingName = never, Unused extends SettingName = never>(
   environment: Readonly<Record<string, string | undefined>>,
-  { required = [], unused = [] }: { required?: readonly Required[]; unused?: readonly Unused[] } = {},
+  {
+    required = [],
+    oneOf: alternatives = [],
+    unused = [],
+  }: { required?: readonly Required[]; oneOf?: readonly SettingName[]; unused?: readonly Unused[] } = {},
 ): ConfigOf<Required, Unused> {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
@@ -360,6 +419,12 @@ export function readConfig<Required extends SettingName = never, Unused extends 
     if (config[name] === undefined || environment[companion]) continue;
     if ([...required, ...unused].some((other) => other === companion)) continue;
     faults.push(`${companion} is required with ${name}`);
+  }
+  if (alternatives.length > 0 && alternatives.every((name) => config[name] === undefined)) {
+    faults.push(`${alternatives.join(' or ')} is required`);
+  }
+  if (config.RPC_TLS_CERT_PATH && /^http:/i.test(environment.SERVICES_URL ?? '')) {
+    faults.push('SERVICES_URL must begin with https with RPC_TLS_CERT_PATH');
   }
   if (config.TEMPORAL_TLS === false) {
     const meaningTls = TEMPORAL_CREDENTIALS.filter((name) => config[name] !== undefined);

@@ -176,16 +176,46 @@ export interface ServiceToken {
 }
 
 /** `name|sha256 in hex|grant grant …` separated by semicolons. */
-export const serviceTokens: Parser<readonly ServiceToken[]> = (value) => {
+export const serviceTokens: Parser<readonly ServiceToken[]> = (value) =>
+  callers(value, {
+    identity: 'sha256 of the token in hex',
+    parse: (tokenSha256) => (/^[0-9a-f]{64}$/.test(tokenSha256) ? { tokenSha256 } : undefined),
+  });
+
+/** A caller of the internal services: name, the URI in its certificate, grants. */
+export interface CertificateCaller {
+  readonly name: string;
+  readonly uri: string;
+  readonly grants: readonly string[];
+}
+
+/** `name|URI|grant grant …` separated by semicolons. */
+export const certificateCallers: Parser<readonly CertificateCaller[]> = (value) => {
+  const listed = callers(value, {
+    identity: 'URI of the certificate',
+    parse: (uri) => (URL.canParse(uri) ? { uri } : undefined),
+  });
+  if (new Set(listed.map(({ uri }) => uri)).size < listed.length) throw new Error('names a URI twice');
+  return listed;
+};
+
+interface CallerIdentity<T> {
+  /** For errors. */
+  readonly identity: string;
+  readonly parse: (text: string) => T | undefined;
+}
+
+function callers<T>(value: string, { identity, parse }: CallerIdentity<T>) {
   if (value === '') return [];
   return value.split(';').map((entry) => {
-    const [name = '', tokenSha256 = '', grants = ''] = entry.trim().split('|');
-    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name) || !/^[0-9a-f]{64}$/.test(tokenSha256)) {
-      throw new Error('must list name|sha256 of the token in hex|grants, separated by ;');
+    const [name = '', text = '', grants = ''] = entry.trim().split('|');
+    const identified = parse(text);
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name) || !identified) {
+      throw new Error(`must list name|${identity}|grants, separated by ;`);
     }
     const granted = grants.split(/\s+/).filter(Boolean);
     const unknown = granted.find((grant) => !isGrant(grant));
     if (unknown !== undefined) throw new Error(`names the unknown grant ${unknown} for ${name}`);
-    return { name, tokenSha256, grants: granted };
+    return { name, grants: granted, ...identified };
   });
-};
+}

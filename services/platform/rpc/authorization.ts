@@ -1,12 +1,11 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { Interceptor, StreamRequest } from '@connectrpc/connect';
-import { permissionDenied } from '../errors.ts';
+import { DomainError, permissionDenied } from '../errors.ts';
 import type { PersonCheck } from '../people/person-check.ts';
 import { type Caller, callerOf, sessionOf, storeActor } from './call-context.ts';
 import { toConnectError } from './connect-errors.ts';
 import { grantMissing, isRead, missingForStream, missingGrant } from './grants.ts';
 import { personRule } from './person-rules.ts';
-import { invalidToken } from './service-tokens.ts';
 
 const NO_GRANTS: ReadonlySet<string> = new Set();
 
@@ -34,8 +33,8 @@ function rejectMissingGrant(missing: string | undefined): void {
 }
 
 /**
- * A stream ends when the token of its caller ends: with the next message that it would send. A client stream is refused if
- * the token has ended when its last message arrives; its only answer says what has been written, and is always sent.
+ * A stream ends when the token or the certificate of its caller ends: with the next message that it would send. A client stream is refused if
+ * it has ended when its last message arrives; its only answer says what has been written, and is always sent.
  * @param grants of the caller; undefined for a person, who needs none of them.
  */
 async function authorizeStream(
@@ -76,7 +75,11 @@ async function* untilInvalid<T>(messages: AsyncIterable<T>, caller: Caller | und
 }
 
 async function requireValid(caller: Caller | undefined): Promise<void> {
-  if (caller?.isValid && !(await caller.isValid())) throw toConnectError(invalidToken());
+  try {
+    await caller?.requireValid?.();
+  } catch (error) {
+    throw error instanceof DomainError ? toConnectError(error) : error;
+  }
 }
 
 const serviceCallOnly = () =>

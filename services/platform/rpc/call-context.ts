@@ -11,8 +11,11 @@ import type { PersonRule } from './person-rules.ts';
 export interface Caller {
   readonly name: string;
   readonly grants: ReadonlySet<string>;
-  /** Whether its token is still valid; absent for callers that stay valid as long as the process runs. */
-  isValid?(): Promise<boolean>;
+  /**
+   * Throws a DomainError once its token or certificate is no longer valid; absent for callers that stay valid as long as the
+   * process runs.
+   */
+  requireValid?(): Promise<void>;
 }
 
 /** A person's session, as their caller passes it on. Nothing is known of it until it is verified. */

@@ -4,6 +4,7 @@ import type { UnaryRequest } from '@connectrpc/connect';
 import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { Health } from '../../../proto/gen/health/v1/health_pb.js';
+import { type ClientTls, secureRequestOptions } from './client-tls.ts';
 
 /** Waits before the repetitions of a call whose connection failed. */
 const REPEAT_AFTER_MS = [20, 100, 400];
@@ -12,12 +13,18 @@ const REPEAT_AFTER_MS = [20, 100, 400];
  * A transport to services in other processes: the Connect protocol over HTTP/1.1 with keep-alive. The name in `baseUrl`
  * may have the addresses of several processes, or of a load balancer. A call whose connection fails, as when one of them
  * ends, is repeated on another connection if that is safe.
+ * @param token undefined for a caller that its certificate names.
+ * @param tls with a client certificate. Default: by the URL alone.
  */
-export function remoteTransport(baseUrl: string, token: string): Transport {
+export function remoteTransport(baseUrl: string, token: string | undefined, tls?: ClientTls): Transport {
   return createConnectTransport({
     baseUrl,
     httpVersion: '1.1',
-    interceptors: [repeatWhenDisconnected, unreachableIsUnavailable, bearer(token)],
+    ...(tls && { nodeOptions: secureRequestOptions(tls) }),
+    interceptors: [
+      ...[repeatWhenDisconnected, unreachableIsUnavailable],
+      ...(token === undefined ? [] : [bearer(token)]),
+    ],
   });
 }
 
@@ -48,12 +55,12 @@ const bearer =
     return next(request);
   };
 
-/** Connect reports some connection failures, such as EPIPE and ENETUNREACH, as internal errors; this corrects them. */
+/** Connect reports some connection failures, such as EPIPE and those of TLS, as internal errors; this corrects them. */
 const unreachableIsUnavailable: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
   } catch (error) {
-    if (!(error instanceof ConnectError) || !isSystemError(error.cause)) throw error;
+    if (!(error instanceof ConnectError) || !isConnectionError(error.cause)) throw error;
     throw new ConnectError(error.rawMessage, Code.Unavailable, undefined, undefined, error.cause);
   }
 };
@@ -88,7 +95,10 @@ function isRepeatable({ method, message }: UnaryRequest, error: unknown): boolea
 const systemCodeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 
-/** Whether an operating system call failed: only such errors have a `syscall`.  */
-function isSystemError(cause: unknown): boolean {
-  return cause instanceof Error && 'syscall' in cause;
+/** Codes of Node.js and OpenSSL for certificates that are refused, and other failures of TLS. */
+const TLS_FAILURE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/;
+
+/** Whether TLS or an operating system call failed: only errors of the latter have a `syscall`. */
+function isConnectionError(cause: unknown): boolean {
+  return cause instanceof Error && ('syscall' in cause || TLS_FAILURE.test(systemCodeOf(cause)));
 }

@@ -2,10 +2,12 @@ import { hash } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { ContextValues } from '@connectrpc/connect';
 import { DomainError, unauthenticated } from '../errors.ts';
-import type { ServiceToken } from '../process/setting-parsers.ts';
+import type { CertificateCaller, ServiceToken } from '../process/setting-parsers.ts';
 import { type Caller, identifyCall, identifyOrigin, REQUEST_ID_HEADER } from './call-context.ts';
+import { certificateCallers } from './certificate-callers.ts';
 import { toConnectError } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
+import { peerOf } from './peer-certificate.ts';
 import { newRequestId } from './request-id.ts';
 
 const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
@@ -25,12 +27,23 @@ export type IdentifyCaller = (
   values: ContextValues,
 ) => Promise<void>;
 
+/** Where callers are found. */
+export interface CallerSources {
+  readonly tokens: readonly ServiceToken[];
+  /** The callers beside those of `tokens`. Default: none. */
+  readonly storedCallers?: CallerDirectory | undefined;
+  /** Callers without a token, by their certificate. Default: none. */
+  readonly certificates?: readonly CertificateCaller[] | undefined;
+}
+
 /**
- * Identifies callers by the hash of their bearer token. Health and reflection need no token. UNAUTHENTICATED
- * (SERVICE_TOKEN_MISSING, SERVICE_TOKEN_INVALID); UNAVAILABLE (DATABASE_UNAVAILABLE) for a token that is not in the
- * settings while the others cannot be read.
+ * Identifies callers by the hash of their bearer token; on a port with mutual TLS, those without a token by their
+ * certificate. Health and reflection need neither. UNAUTHENTICATED (SERVICE_TOKEN_MISSING, SERVICE_TOKEN_INVALID,
+ * CERTIFICATE_UNKNOWN, CERTIFICATE_EXPIRED); UNAVAILABLE (DATABASE_UNAVAILABLE) for a token that is not in the settings
+ * while the others cannot be read.
  */
-export function identifyCallers(tokens: readonly ServiceToken[], stored?: CallerDirectory): IdentifyCaller {
+export function identifyCallers({ tokens, storedCallers, certificates = [] }: CallerSources): IdentifyCaller {
+  const findByCertificate = certificateCallers(certificates);
   const configured = new Map(
     tokens.map(({ name, tokenSha256, grants }): [string, Caller] => [
       tokenSha256,
@@ -40,14 +53,20 @@ export function identifyCallers(tokens: readonly ServiceToken[], stored?: Caller
   const hashes = new TokenHashes();
   const find = async (token: string) => {
     const tokenSha256 = hashes.of(token);
-    const caller = configured.get(tokenSha256) ?? (await stored?.find(tokenSha256));
+    const caller = configured.get(tokenSha256) ?? (await storedCallers?.find(tokenSha256));
     if (caller) hashes.keep(token, tokenSha256);
     return caller;
   };
   return async (method, header, values) => {
     const requestId = header(REQUEST_ID_HEADER) ?? '';
     const caller =
-      requiredGrant(method) === undefined ? ANONYMOUS : await callerOf(header('authorization') ?? '', find);
+      requiredGrant(method) === undefined
+        ? ANONYMOUS
+        : await domainErrorsOnTheWire(async () => {
+            const authorization = header('authorization') ?? undefined;
+            const peer = authorization === undefined ? peerOf(values) : undefined;
+            return peer ? findByCertificate(peer) : callerOf(authorization ?? '', find);
+          });
     identifyCall(values, caller, REQUEST_ID.test(requestId) ? requestId : newRequestId());
     identifyOrigin(values, header);
   };
@@ -73,17 +92,20 @@ async function callerOf(
 ): Promise<Caller> {
   const [scheme, token] = authorization.split(' ');
   if (scheme?.toLowerCase() !== 'bearer' || !token) {
-    throw toConnectError(
-      unauthenticated('SERVICE_TOKEN_MISSING', 'this port requires a bearer service token'),
-    );
+    throw unauthenticated('SERVICE_TOKEN_MISSING', 'this port requires a bearer service token');
   }
+  const caller = await find(token);
+  if (!caller) throw invalidToken();
+  return caller;
+}
+
+/** Before the interceptors run, nothing else maps them. */
+async function domainErrorsOnTheWire<T>(identify: () => Promise<T>): Promise<T> {
   try {
-    const caller = await find(token);
-    if (caller) return caller;
+    return await identify();
   } catch (error) {
     throw error instanceof DomainError ? toConnectError(error) : error;
   }
-  throw toConnectError(invalidToken());
 }
 
 export const invalidToken = () =>

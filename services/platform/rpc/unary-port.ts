@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { DescMethod, DescMethodUnary } from '@bufbuild/protobuf';
 import { createContextValues, type Interceptor } from '@connectrpc/connect';
 import { createMethodSerializationLookup } from '@connectrpc/connect/protocol';
@@ -7,6 +8,7 @@ import { composeCall, type UnaryFn } from './compose-call.ts';
 import { isPlainConnect, serveConnect } from './connect-exchange.ts';
 import type { Answer, Exchange, ExchangeLimits } from './exchange.ts';
 import { isPlainGrpc, serveGrpc } from './grpc-exchange.ts';
+import { storePeer } from './peer-certificate.ts';
 import type { ServiceBinding } from './service-binding.ts';
 import type { IdentifyCaller } from './service-tokens.ts';
 import { UnaryCall } from './unary-call.ts';
@@ -42,7 +44,7 @@ export class UnaryPort {
   serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
     const served = this.#find(headers[':path']);
     if (!served || headers[':method'] !== 'POST' || !isPlainGrpc(headers)) return false;
-    serveGrpc(stream, headers, this.#options, (exchange) => this.#answer(served, exchange));
+    serveGrpc(stream, headers, this.#options, (exchange) => this.#answer(served, exchange, stream.session));
     return true;
   }
 
@@ -50,7 +52,9 @@ export class UnaryPort {
   serveRequest(request: IncomingMessage, response: ServerResponse): boolean {
     const served = this.#find(request.url);
     if (!served || request.method !== 'POST' || !isPlainConnect(request.headers)) return false;
-    serveConnect(request, response, this.#options, (exchange) => this.#answer(served, exchange));
+    serveConnect(request, response, this.#options, (exchange) =>
+      this.#answer(served, exchange, request.socket),
+    );
     return true;
   }
 
@@ -58,9 +62,14 @@ export class UnaryPort {
     return path === undefined ? undefined : this.#methods.get(path);
   }
 
-  async #answer({ method, run, serialization }: ServedMethod, exchange: Exchange): Promise<Answer> {
+  async #answer(
+    { method, run, serialization }: ServedMethod,
+    exchange: Exchange,
+    connection: Socket | Http2Session | undefined,
+  ): Promise<Answer> {
     const { headers, isBinary, protocolName, timeout } = exchange;
     const contextValues = createContextValues();
+    storePeer(contextValues, connection);
     await this.#options.identify(method, (name) => headers[name]?.toString(), contextValues);
     if (timeout.error) throw timeout.error;
     const message = serialization.getI(isBinary).parse(await exchange.read());

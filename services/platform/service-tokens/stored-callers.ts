@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { unavailable } from '../errors.ts';
 import type { Caller } from '../rpc/call-context.ts';
-import type { CallerDirectory } from '../rpc/service-tokens.ts';
+import { type CallerDirectory, invalidToken } from '../rpc/service-tokens.ts';
 import { expiryMsOf, selectActiveTokens } from './service-token.queries.ts';
 
 interface StoredCaller {
@@ -73,8 +73,10 @@ export class StoredCallers implements CallerDirectory {
     const callers = new Map<string, StoredCaller>();
     for (const row of rows) {
       const sha256 = row.token_sha256_hex;
-      const isValid = async () => (await this.find(sha256)) !== undefined;
-      const caller = { name: row.name, grants: new Set(row.grants), isValid };
+      const requireValid = async () => {
+        if (!(await this.find(sha256))) throw invalidToken();
+      };
+      const caller = { name: row.name, grants: new Set(row.grants), requireValid };
       callers.set(sha256, { caller, expiryMs: expiryMsOf(row) });
     }
     const snapshot = { startedAt, callers };

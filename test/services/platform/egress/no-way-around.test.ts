@@ -34,7 +34,10 @@ const OWN: Readonly<Record<string, RegExp>> = {
   'node:net':
     /^(services\/platform\/(process\/setting-parsers|database\/database)|workflows\/temporal\/tls-refusal)\.ts$/,
   // Checks certificates, and finds out why Temporal refuses a connection.
-  'node:tls': /^workflows\/temporal\/(temporal-connection|tls-refusal)\.ts$/,
+  'node:tls':
+    /^(services\/platform\/process\/tls-files|workflows\/temporal\/(temporal-connection|tls-refusal))\.ts$/,
+  // The agent of connections to the services.
+  'node:https': /^services\/platform\/rpc\/client-tls\.ts$/,
 };
 
 /** Globals that reach a host, and ways to a module that are no import. */

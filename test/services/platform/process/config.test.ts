@@ -104,6 +104,31 @@ describe.each(['REFUND', 'PAYOUT'] as const)('the provider of %s', (kind) => {
   });
 });
 
+test('mutual TLS has all its faults reported at once', () => {
+  const faults = faultsOf(() =>
+    readConfig(
+      {
+        ...secrets,
+        SERVICES_URL: 'http://services:8082',
+        RPC_TLS_SERVER_NAME: 'services',
+        RPC_TLS_CALLERS:
+          'worker|spiffe://payments.example/worker|saga;reports|spiffe://payments.example/worker|saga',
+        DASHBOARD_RPC_TLS_KEY_PATH: '/absent',
+      },
+      { required: ['SERVICES_URL'], oneOf: ['SERVICE_TOKEN', 'RPC_TLS_CERT_PATH'] },
+    ),
+  );
+  expect(faults).toEqual([
+    'RPC_TLS_CALLERS names a URI twice',
+    'DASHBOARD_RPC_TLS_KEY_PATH must name a readable PEM file with a private key without a passphrase',
+    'RPC_TLS_CERT_PATH is required with RPC_TLS_SERVER_NAME',
+    'SERVICE_TOKEN or RPC_TLS_CERT_PATH is required',
+  ]);
+  expect(faultsOf(() => readConfig({ ...secrets, RPC_TLS_CALLERS: 'worker|worker|saga' }))).toEqual([
+    'RPC_TLS_CALLERS must list name|URI of the certificate|grants, separated by ;',
+  ]);
+});
+
 describe('a secured connection to Temporal', () => {
   const read = (settings: Record<string, string>) => readConfig({ ...secrets, ...settings });
 

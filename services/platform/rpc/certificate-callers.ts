@@ -1,0 +1,36 @@
+import { type DomainError, unauthenticated } from '../errors.ts';
+import type { CertificateCaller } from '../process/setting-parsers.ts';
+import type { Caller } from './call-context.ts';
+import type { PeerCertificate } from './peer-certificate.ts';
+
+/** Finds the caller that a client certificate names. */
+export type FindCertificateCaller = (peer: PeerCertificate) => Caller;
+
+/**
+ * Finds callers by the URI in the subject alternative name of their certificate, which has to be its only one.
+ * UNAUTHENTICATED (CERTIFICATE_UNKNOWN); CERTIFICATE_EXPIRED on a connection that has outlived the certificate.
+ */
+export function certificateCallers(callers: readonly CertificateCaller[]): FindCertificateCaller {
+  const byUri = new Map(callers.map(({ uri, name, grants }) => [uri, { name, grants: new Set(grants) }]));
+  return (peer) => {
+    const [uri = '', ...others] = peer.uris;
+    const caller = others.length === 0 ? byUri.get(uri) : undefined;
+    if (!caller) throw unknownCertificate(peer.uris);
+    requireCurrent(peer);
+    return { ...caller, requireValid: async () => requireCurrent(peer) };
+  };
+}
+
+function requireCurrent({ expiryMs }: PeerCertificate): void {
+  if (expiryMs > Date.now()) return;
+  throw unauthenticated('CERTIFICATE_EXPIRED', 'the client certificate has expired');
+}
+
+const unknownCertificate = (uris: readonly string[]): DomainError =>
+  unauthenticated(
+    'CERTIFICATE_UNKNOWN',
+    'the client certificate names no caller, and the call has no token',
+    {
+      uri: uris.join(' '),
+    },
+  );

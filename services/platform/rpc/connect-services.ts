@@ -1,0 +1,60 @@
+import type { Transport } from '@connectrpc/connect';
+import type { Logger } from 'pino';
+import type { Config, RPC_TLS } from '../process/config.ts';
+import { TlsFiles } from '../process/tls-files.ts';
+import { remoteTransport } from './remote-transport.ts';
+
+/** The settings with which processes prove to each other who they are. */
+export type RpcTlsConfig = Pick<Config, Exclude<(typeof RPC_TLS)[number], 'RPC_TLS_CALLERS'>>;
+
+type ClientConfig = RpcTlsConfig & { readonly SERVICES_URL: string };
+
+/** The files of RPC_TLS_…; undefined without them. Throws when they cannot be used. */
+export function openRpcTls(config: RpcTlsConfig, logger: Logger): TlsFiles | undefined {
+  const { RPC_TLS_CERT_PATH: certPath, RPC_TLS_KEY_PATH: keyPath } = config;
+  return openFiles('rpc', { ...config, certPath, keyPath }, logger);
+}
+
+/** A transport to services in other processes, with the process's token, certificate or both. */
+export function connectServices(
+  config: ClientConfig & Pick<Config, 'SERVICE_TOKEN'>,
+  logger: Logger,
+): Transport {
+  return connect(config, config.SERVICE_TOKEN, openRpcTls(config, logger));
+}
+
+/** The same for the dashboard: undefined without a token or a certificate of its own. */
+export function connectDashboardServices(
+  config: ClientConfig & Pick<Config, 'DASHBOARD_SERVICE_TOKEN'>,
+  logger: Logger,
+): Transport | undefined {
+  const {
+    DASHBOARD_SERVICE_TOKEN: token,
+    DASHBOARD_RPC_TLS_CERT_PATH: certPath,
+    DASHBOARD_RPC_TLS_KEY_PATH: keyPath,
+  } = config;
+  const own = openFiles('dashboard-rpc', { ...config, certPath, keyPath }, logger);
+  if (own === undefined && token === undefined) return undefined;
+  return connect(config, token, own ?? openRpcTls(config, logger));
+}
+
+function connect(
+  { SERVICES_URL, RPC_TLS_SERVER_NAME: serverName }: ClientConfig,
+  token: string | undefined,
+  files: TlsFiles | undefined,
+): Transport {
+  return remoteTransport(SERVICES_URL, token, files && { files, serverName });
+}
+
+function openFiles(
+  name: string,
+  {
+    RPC_TLS_CA_CERT_PATH: caCertPath,
+    certPath,
+    keyPath,
+  }: RpcTlsConfig & { readonly certPath: string | undefined; readonly keyPath: string | undefined },
+  logger: Logger,
+): TlsFiles | undefined {
+  if (!caCertPath || !certPath || !keyPath) return undefined;
+  return new TlsFiles(name, { caCertPath, certPath, keyPath }, logger);
+}

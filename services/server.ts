@@ -1,5 +1,4 @@
 import type { Transport } from '@connectrpc/connect';
-import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { ServiceTokenService } from '../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
@@ -29,7 +28,7 @@ import { createInProcessTransport } from './platform/rpc/in-process-transport.ts
 import { rpcInterceptors } from './platform/rpc/interceptors.ts';
 import { reflectionService } from './platform/rpc/reflection.service.ts';
 import { remoteTransport } from './platform/rpc/remote-transport.ts';
-import { createRpcServer } from './platform/rpc/rpc-server.ts';
+import { createRpcServer, type RpcServer } from './platform/rpc/rpc-server.ts';
 import { bindService, type ServiceBinding } from './platform/rpc/service-binding.ts';
 import { serviceTokenService } from './platform/service-tokens/service-token.service.ts';
 import { StoredCallers } from './platform/service-tokens/stored-callers.ts';
@@ -44,7 +43,7 @@ const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, api
 /** The services of one process. */
 export interface Services {
   /** The server of the internal port; the caller starts listening. */
-  readonly server: FastifyInstance;
+  readonly server: RpcServer;
   /** A transport to all areas for a caller in this process; calls to areas served here skip serialisation. */
   transportFor(caller: Caller): Transport;
   /** Starts the periodic tasks of the areas served here. They run until close. */

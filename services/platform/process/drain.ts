@@ -1,4 +1,5 @@
-import type { Server } from 'node:http';
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
@@ -26,8 +27,8 @@ export class Drain {
   }
 
   /** From `begin` on, each response of the server asks its client to use another connection for the next request. */
-  endConnectionsOf(server: Server): void {
-    server.prependListener('request', (_request, response) => {
+  endConnectionsOf(server: EventEmitter): void {
+    server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       if (this.#hasBegun) response.setHeader('connection', 'close');
     });
   }

@@ -4,6 +4,19 @@ import { type DomainError, type ErrorKind, faultsOf } from '../errors.ts';
 
 const ERROR_DOMAIN = 'payments';
 
+const errorInfo = (reason: string, metadata: Record<string, string> = {}) => ({
+  desc: ErrorInfoSchema,
+  value: { reason, domain: ERROR_DOMAIN, metadata },
+});
+
+/** An error that no rule of the domain causes: a call that the transport refuses, or that has failed. */
+export const callError = (code: Code, reason: string, message: string, cause?: unknown): ConnectError =>
+  new ConnectError(message, code, undefined, [errorInfo(reason)], cause);
+
+/** A failure of our own, whose cause callers do not see. */
+export const internalError = (cause?: unknown): ConnectError =>
+  callError(Code.Internal, 'INTERNAL_ERROR', 'internal error', cause);
+
 const CODES: Readonly<Record<ErrorKind, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,
   NOT_FOUND: Code.NotFound,
@@ -22,8 +35,7 @@ const CODES: Readonly<Record<ErrorKind, Code>> = {
  * fields of the request that are at fault, if any.
  */
 export function toConnectError(error: DomainError): ConnectError {
-  const { reason, metadata } = error;
-  const info = { desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata } };
+  const info = errorInfo(error.reason, error.metadata);
   const fieldViolations = faultsOf(error).map(({ field, must, reason = 'INVALID_ARGUMENT' }) => ({
     field,
     description: must,

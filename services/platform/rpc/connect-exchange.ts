@@ -44,7 +44,11 @@ export function serveConnect(
   const type = exchange.isBinary ? PROTO : JSON_TYPE;
   answer(exchange)
     .then((answered) => respond(response, type, answered, compresses ? limits.compressMinBytes : undefined))
-    .catch((error: unknown) => refuse(response, connectErrorOf(error)));
+    .catch((error: unknown) => {
+      refuse(response, connectErrorOf(error));
+      // The rest of a body that is too long blocks the connection.
+      request.resume();
+    });
 }
 
 async function respond(

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { callError, internalError } from './connect-errors.ts';
+import { withReason } from './refusal-reasons.ts';
 
 /** What the port accepts, and when it compresses. */
 export interface ExchangeLimits {
@@ -33,9 +35,7 @@ export type AnswerUnary = (exchange: Exchange) => Promise<Answer>;
 
 /** The error as callers see it. */
 export const connectErrorOf = (error: unknown): ConnectError =>
-  error instanceof ConnectError
-    ? error
-    : new ConnectError('internal error', Code.Internal, undefined, undefined, error);
+  error instanceof ConnectError ? withReason(error) : internalError(error);
 
 /** The body of a request. RESOURCE_EXHAUSTED if it is longer; CANCELED if the caller disconnects. */
 export function readBody(stream: Readable, maxBytes: number): Promise<Buffer> {
@@ -44,19 +44,20 @@ export function readBody(stream: Readable, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    stream.on('data', (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) chunks.push(chunk);
       else {
-        stream.pause();
-        const message = `message size is larger than configured readMaxBytes ${maxBytes}`;
-        reject(new ConnectError(message, Code.ResourceExhausted));
+        stream.off('data', onData).pause();
+        reject(callError(Code.ResourceExhausted, 'PAYLOAD_TOO_LARGE', `more than ${maxBytes} bytes`));
       }
-    });
+    };
+    stream.on('data', onData);
     stream.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
     stream.once('close', () => {
       // It closes after each answer too; an error takes its stack trace.
-      if (!stream.readableEnded) reject(new ConnectError('the caller has disconnected', Code.Canceled));
+      if (stream.readableEnded) return;
+      reject(callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected'));
     });
   });
 }

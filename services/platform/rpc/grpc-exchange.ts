@@ -1,7 +1,8 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code, type ConnectError } from '@connectrpc/connect';
 import { parseTimeout, setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { compressionGzip } from '@connectrpc/connect-node';
+import { callError } from './connect-errors.ts';
 import {
   type Answer,
   type AnswerUnary,
@@ -51,19 +52,18 @@ export function serveGrpc(
     .catch((error: unknown) => refuse(stream, connectErrorOf(error)));
 }
 
-/** The only message of a body. */
+/** The only message of a body. UNIMPLEMENTED for another number of messages, as gRPC has it. */
 function messageIn(body: Buffer): Uint8Array {
-  if (body.length === 0) throw new ConnectError('protocol error: missing input message', Code.Unimplemented);
+  if (body.length === 0) throw invalid('missing input message for unary method', Code.Unimplemented);
   const end = body.length < PREFIX_BYTES ? Infinity : PREFIX_BYTES + body.readUInt32BE(1);
-  if (body.length < end) {
-    throw new ConnectError('protocol error: the message is incomplete', Code.InvalidArgument);
-  }
-  if (body.length > end) {
-    throw new ConnectError('protocol error: received extra input message', Code.Unimplemented);
-  }
-  if (body[0] !== 0) throw new ConnectError('protocol error: received compressed message', Code.Internal);
+  if (body.length < end) throw invalid('incomplete envelope');
+  if (body.length > end) throw invalid('received extra input message for unary method', Code.Unimplemented);
+  if (body[0] !== 0) throw invalid('received compressed message, but no encoding is named');
   return body.subarray(PREFIX_BYTES);
 }
+
+const invalid = (message: string, code = Code.InvalidArgument) =>
+  callError(code, 'INVALID_REQUEST', `protocol error: ${message}`);
 
 async function respond(
   stream: ServerHttp2Stream,

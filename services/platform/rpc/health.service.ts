@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Code, ConnectError } from '@connectrpc/connect';
 import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from '../../../proto/gen/health/v1/health_pb.js';
+import { notFound } from '../errors.ts';
 import { bindService, type ServiceBinding } from './service-binding.ts';
 
 const WATCH_INTERVAL_MS = 1_000;
@@ -17,7 +17,7 @@ export function healthService(
   const status = async () => ((await isHealthy()) ? Status.SERVING : Status.NOT_SERVING);
   return bindService(Health, {
     async check({ service }) {
-      if (!known.has(service)) throw new ConnectError('unknown service', Code.NotFound);
+      if (!known.has(service)) throw notFound('SERVICE_NOT_FOUND', 'unknown service', { service });
       return { status: await status() };
     },
     async *watch({ service }, { signal }) {

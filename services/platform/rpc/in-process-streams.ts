@@ -1,12 +1,12 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import {
   Code,
-  ConnectError,
   type ContextValues,
   createRouterTransport,
   type Interceptor,
   type Transport,
 } from '@connectrpc/connect';
+import { callError } from './connect-errors.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
 /** Stores who calls, from the headers of a call, in its values. */
@@ -45,4 +45,4 @@ export function inProcessStreams(
 
 /** UNIMPLEMENTED: neither this process nor a remote one serves the method. */
 export const notServedHere = ({ parent }: DescMethod) =>
-  new ConnectError(`${parent.typeName} is not served by this process`, Code.Unimplemented);
+  callError(Code.Unimplemented, 'ROUTE_NOT_FOUND', `${parent.typeName} is not served by this process`);

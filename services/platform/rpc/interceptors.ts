@@ -7,7 +7,7 @@ import type { PersonCheck } from '../people/person-check.ts';
 import { rpcDuration } from '../process/telemetry.ts';
 import { authorize, checkPerson } from './authorization.ts';
 import { requestIdOf } from './call-context.ts';
-import { toConnectError } from './connect-errors.ts';
+import { internalError, toConnectError } from './connect-errors.ts';
 import { messageFaults } from './message-faults.ts';
 
 /**
@@ -81,7 +81,7 @@ function mapError(error: unknown): ConnectError {
   if (isDatabaseUnavailable(error)) {
     return toConnectError(unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached; try again'));
   }
-  return new ConnectError('internal error', Code.Internal);
+  return internalError();
 }
 
 const validate: Interceptor = (next) => (request) => {

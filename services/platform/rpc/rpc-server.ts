@@ -1,9 +1,7 @@
-import type { RequestListener } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
-import { type ContextValues, createContextValues, type Interceptor } from '@connectrpc/connect';
-import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { storePeer } from './peer-certificate.ts';
+import { once } from 'node:events';
+import type { Server } from 'node:net';
+import type { Interceptor } from '@connectrpc/connect';
+import { connectListener } from './connect-listener.ts';
 import { createPortListener } from './port-listener.ts';
 import type { PortTls } from './secure-server.ts';
 import type { ServiceBinding } from './service-binding.ts';
@@ -26,39 +24,40 @@ export interface RpcServerOptions extends CallerSources {
   readonly tls?: PortTls | undefined;
 }
 
+/** The internal port, listening or not yet. */
+export interface RpcServer {
+  readonly server: Server;
+  listen(address: { readonly host: string; readonly port: number }): Promise<void>;
+  /** Resolves when the calls that are under way have been answered. */
+  close(): Promise<void>;
+}
+
 /** The internal port: gRPC (HTTP/2), gRPC-Web and Connect (also over HTTP/1.1), with mutual TLS or without TLS. */
-export function createRpcServer(options: RpcServerOptions): FastifyInstance {
+export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { bindings, interceptors, tls } = options;
   const identify = identifyCallers(options);
   const unaryPort = new UnaryPort({ bindings, interceptors, identify, ...LIMITS });
-  const server = fastify({
-    serverFactory: (listener) =>
-      createPortListener({
-        listener: listener as RequestListener,
-        unaryPort,
-        tls,
-        shutdownMs: SHUTDOWN_MS,
-      }) as never,
-    logger: false,
-  });
-  void server.register(fastifyConnectPlugin, {
-    routes: (router) => {
-      for (const binding of bindings) binding.register(router);
-    },
+  const shutdown = new AbortController();
+  const listener = connectListener(bindings, {
     interceptors,
-    ...(tls && { contextValues: peerValues }),
     // Before the request body is read.
     requestGate: ({ method, requestHeader, values }) =>
       identify(method, (name) => requestHeader.get(name), values),
     ...LIMITS,
-    shutdownTimeoutMs: SHUTDOWN_MS,
+    shutdownSignal: shutdown.signal,
   });
-  return server;
-}
-
-/** The values of a call, with the certificate of its client. */
-function peerValues({ raw }: FastifyRequest): ContextValues {
-  const values = createContextValues();
-  storePeer(values, 'stream' in raw ? (raw as unknown as Http2ServerRequest).stream.session : raw.socket);
-  return values;
+  const server = createPortListener({ listener, unaryPort, tls, shutdownMs: SHUTDOWN_MS });
+  return {
+    server,
+    async listen(address) {
+      server.listen(address);
+      await once(server, 'listening');
+    },
+    async close() {
+      const timer = setTimeout(() => shutdown.abort(), SHUTDOWN_MS);
+      // A server that has never listened reports that as an error.
+      await new Promise((resolve) => server.close(resolve));
+      clearTimeout(timer);
+    },
+  };
 }

@@ -1,11 +1,12 @@
 import type { DescMessage, DescMethodUnary, DescService, MessageShape } from '@bufbuild/protobuf';
 import {
   Code,
-  ConnectError,
+  type ConnectError,
   type ContextValues,
   type HandlerContext,
   type UnaryRequest,
 } from '@connectrpc/connect';
+import { callError } from './connect-errors.ts';
 
 /** The headers of a call, in any form that fetch accepts. */
 export type HeadersSource = ConstructorParameters<typeof Headers>[0];
@@ -98,7 +99,7 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
 
   /** Aborts the signal of a call whose caller has stopped waiting. */
   cancel(): void {
-    this.#abort(new ConnectError('the call was canceled', Code.Canceled));
+    this.#abort(canceled());
   }
 
   #abort(error: ConnectError): void {
@@ -119,8 +120,9 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
         this.#abort(error);
         reject(error);
       };
-      const onAbort = () => end(new ConnectError('the call was canceled', Code.Canceled));
-      const onDeadline = () => end(new ConnectError('the deadline has passed', Code.DeadlineExceeded));
+      const onAbort = () => end(canceled());
+      const onDeadline = () =>
+        end(callError(Code.DeadlineExceeded, 'DEADLINE_EXCEEDED', 'the deadline has passed'));
       const timer = timeoutMs === undefined ? undefined : setTimeout(onDeadline, timeoutMs);
       const stopWaiting = () => {
         clearTimeout(timer);
@@ -141,6 +143,8 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
     });
   }
 }
+
+const canceled = () => callError(Code.Canceled, 'CALL_CANCELED', 'the call was canceled');
 
 /** The response of a call, with the metadata of the call. */
 export class UnaryCallResponse {

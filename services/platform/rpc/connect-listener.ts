@@ -1,0 +1,81 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import {
+  type ConnectRouterOptions,
+  type ContextValues,
+  createConnectRouter,
+  createContextValues,
+  type Interceptor,
+} from '@connectrpc/connect';
+import type { UniversalServerResponse } from '@connectrpc/connect/protocol';
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from '@connectrpc/connect-node';
+import { refusedRequest, withReasons } from './handler-refusals.ts';
+import { storePeer } from './peer-certificate.ts';
+import type { ServiceBinding } from './service-binding.ts';
+
+/** Serves RPCs with Connect's own handlers, over all of its protocols, and refuses all other requests. */
+export function connectListener(
+  bindings: readonly ServiceBinding[],
+  options: ConnectRouterOptions,
+): RequestListener {
+  const router = createConnectRouter({
+    acceptCompression: [compressionGzip, compressionBrotli],
+    ...options,
+    interceptors: [endWithSignal, ...(options.interceptors ?? [])],
+  });
+  for (const binding of bindings) binding.register(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, withReasons(handler)]));
+  return (request, response) => {
+    const answer = async (): Promise<UniversalServerResponse> => {
+      const contentType = request.headers['content-type'];
+      if (!hasUrl(request)) return refusedRequest(400, contentType);
+      const handler = handlers.get(request.url!.split('?', 1)[0]!);
+      if (!handler) return refusedRequest(404, contentType);
+      // Destroyed by Connect, a body that it refuses would block its connection for good.
+      const body = request.iterator({ destroyOnReturn: false });
+      return handler({
+        ...universalRequestFromNodeRequest(request, response, undefined, peerValues(request)),
+        body,
+      });
+    };
+    // What has not been read of an answered request blocks its connection.
+    response.once('finish', () => request.resume());
+    answer()
+      .then((answered) => universalResponseToNodeResponse(answered, response))
+      // Handlers answer their own errors: what fails here is the connection.
+      .catch(() => response.destroy());
+  };
+}
+
+/** Answers a call when its deadline passes, whether or not what it waits for looks at the signal. */
+const endWithSignal: Interceptor = (next) => async (request) => {
+  const { signal, stream } = request;
+  if (stream) return next(request);
+  signal.throwIfAborted();
+  const ended = Promise.withResolvers<never>();
+  const onAbort = () => ended.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([next(request), ended.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};
+
+/** The values of a call, with the certificate of its client. */
+function peerValues(request: IncomingMessage | Http2ServerRequest): ContextValues {
+  const values = createContextValues();
+  storePeer(values, 'stream' in request ? request.stream.session : request.socket);
+  return values;
+}
+
+/** Whether the path and the host, which HTTP/1.0 may lack, make a URL. */
+function hasUrl(request: IncomingMessage): boolean {
+  const authority = 'authority' in request ? request.authority : request.headers.host;
+  return authority !== undefined && URL.canParse(request.url ?? '', `http://${authority}`);
+}

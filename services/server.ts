@@ -109,7 +109,7 @@ export async function createServices({
   ];
   const remote = remoteServices(config, tls);
   const transportFor = (caller: Caller) => createInProcessTransport(bindings, interceptors, caller, remote);
-  const writes = new Writes(database, outboxSignal, people);
+  const writes = new Writes(database, outboxSignal, people, logger);
   const shared = {
     stopping: stopping.signal,
     config,

@@ -32,7 +32,12 @@ await runProcess('webhook-lanes', async () => {
   });
   const outboxSignal = new OutboxSignal(database);
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
-  const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
+  const writes = new Writes(
+    database,
+    outboxSignal,
+    new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
+    logger,
+  );
   // Nothing is published here.
   const deliveryHandover = new DeliveryHandover();
   const lanes = startWebhookLanes({

@@ -17,7 +17,9 @@ import { createActivities } from './activities.ts';
 import type { ProviderClients, ProviderConfig } from './provider-clients.ts';
 import { startCommandRelay } from './relay/command-relay.ts';
 import { ensureSchedules } from './schedules.ts';
+import { sdkLogger } from './sdk-logger.ts';
 import { START_SETTINGS } from './start-settings.ts';
+import { keepActivityCause } from './temporal/activity-cause.ts';
 import { TASK_QUEUE } from './temporal/task-queue.ts';
 import {
   readTemporalConnection,
@@ -26,7 +28,7 @@ import {
   type TemporalSecurity,
 } from './temporal/temporal-connection.ts';
 import { prepareNamespace } from './temporal/temporal-namespace.ts';
-import { installRuntime, sdkLogger } from './temporal/temporal-runtime.ts';
+import { installRuntime } from './temporal/temporal-runtime.ts';
 import { explainRefusal } from './temporal/tls-refusal.ts';
 import { WorkflowClient } from './temporal/workflow-client.ts';
 import { failureSinks } from './temporal/workflow-failures.ts';
@@ -69,6 +71,7 @@ export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourc
   return bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
     workflowInterceptorModules: [
+      fileURLToPath(new URL('./temporal/carry-cause.interceptor.ts', import.meta.url)),
       fileURLToPath(new URL('./temporal/count-failures.interceptor.ts', import.meta.url)),
       fileURLToPath(new URL('./relay/end-starts.interceptor.ts', import.meta.url)),
     ],
@@ -147,6 +150,7 @@ function createWorker(
     taskQueue: TASK_QUEUE,
     workflowBundle,
     sinks: failureSinks,
+    interceptors: { activity: [keepActivityCause] },
     activities: createActivities({ transport, providers, config }),
     shutdownGraceTime: '10 seconds',
     shutdownForceTime: '15 seconds',

@@ -1,8 +1,12 @@
 import type { Transport } from '@connectrpc/connect';
 import { asyncLocalStorage } from '@temporalio/activity';
-import { WORKFLOW_HEADER } from '../services/platform/rpc/call-context.ts';
+import { REQUEST_ID_HEADER, WORKFLOW_HEADER } from '../services/platform/rpc/call-context.ts';
+import { causeOfActivity } from './temporal/activity-cause.ts';
 
-/** A transport whose calls name the workflow that makes them: the audit trail records who started it. */
+/**
+ * A transport whose calls name the workflow that makes them, so that the audit trail records who started it, and the
+ * request that caused the workflow.
+ */
 export function workflowTransport(transport: Transport): Transport {
   return {
     ...transport,
@@ -11,6 +15,8 @@ export function workflowTransport(transport: Transport): Transport {
       if (workflowId === undefined) return transport.unary(method, signal, timeoutMs, header, input, values);
       const headers = new Headers(header);
       headers.set(WORKFLOW_HEADER, workflowId);
+      const { requestId } = causeOfActivity() ?? {};
+      if (requestId) headers.set(REQUEST_ID_HEADER, requestId);
       return transport.unary(method, signal, timeoutMs, headers, input, values);
     },
   };

@@ -5,8 +5,9 @@ import type {
   RefuseAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.ts';
-import { callFor } from '../platform/rpc/call-context.ts';
+import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { tenantOf } from '../platform/tenant.ts';
 import { advanceRequestMessageOf } from './advance.message.ts';
 import { momentAt, refuse } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
@@ -30,9 +31,11 @@ export async function refuseAdvance(
     return { advanceRequest: advanceRequestMessageOf(row) };
   });
   await funds.freeReservation(reservationRequest(request), callFor(context)).catch((error: unknown) => {
-    const { advanceRequestId } = request;
+    const { advanceRequestId, merchantId } = request;
+    const { environment } = tenantOf(request);
     const message = 'could not free the installments of a refused advance; its workflow will';
-    logger.warn({ err: error, advanceRequestId }, message);
+    const call = { advanceRequestId, merchantId, environment, requestId: requestIdOf(context) };
+    logger.warn({ err: error, ...call }, message);
   });
   return refused;
 }

@@ -29,6 +29,12 @@ export function awaitFunding(writes: AccountWrites, request: AwaitFundingRequest
     if (amountMinor <= availableMinor) return { covered: true };
     const debit = { refundCaseId, saleId: saleId ?? null, amountMinor, execution, requestedAt };
     await account.pendingDebits.put(debit);
+    tx.logStep('a refund waits for the balance', {
+      refundCaseId,
+      execution,
+      amountMinor: String(amountMinor),
+      availableMinor: String(availableMinor),
+    });
     return { covered: false };
   });
 }

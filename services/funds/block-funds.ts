@@ -33,6 +33,7 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
       if (request.once && (await wasLifted(tx, saleId, block))) return { unmetAmountMinor: 0n };
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
       await account.store([], [], [saleId]);
+      tx.logStep('funds were blocked', { saleId, ...block, amountMinor: amountMinor && String(amountMinor) });
     }
     const installments = await account.installments.ofSale(saleId);
     const holds = (await account.holds.openOf([saleId])).get(saleId) ?? [];

@@ -45,6 +45,7 @@ export function debitForRefund(
     const allocations = allocateRefund(amountMinor, saleInstallments, released, block, account.today);
     const debit = { kind: 'REFUND_DEBIT', sourceId: refundCaseId, saleId } as const;
     await account.storeAllocations(debit, allocations);
+    tx.logStep('a refund was debited', { refundCaseId, execution, amountMinor: String(amountMinor) });
     return {};
   });
 }

@@ -16,6 +16,7 @@ export function endRefundExecutions(
   return writes.run<typeof EndRefundExecutionsResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, new Date());
     await account.pendingDebits.endExecutions(refundCaseId, request.execution);
+    tx.logStep('a refund can no longer be debited', { refundCaseId, execution: request.execution });
     return {};
   });
 }

@@ -28,6 +28,7 @@ export function reverseRefundDebit(
     const allocations = reverse(postings, await account.installments.byIds(ids), account.today);
     debit.reversedAt = occurredAt;
     const saleId = debit.saleId ?? undefined;
+    tx.logStep("a refund's debit was reversed", { refundCaseId, amountMinor: String(debit.amountMinor) });
     await account.storeAllocations({ kind: 'REFUND_REVERSAL', sourceId: refundCaseId, saleId }, allocations);
     return {};
   });

@@ -47,6 +47,7 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
       const cause = blockCause('UNBLOCK', block, saleId);
       await account.store(changes, movementOf(cause, changes, account.at), [saleId]);
     }
+    tx.logStep('funds were unblocked', { saleId, ...block, outcome, heldMinor: String(minor) });
     const heldIds = new Set(held.map(({ id }) => id));
     const resulting = (await account.installments.ofSale(saleId)).filter(({ id }) => heldIds.has(id));
     return {

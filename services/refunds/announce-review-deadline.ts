@@ -22,6 +22,9 @@ export function announceReviewDeadline(
     const row = await lockRefundCase(tx, request.refundCaseId);
     const { changes, events } = announceDeadline(row, noticeMs, at);
     Object.assign(row, changes);
+    if (events.length > 0) {
+      tx.logStep("the deadline of a refund case's review was announced", { refundCaseId: row.id, events });
+    }
     await publishEvents(tx, row, events, at);
     // Mail is for what matters: nothing in the sandbox is due.
     if (events.length > 0 && tx.tenant.environment === 'live') {

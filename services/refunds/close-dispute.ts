@@ -26,6 +26,7 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const ended = endDispute(dispute, request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON', payment, at);
     Object.assign(dispute, ended);
+    tx.logStep('a dispute was closed', { disputeId: dispute.id, outcome: ended.outcome });
     await tx.publish({
       type: 'dispute.closed.v1',
       objectId: dispute.id,

@@ -66,6 +66,7 @@ export function openDispute(
       data: disputeEventData(dispute),
       occurredAt: at,
     });
+    tx.logStep('a dispute was opened', { disputeId: id, paymentIntentId: payment.id, saleId, reason });
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));

@@ -81,6 +81,9 @@ export async function openRefundCase(
       refundWindowDays: facts.refundWindowDays,
       refundWindowExpiresAt: refundWindowExpiresAt(facts),
     });
+    const { paymentIntentId, saleId, status, blockedBy } = row;
+    const opened = { refundCaseId: id, paymentIntentId, saleId, amountMinor: String(amountMinor) };
+    tx.logStep('a refund case was opened', { ...opened, status, blockedBy, events });
     await publishEvents(tx, row, events);
     const input = { ...tx.tenant, refundCaseId: row.id };
     if (row.status === 'MERCHANT_REVIEW') await tx.command(merchantReview.startCommand(input));

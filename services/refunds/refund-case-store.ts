@@ -61,9 +61,19 @@ export async function isDisputed(
 
 /** Stores a change and publishes its events. If the change closes the case, also ends the case's hold on funds. */
 export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, change: Change): Promise<void> {
+  const was = row.status;
   Object.assign(row, change.changes);
+  logChange(tx, row, { was, changed: Object.keys(change.changes), events: change.events });
   await publishEvents(tx, row, change.events);
   if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
+}
+
+function logChange(
+  tx: TenantTransaction,
+  { id: refundCaseId, status, blockedBy, executions }: RefundCaseRow,
+  change: { readonly was: string; readonly changed: readonly string[]; readonly events: readonly string[] },
+): void {
+  tx.logStep('a refund case has changed', { refundCaseId, status, blockedBy, executions, ...change });
 }
 
 /** Who starts the execution of approved cases: the transaction that approves them, or a caller of StartRefund. */

@@ -20,6 +20,7 @@ export function respondToDispute(writes: Writes, request: RespondToDisputeReques
     const dispute = await lockDispute(tx, request.disputeId);
     const response = recordResponse(dispute, request.text, at);
     Object.assign(dispute, response);
+    tx.logStep('the merchant responded to a dispute', { disputeId: dispute.id });
     await tx.publish({
       type: 'dispute.responded.v1',
       objectId: dispute.id,

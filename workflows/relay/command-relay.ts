@@ -1,14 +1,15 @@
 import type { Client } from '@connectrpc/connect';
 import type { Logger } from 'pino';
-import type {
-  WorkflowCommand,
-  WorkflowCommandService,
+import {
+  type WorkflowCommand,
+  WorkflowCommandKind,
+  type WorkflowCommandService,
 } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { CLAIM_WAIT_MS, claimCall } from '../claim-wait.ts';
 import { type PollLoop, startPollLoop } from '../poll-loop.ts';
-import { settleHandover } from '../settle-handover.ts';
 import type { WorkflowClient } from '../temporal/workflow-client.ts';
 import { executeCommand, type StartSettingsByType } from './execute-command.ts';
+import { countCommandErrors } from './relay-metrics.ts';
 
 export interface CommandRelayDeps {
   readonly commands: Client<typeof WorkflowCommandService>;
@@ -33,15 +34,33 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
     claimCall(CLAIM_WAIT_MS),
   );
   const executed: string[] = [];
-  const executeInOrder = async (sequence: readonly WorkflowCommand[]) => {
+  /** @returns whether Temporal has accepted all of them. One that it refuses is claimed again later, with those after it. */
+  const executeInOrder = async (sequence: readonly WorkflowCommand[]): Promise<boolean> => {
     for (const command of sequence) {
-      await executeCommand(temporal, startSettings, command);
+      try {
+        await executeCommand(temporal, startSettings, command);
+      } catch (error) {
+        countCommandErrors('HAND_OVER');
+        logger.error({ err: error, ...factsOf(command) }, 'Temporal did not accept a workflow command');
+        return false;
+      }
       executed.push(command.id);
     }
+    return true;
   };
-  // Commands to one workflow keep their order.
+  // Commands to one workflow keep their order; one that is refused holds up no other workflow.
   const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
-  const handedOver = await settleHandover(logger, sequences.map(executeInOrder));
+  const accepted = await Promise.all(sequences.map(executeInOrder));
   if (executed.length > 0) await client.confirmCommands({ commandIds: executed });
-  return handedOver;
+  return accepted.length > 0 && accepted.every(Boolean);
 }
+
+/** What the log says of a command. */
+const factsOf = (command: WorkflowCommand) => ({
+  commandId: command.id,
+  kind: WorkflowCommandKind[command.kind],
+  workflowId: command.workflowId,
+  workflowType: command.workflowType || undefined,
+  requestId: command.requestId,
+  merchantId: command.merchantId,
+});

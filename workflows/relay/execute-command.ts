@@ -2,6 +2,7 @@ import { type WorkflowCommand, WorkflowCommandKind } from '../../proto/gen/payme
 import { environmentName } from '../../services/platform/tenant.ts';
 import { startedBy } from '../temporal/outbox-start.ts';
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
+import { causedBy } from '../temporal/workflow-cause.ts';
 import type { StartOptions, WorkflowClient } from '../temporal/workflow-client.ts';
 
 /** How workflows of one type differ from others when a command starts them. */
@@ -31,7 +32,7 @@ export async function executeCommand(
       const options = {
         workflowId,
         args,
-        memo: startedBy(id),
+        memo: { ...startedBy(id), ...causedBy(causeOf(command)) },
         ...(describe?.(args) ?? describeByRequest(command)),
       };
       await (signalWithStart
@@ -42,7 +43,7 @@ export async function executeCommand(
     case WorkflowCommandKind.SIGNAL:
       return temporal.signal(workflowId, signalName, args);
     case WorkflowCommandKind.CANCEL:
-      return temporal.cancel(workflowId, { id, reason: causedBy(requestId) });
+      return temporal.cancel(workflowId, { id, reason: reasonOf(requestId) });
     case WorkflowCommandKind.UNSPECIFIED:
       throw new TypeError(`workflow command ${id} has no kind`);
     default:
@@ -50,10 +51,17 @@ export async function executeCommand(
   }
 }
 
-const causedBy = (requestId: string) => `caused by request ${requestId}`;
+const reasonOf = (requestId: string) => `caused by request ${requestId}`;
+
+/** The request that caused a command, and whose data it is about. */
+const causeOf = ({ requestId, merchantId, environment }: WorkflowCommand) => ({
+  requestId,
+  merchantId,
+  environment: environmentName(environment),
+});
 
 const describeByRequest = ({ merchantId, environment, requestId }: WorkflowCommand) => ({
-  staticSummary: causedBy(requestId),
+  staticSummary: reasonOf(requestId),
   typedSearchAttributes: searchAttributesOf({
     environment: environmentName(environment),
     merchantIds: [merchantId],

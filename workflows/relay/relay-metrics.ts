@@ -17,9 +17,9 @@ const errors = new Counter({
 // So that the first failure is an increase.
 for (const kind of COMMAND_ERRORS) errors.inc({ kind }, 0);
 
-/** Counts failures of a kind, each of which is retried. */
-export function countCommandErrors(kind: (typeof COMMAND_ERRORS)[number], count = 1): void {
-  errors.inc({ kind }, count);
+/** Counts a failure of a kind, which is retried. */
+export function countCommandErrors(kind: (typeof COMMAND_ERRORS)[number]): void {
+  errors.inc({ kind });
 }
 
 const TEMPORAL_UP = 'payments_temporal_up';

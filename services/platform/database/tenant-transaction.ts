@@ -18,6 +18,12 @@ import { executeNamed, type NamedParameters } from './named-sql.ts';
 /** Rows carry their tenant in their first two columns. */
 export type TenantOwned = { merchantId: string; environment: EnvironmentName };
 
+/** A line of the log about what a transaction has done: which case, delivery or other record, and what is new about it. */
+export interface LoggedStep {
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
 type RowSelection<E> = Pick<FindOptions<E>, 'orderBy' | 'limit' | 'offset' | 'lockMode'>;
 
 /**
@@ -31,6 +37,7 @@ export class TenantTransaction {
   readonly #em: EntityManager;
   readonly #origin: Origin;
   #outboxWork: OutboxWork | undefined;
+  readonly #steps: LoggedStep[] = [];
 
   /** @param origin who causes this write; workflows that it starts remember it. */
   constructor(em: EntityManager, tenant: Tenant, requestId: string, origin: Origin = {}) {
@@ -43,6 +50,19 @@ export class TenantTransaction {
   /** What the transaction has added to the outbox; undefined for nothing. */
   get outboxWork(): OutboxWork | undefined {
     return this.#outboxWork;
+  }
+
+  /** What it has done, in order. */
+  get steps(): readonly LoggedStep[] {
+    return this.#steps;
+  }
+
+  /**
+   * Has a line written to the log once the transaction has committed, with the merchant, the request and who causes it.
+   * @param fields ids, states and amounts; no texts that people have written.
+   */
+  logStep(message: string, fields: LoggedStep['fields']): void {
+    this.#steps.push({ message, fields });
   }
 
   /** The tenant's first matching row. */

@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { isConnectionLost, isDatabaseUnavailable } from '../database/database-errors.ts';
 import { DomainError, invalidFields, unavailable } from '../errors.ts';
 import type { PersonCheck } from '../people/person-check.ts';
@@ -49,16 +50,24 @@ async function* observed<T>(messages: AsyncIterable<T>, request: Request, logger
 }
 
 /** The error as callers see it; logs those that are not theirs. */
-function reportError(error: unknown, { method, contextValues }: Request, logger: Logger): ConnectError {
+function reportError(error: unknown, request: Request, logger: Logger): ConnectError {
+  const { method, contextValues } = request;
   const mapped = mapError(error);
   if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
     const requestId = requestIdOf({ values: contextValues });
-    const call = { requestId, rpc: `${method.parent.typeName}/${method.name}` };
+    const call = { requestId, rpc: `${method.parent.typeName}/${method.name}`, ...merchantOf(request) };
     // While the database is unavailable every call fails, and stack traces add nothing.
     if (isConnectionLost(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
     else logger.error({ err: error, ...call }, 'RPC failed');
   }
   return mapped;
+}
+
+/** The merchant that a call names; a stream names it in its messages. */
+function merchantOf({ stream, message }: Request): { merchantId?: string; environment?: string } {
+  if (stream || !('merchantId' in message) || typeof message.merchantId !== 'string') return {};
+  const environment = 'environment' in message && Environment[message.environment as Environment];
+  return { merchantId: message.merchantId, ...(environment && { environment: environment.toLowerCase() }) };
 }
 
 const labelsOf = (method: DescMethod) => ({ service: method.parent.typeName, method: method.name });

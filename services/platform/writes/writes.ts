@@ -8,8 +8,9 @@ import {
 } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { TenantTransaction } from '../database/tenant-transaction.ts';
+import { type LoggedStep, TenantTransaction } from '../database/tenant-transaction.ts';
 import type { OutboxSignal, OutboxWork } from '../outbox/outbox-signal.ts';
 import type { PersonCheck } from '../people/person-check.ts';
 import { actorOf, originOf, REPLAYED_HEADER, requestIdOf } from '../rpc/call-context.ts';
@@ -52,13 +53,16 @@ export class Writes {
   readonly #database: Database;
   readonly #signal: OutboxSignal;
   readonly #people: PersonCheck;
+  readonly #logger: Logger;
   /** The calls that have begun in a transaction of their own. */
   readonly #begun = new WeakSet<HandlerContext>();
 
-  constructor(database: Database, signal: OutboxSignal, people: PersonCheck) {
+  /** @param logger for the steps that transactions log once they have committed. */
+  constructor(database: Database, signal: OutboxSignal, people: PersonCheck, logger: Logger) {
     this.#database = database;
     this.#signal = signal;
     this.#people = people;
+    this.#logger = logger;
   }
 
   /** Runs the work once per key. */
@@ -160,15 +164,21 @@ export class Writes {
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
     let outboxWork: OutboxWork | undefined;
+    let steps: readonly LoggedStep[] = [];
     const actor = actorOf(context);
     const result = await this.#database.transaction(async (em) => {
       if (actor) await this.#people.lock(em, actor, tenant);
       const tx = new TenantTransaction(em, tenant, requestIdOf(context), originOf(context));
       const answer = await work(tx, em);
       outboxWork = tx.outboxWork;
+      steps = tx.steps;
       return answer;
     });
     if (outboxWork) this.#signal.committed(outboxWork);
+    for (const { message, fields } of steps) {
+      const cause = { ...tenant, requestId: requestIdOf(context), ...originOf(context) };
+      this.#logger.info({ ...fields, ...cause }, message);
+    }
     return result;
   }
 }

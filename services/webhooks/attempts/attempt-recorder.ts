@@ -7,6 +7,7 @@ import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
+import { logReports } from './log-reports.ts';
 import { changedHealths, type PlannedReport, type PlanSettings, planReports } from './plan-reports.ts';
 import { RECORD, RECORD_LATE, recordRow } from './record-attempts.sql.ts';
 import { RECORD_SUCCESSES, type SucceededRow, successRow } from './record-successes.sql.ts';
@@ -76,6 +77,7 @@ export class AttemptRecorder {
     const others = reports.filter(({ deliveryId }) => !recorded.has(deliveryId));
     const { decided, locked } =
       others.length > 0 ? await this.#recordOthers(others, requestId) : NOTHING_DECIDED;
+    logReports(this.#deps.logger, decided);
     for (const { row, change, report } of decided) {
       if (change && 'result' in report.outcome)
         this.#deps.statistics.add(row.subscription_id, report.generation, report.outcome.result);
@@ -137,7 +139,6 @@ export class AttemptRecorder {
       const decided = planned.filter(({ row, change }) => !change || writtenIds.has(row.id));
       const healths = changedHealths(decided);
       if (healths.length > 0) await run(STORE_HEALTH, { rows: JSON.stringify(healths.map(healthRow)) });
-      this.#logStale(decided);
       return { decided, locked };
     });
   }
@@ -186,17 +187,6 @@ export class AttemptRecorder {
     if (objects.length === 0) return;
     await unblockDeliveries(this.#deps.db.run, objects);
     this.#deps.outboxSignal.committed('EVENTS');
-  }
-
-  #logStale(planned: readonly PlannedReport[]): void {
-    for (const { report, row, change } of planned) {
-      if (!change || report.generation === row.generation) continue;
-      const { deliveryId, number } = report;
-      this.#deps.logger.info(
-        { deliveryId, number },
-        'ignored for the subscription: the attempt precedes its disabling or its present url',
-      );
-    }
   }
 }
 

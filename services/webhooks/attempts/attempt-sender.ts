@@ -32,6 +32,13 @@ export function countOpen(): () => void {
   return () => openGauge.dec();
 }
 
+/** The delivery of an attempt, for the log and the metrics. */
+interface SentDelivery {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+}
+
 /** Makes attempts. Closing it aborts those in flight. */
 export class AttemptSender {
   readonly #guards: EnvironmentGuards;
@@ -43,13 +50,18 @@ export class AttemptSender {
     this.#logger = logger;
   }
 
-  /** Makes one attempt. Never rejects. */
-  async send(environment: EnvironmentName, attempt: Attempt): Promise<AttemptResult> {
+  /** Makes one attempt of a delivery. Never rejects. */
+  async send(
+    { id: deliveryId, merchant_id: merchantId, environment }: SentDelivery,
+    attempt: Attempt,
+  ): Promise<AttemptResult> {
     const guard = this.#guards[environment];
     const result = await sendAttempt({ guard }, attempt, this.#stop.signal).catch(
       (error: unknown): AttemptResult => {
         // A bug on our side; the delivery follows its schedule all the same.
-        this.#logger.error({ err: error, eventId: attempt.eventId }, 'an attempt could not be made');
+        const { eventId, subscriptionId } = attempt;
+        const facts = { deliveryId, eventId, subscriptionId, merchantId, environment };
+        this.#logger.error({ ...facts, err: error }, 'an attempt could not be made');
         return { endedAt: attempt.startedAt, latencyMs: 0, failure: 'PROTOCOL' };
       },
     );

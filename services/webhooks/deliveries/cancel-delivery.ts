@@ -37,6 +37,15 @@ export function cancelDelivery(
     if (ended && ordered) await unblockNext(tx, object);
     const delivery = await readDelivery(tx, id);
     if (delivery.status !== 'CANCELED') throw deliveryState(delivery);
+    if (ended) {
+      const { eventId } = delivery;
+      tx.logStep('a delivery was canceled', {
+        deliveryId: id,
+        eventId,
+        subscriptionId,
+        was: ended.open_status,
+      });
+    }
     if (ended?.open_status === 'RETRYING' || ended?.open_status === 'HELD')
       await tx.command(retryDelivery.cancelCommand(id));
     return { delivery: storedDeliveryMessage(delivery, link) };

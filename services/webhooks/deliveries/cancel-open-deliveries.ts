@@ -7,6 +7,8 @@ import { endDeliveries } from './end-deliveries.ts';
 /** The column with the id of the deliveries' owner. */
 type Owner = 'subscription_id' | 'resend_id';
 
+const LOGGED: Readonly<Record<Owner, string>> = { subscription_id: 'subscriptionId', resend_id: 'resendId' };
+
 /** A failing endpoint may have a million open deliveries: short transactions do not lock their rows for long. */
 const STEP = 1_000;
 
@@ -57,6 +59,10 @@ export async function cancelOpenDeliveries(
   );
   for (const { id, open_status } of ended) {
     if (open_status === 'RETRYING') await tx.command(retryDelivery.cancelCommand(id));
+  }
+  if (ended.length > 0) {
+    const deliveryIds = ended.map(({ id }) => id);
+    tx.logStep('open deliveries were canceled', { [LOGGED[owner]]: ownerId, deliveryIds });
   }
   return { count: ended.length, last: ended.length === STEP ? ended.at(-1)!.id : undefined };
 }

@@ -43,7 +43,10 @@ export function retryDelivery(
     const [due] = await tx.execute<Pick<DeliveryRow, 'status'>>(MAKE_DUE, { id, subscriptionId });
     const delivery = await readDelivery(tx, id);
     if (delivery.endedAt) throw deliveryState(delivery);
-    if (due) await signalWorkflow(tx, delivery);
+    if (due) {
+      tx.logStep('the next attempt of a delivery was made due', { deliveryId: id, subscriptionId, ...due });
+      await signalWorkflow(tx, delivery);
+    }
     return { delivery: storedDeliveryMessage(delivery, link) };
   });
 }

@@ -116,7 +116,7 @@ export class OpenAttempts {
   ): Promise<void> {
     const { delivery } = attempt;
     const closed = countOpen();
-    const result = await this.#deps.sender.send(delivery.environment, {
+    const result = await this.#deps.sender.send(delivery, {
       subscriptionId: subscription.id,
       url: subscription.url,
       eventId: delivery.event_id,

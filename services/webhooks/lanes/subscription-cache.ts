@@ -167,7 +167,7 @@ export class SubscriptionCache {
       this.#known.set(row.id, this.#subscriptionOf(row));
     } catch (error) {
       this.#unreadable.add(row.id);
-      this.#logger.error({ err: error, subscriptionId: row.id }, 'a subscription cannot be read');
+      this.#logger.error({ err: error, ...ownerOf(row) }, 'a subscription cannot be read');
     }
   }
 
@@ -192,11 +192,20 @@ export class SubscriptionCache {
     try {
       return openSecret(this.#keys, { merchantId, environment, subscriptionId }, secret);
     } catch (error) {
-      this.#logger.error({ err: error, subscriptionId }, 'a signing secret cannot be opened');
+      this.#logger.error(
+        { err: error, subscriptionId, merchantId, environment },
+        'a signing secret cannot be opened',
+      );
       return undefined;
     }
   }
 }
+
+const ownerOf = ({ id: subscriptionId, merchantId, environment }: SubscriptionRow) => ({
+  subscriptionId,
+  merchantId,
+  environment,
+});
 
 const hasNoSecret = ({ state, secretsAt }: LaneSubscription) =>
   state !== 'DISABLED' && secretsAt(Date.now()).length === 0;

@@ -24,6 +24,8 @@ for (const environment of ENVIRONMENTS) expiredDeliveries.inc({ environment }, 0
 
 interface OldRow extends OrderedObjectRow {
   readonly id: string;
+  readonly event_id: string;
+  readonly request_id: string;
   readonly ordered: boolean;
 }
 
@@ -32,7 +34,7 @@ const BATCH_ROWS = 500;
 const findOld = (name: string, which: string): Statement => ({
   name,
   text: `
-select id, merchant_id, environment, subscription_id, object_id, ordered from webhooks.open_delivery
+select id, merchant_id, environment, subscription_id, event_id, object_id, request_id, ordered from webhooks.open_delivery
  where environment = :environment and ${which} limit ${BATCH_ROWS}`,
 });
 
@@ -64,7 +66,7 @@ with ${endDeliveries('where d.id = any (:ids::uuid[])', { status: `'EXHAUSTED'`,
   returning s.merchant_id, s.environment, s.id, s.state, old.state as was, e.request_id
 ), notified as (${insertErrorNotices('failing')}
 )
-select count(*)::int as expired from ended`,
+select id from ended`,
 };
 
 /** For a delivery that cannot be logged, because the clock that made its id was wrong and it has no partition. */
@@ -117,7 +119,9 @@ async function expireEach(
   logger: Logger,
 ): Promise<number> {
   try {
-    return await expire(db, old, error);
+    const expired = await expire(db, old, error);
+    for (const row of old) if (expired.has(row.id)) logger.warn(factsOf(row), 'a delivery is exhausted');
+    return expired.size;
   } catch (failure) {
     if (isDatabaseUnavailable(failure)) throw failure;
     if (old.length > 1) {
@@ -126,24 +130,40 @@ async function expireEach(
       return first + (await expireEach(db, old.slice(half), error, logger));
     }
     const [row] = old as [OldRow];
-    logger.error({ err: failure, deliveryId: row.id }, 'an expired delivery was discarded');
+    logger.error({ ...factsOf(row), err: failure }, 'an expired delivery was discarded');
     await db.run(DISCARD, { ids: [row.id] });
     if (row.ordered) await unblockDeliveries(db.run, [row]);
     return 1;
   }
 }
 
-function expire(db: CrossTenantDatabase, old: readonly OldRow[], error: SubscriptionError): Promise<number> {
+/** What the log says of a delivery that expires. */
+const factsOf = (row: OldRow) => ({
+  deliveryId: row.id,
+  eventId: row.event_id,
+  subscriptionId: row.subscription_id,
+  merchantId: row.merchant_id,
+  environment: row.environment,
+  requestId: row.request_id,
+  cause: 'RETENTION_PERIOD_OVER',
+});
+
+/** @returns the deliveries that it ended. */
+function expire(
+  db: CrossTenantDatabase,
+  old: readonly OldRow[],
+  error: SubscriptionError,
+): Promise<ReadonlySet<string>> {
   return db.transaction(async (run) => {
     const ordered = old.filter((delivery) => delivery.ordered);
     // No event of their objects is being published meanwhile.
     if (ordered.length > 0) await run(LOCK_TENANTS, { ids: ordered.map(({ id }) => id) });
     await lockSubscriptionRows(run, old);
-    const [row] = await run<{ expired: number }>(EXPIRE, {
+    const ended = await run<{ id: string }>(EXPIRE, {
       ids: old.map(({ id }) => id),
       error: JSON.stringify(error),
     });
     await unblockDeliveries(run, ordered);
-    return row!.expired;
+    return new Set(ended.map(({ id }) => id));
   });
 }

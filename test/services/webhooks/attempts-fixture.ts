@@ -86,9 +86,14 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     preparedStatements: true,
     entities: [...webhooks.entities],
   });
-  const outboxSignal = new OutboxSignal(database);
-  const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
   const logger = createLogger('fatal');
+  const outboxSignal = new OutboxSignal(database);
+  const writes = new Writes(
+    database,
+    outboxSignal,
+    new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
+    logger,
+  );
   const db = new CrossTenantDatabase(database);
   const statistics = new EndpointStatistics(db.run, logger);
   const recorder = new AttemptRecorder({ db, config, writes, outboxSignal, logger, statistics });

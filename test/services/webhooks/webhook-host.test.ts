@@ -40,7 +40,12 @@ beforeAll(async () => {
   const outboxSignal = new OutboxSignal(database);
   const interceptors = rpcInterceptors(logger);
   const transport = createInProcessTransport([], interceptors, { name: 'none', grants: new Set() });
-  const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
+  const writes = new Writes(
+    database,
+    outboxSignal,
+    new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
+    logger,
+  );
   const bindings = area.bind({
     ...{ config, database, logger, outboxSignal, transport, deliveryHandover: new DeliveryHandover() },
     workSignal: new WorkSignal({ database, outboxSignal, logger }),

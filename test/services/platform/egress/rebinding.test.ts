@@ -50,7 +50,12 @@ beforeAll(async () => {
   const logger = createLogger('fatal');
   const outboxSignal = new OutboxSignal(database);
   const interceptors = rpcInterceptors(logger);
-  const writes = new Writes(database, outboxSignal, new PersonCheck(database, config.DASHBOARD_SESSION_IDLE));
+  const writes = new Writes(
+    database,
+    outboxSignal,
+    new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
+    logger,
+  );
   const bindings = area.bind({
     ...{ config, database, logger, outboxSignal, deliveryHandover: new DeliveryHandover() },
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { expect, test, vi } from 'vitest';
 import { ErrorInfoSchema } from '../../../../proto/gen/google/rpc/error_details_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import { sdkLogger } from '../../../../workflows/temporal/temporal-runtime.ts';
+import { sdkLogger } from '../../../../workflows/sdk-logger.ts';
 
 /** The lines that are logged, and the text of the file. */
 async function logged(log: (logger: Logger) => void) {
@@ -37,10 +37,10 @@ test('an error is logged with its causes and plain fields, without descriptors',
 });
 
 test('a workflow that ends with a failed activity is one line with the cause', async () => {
-  const cause = ApplicationFailure.nonRetryable('attempt 5: HTTP 500', 'DELIVERY_EXHAUSTED');
+  const cause = ApplicationFailure.nonRetryable('the account is closed', 'PAYOUT_REFUSED');
   const failure = new ActivityFailure(
     'Activity task failed',
-    'attemptDelivery',
+    'submitPayout',
     '1',
     'NON_RETRYABLE_FAILURE',
     'x',
@@ -49,14 +49,14 @@ test('a workflow that ends with a failed activity is one line with the cause', a
   const { lines } = await logged((logger) => {
     const sdk = sdkLogger(logger);
     sdk.warn('Activity failed', { error: cause, durationMs: 1 });
-    sdk.warn('Workflow failed', { error: failure, workflowId: 'delivery-1' });
+    sdk.warn('Workflow failed', { error: failure, workflowId: 'payout-1' });
     sdk.warn('Activity failed', { error: new Error('it is retried'), durationMs: 1 });
   });
   expect(lines).toMatchObject([
     {
       msg: 'Workflow failed',
-      workflowId: 'delivery-1',
-      err: { message: expect.stringContaining('attempt 5: HTTP 500') },
+      workflowId: 'payout-1',
+      err: { message: expect.stringContaining('the account is closed') },
     },
     { msg: 'Activity failed', err: { message: 'it is retried' } },
   ]);

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import { isSuccess } from '../deliveries/delivery.ts';
+import type { PlannedReport } from './plan-reports.ts';
+
+/**
+ * Logs what became of attempts, one line for each: the story of a delivery that does not succeed at once. A first attempt
+ * that succeeds is a line at debug only.
+ */
+export function logReports(logger: Logger, decided: readonly PlannedReport[]): void {
+  for (const planned of decided) {
+    const { change, report, row } = planned;
+    // Undefined for a report that is known already.
+    if (!change) continue;
+    const facts = factsOf(planned);
+    if (report.generation !== row.generation) {
+      const message = 'ignored for the subscription: the attempt precedes its disabling or its present url';
+      logger.info(facts, message);
+    }
+    if (!('result' in report.outcome)) logger.debug(facts, 'an attempt of a delivery takes long');
+    else if (row.ended_at) logger.info(facts, 'an attempt ended after its delivery');
+    else if (isSuccess(report.outcome.result))
+      logger[report.number === 1 ? 'debug' : 'info'](facts, 'a delivery succeeded');
+    else if (change.status === 'EXHAUSTED') logger.warn(facts, 'a delivery is exhausted');
+    else logger.info(facts, 'an attempt of a delivery failed');
+  }
+}
+
+function factsOf({ change, report, row }: PlannedReport) {
+  const { httpStatus, failure } = 'result' in report.outcome ? report.outcome.result : {};
+  return {
+    deliveryId: row.id,
+    eventId: row.event_id,
+    subscriptionId: row.subscription_id,
+    merchantId: row.merchant_id,
+    environment: row.environment,
+    requestId: row.request_id,
+    attempt: report.number,
+    cause: failure ?? (httpStatus === undefined ? undefined : `HTTP ${httpStatus}`),
+    status: change?.status,
+    nextAttemptAt: change?.nextAttemptAt ?? undefined,
+  };
+}

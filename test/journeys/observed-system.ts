@@ -1,0 +1,84 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { expect } from 'vitest';
+import { findFreePort } from '../../local/ports.ts';
+import { ALL_GRANTS, bearer, createTestDatabase } from '../support/harness.ts';
+import { loopbackSettings } from '../support/loopback-settings.ts';
+import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
+import { createTestNamespace, testWorkflowBundle } from '../support/temporal-namespace.ts';
+
+const STARTED = { timeout: 60_000 };
+
+/** A line of the log. */
+export interface LogLine {
+  readonly level: number;
+  readonly time: number;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** Services, gateway and worker as processes of their own, and what they log; killed with their test. */
+export interface ObservedSystem {
+  /** Calls the services as a team with every grant. */
+  readonly transport: Transport;
+  /** The port of the sandbox's public API. */
+  readonly sandboxPort: number;
+  /** The lines of all three, in the order of their times. */
+  lines(): LogLine[];
+}
+
+/** @param settings for all three, beside those that connect them. */
+export async function startObservedSystem(
+  settings: Readonly<Record<string, string>>,
+): Promise<ObservedSystem> {
+  const [databaseUrl, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  const [rpc, live, sandbox] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const servicesUrl = `http://127.0.0.1:${rpc}`;
+  const token = `mps_${randomBytes(24).toString('base64url')}`;
+  const sha256 = createHash('sha256').update(token).digest('hex');
+  const key = () => `v1:${randomBytes(32).toString('base64')}`;
+  const processes: RuntimeProcess[] = [];
+  const start = async (file: string, own: Readonly<Record<string, string | number>>, listening: string) => {
+    const all = { OPS_PORT: 0, LOG_LEVEL: 'info', ...settings, ...own };
+    const process = startRuntime(
+      file,
+      Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)])),
+    );
+    processes.push(process);
+    await expect.poll(process.logged, STARTED).toContain(listening);
+  };
+  const services = {
+    DATABASE_URL: databaseUrl,
+    GRPC_PORT: rpc,
+    SERVICE_TOKENS: `test|${sha256}|${ALL_GRANTS.join(' ')}`,
+    ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },
+    ...loopbackSettings(),
+  };
+  await start('services/main.ts', services, 'services are listening');
+  const caller = { SERVICES_URL: servicesUrl, SERVICE_TOKEN: token };
+  const gateway = { ...caller, LIVE_PORT: live, SANDBOX_PORT: sandbox };
+  const worker = {
+    ...caller,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
+  };
+  await Promise.all([
+    start('gateway/main.ts', gateway, 'the public API is listening'),
+    start('test/support/worker-process.ts', worker, 'the worker has connected to Temporal'),
+  ]);
+  return {
+    transport: createConnectTransport({
+      baseUrl: servicesUrl,
+      httpVersion: '1.1',
+      interceptors: [bearer(token)],
+    }),
+    sandboxPort: sandbox,
+    lines: () =>
+      processes
+        .flatMap(({ logged }) => logged().split('\n').slice(0, -1))
+        .map((line) => JSON.parse(line) as LogLine)
+        .sort((a, b) => a.time - b.time),
+  };
+}

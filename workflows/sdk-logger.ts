@@ -1,0 +1,40 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { Logger } from 'pino';
+import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.contract.ts';
+
+/**
+ * Adapts our logger to the SDK's interface. What another line says already is a line at debug only: an activity that fails
+ * for good, whose workflow's line names the same cause, and an exhausted delivery, which services log.
+ */
+export function sdkLogger(parent: Logger) {
+  const logger = parent.child({ part: 'temporal' });
+  const at =
+    (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, { error, ...meta }: Record<string, unknown> = {}) => {
+      if (error === undefined) return logger[level](meta, message);
+      const isRepeated = (message === 'Activity failed' && isFinal(error)) || isExhausted(message, meta);
+      return logger[isRepeated ? 'debug' : level]({ ...meta, err: error }, message);
+    };
+  const levels = {
+    TRACE: at('trace'),
+    DEBUG: at('debug'),
+    INFO: at('info'),
+    WARN: at('warn'),
+    ERROR: at('error'),
+  };
+  return {
+    log: (level: keyof typeof levels, message: string, meta?: Record<string, unknown>) =>
+      levels[level](message, meta),
+    trace: levels.TRACE,
+    debug: levels.DEBUG,
+    info: levels.INFO,
+    warn: levels.WARN,
+    error: levels.ERROR,
+  };
+}
+
+const isFinal = (error: unknown) => error instanceof ApplicationFailure && error.nonRetryable === true;
+
+/** The error itself has lost its type on its way out of the workflow; a retry workflow fails for no other reason. */
+const isExhausted = (message: string, { workflowType }: Record<string, unknown>) =>
+  message === 'Workflow failed' && workflowType === retryDelivery.workflowType;

@@ -2,7 +2,13 @@ import type { ProblemCode } from '../problems/problem-types.ts';
 import type { GuideLanguage } from './languages.ts';
 
 /** Whether the same request can succeed when it is sent again. */
-type Retry = 'NO' | 'SOON' | 'AFTER_RETRY_AFTER' | 'BACKING_OFF' | 'A_FEW_TIMES';
+type Retry =
+  | 'NO'
+  | 'SOON'
+  | 'AFTER_RETRY_AFTER'
+  | 'AFTER_RETRY_AFTER_SAME_KEY'
+  | 'BACKING_OFF'
+  | 'A_FEW_TIMES';
 
 /** Whether to retry after each error. */
 export const ERROR_RETRIES: Readonly<Record<ProblemCode, Retry>> = {
@@ -31,7 +37,7 @@ export const ERROR_RETRIES: Readonly<Record<ProblemCode, Retry>> = {
   RATE_LIMITED: 'AFTER_RETRY_AFTER',
   HEADERS_TOO_LARGE: 'NO',
   INTERNAL_ERROR: 'A_FEW_TIMES',
-  SERVICE_UNAVAILABLE: 'BACKING_OFF',
+  SERVICE_UNAVAILABLE: 'AFTER_RETRY_AFTER_SAME_KEY',
   DEADLINE_EXCEEDED: 'BACKING_OFF',
 };
 
@@ -41,6 +47,8 @@ export const retryTexts: Readonly<Record<GuideLanguage, Readonly<Record<Retry, s
     NO: 'No. The same request would fail again.',
     SOON: 'Yes, in a moment, with the same idempotency key.',
     AFTER_RETRY_AFTER: 'Yes, after the number of seconds in the Retry-After header.',
+    AFTER_RETRY_AFTER_SAME_KEY:
+      'Yes, after the number of seconds in the Retry-After header. To create something, use the same idempotency key.',
     BACKING_OFF:
       'Yes: after one second, then doubling the wait each time, with some jitter. To create something, use the same idempotency key.',
     A_FEW_TIMES:
@@ -50,6 +58,8 @@ export const retryTexts: Readonly<Record<GuideLanguage, Readonly<Record<Retry, s
     NO: 'Não. A mesma requisição falharia de novo.',
     SOON: 'Sim, em instantes, com a mesma chave de idempotência.',
     AFTER_RETRY_AFTER: 'Sim, depois do número de segundos indicado no cabeçalho Retry-After.',
+    AFTER_RETRY_AFTER_SAME_KEY:
+      'Sim, depois do número de segundos indicado no cabeçalho Retry-After. Para criar algo, use a mesma chave de idempotência.',
     BACKING_OFF:
       'Sim: depois de um segundo, dobrando a espera a cada tentativa, com alguma variação aleatória. Para criar algo, use a mesma chave de idempotência.',
     A_FEW_TIMES:

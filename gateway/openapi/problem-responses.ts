@@ -111,6 +111,7 @@ function headersOf(status: number): readonly HeaderName[] {
     case 401:
       return ['Request-Id', 'WWW-Authenticate', 'RateLimit-Policy', 'RateLimit'];
     case 429:
+    case 503:
       return ['Request-Id', 'Retry-After', 'RateLimit-Policy', 'RateLimit'];
     // Sent before any limit is checked.
     case 408:

@@ -22,6 +22,7 @@ const HEADERS_OF_STATUS: Readonly<Record<number, string>> = {
   401: 'WWW-Authenticate',
   405: 'Allow',
   429: 'Retry-After, RateLimit-Policy, RateLimit',
+  503: 'Retry-After',
 };
 
 /** Errors that belong to no operation, by an example target. */

@@ -1,7 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf, fieldViolationsOf } from '../../services/platform/rpc/connect-errors.ts';
 import { apiKeyEnvironmentMismatch, expiredApiKey, invalidApiKey } from './access-problems.ts';
 import { MAX_POINTER_SHOWN, Problem, staticProblem } from './problem.ts';
+
+/** Most outages are a restart or a failover, over within seconds. */
+const MAX_RETRY_AFTER_S = 5;
 
 type Metadata = Readonly<Record<string, string>>;
 type ToProblem = (message: string, metadata: Metadata) => Problem;
@@ -49,7 +53,7 @@ export function problemOfRpc(error: unknown): Problem {
     case Code.ResourceExhausted:
     // Without a documented reason, this means that the connection to the service broke.
     case Code.Aborted:
-      return staticProblem('SERVICE_UNAVAILABLE', {}, error);
+      return serviceUnavailable(error);
     case Code.DeadlineExceeded:
       return staticProblem('DEADLINE_EXCEEDED', {}, error);
     default:
@@ -73,6 +77,12 @@ export function invalidEventType(pointer: string, name: string): Problem {
     'INVALID_EVENT_TYPE',
     `${pointer}: ${JSON.stringify(shown)} is not an event type; /docs lists them under Events.`,
   );
+}
+
+/** Part of the system is away or overloaded. Clients that fail together are told to come back at different times. */
+export function serviceUnavailable(cause: unknown): Problem {
+  const retryAfter = String(randomInt(1, MAX_RETRY_AFTER_S + 1));
+  return staticProblem('SERVICE_UNAVAILABLE', { 'retry-after': retryAfter }, cause);
 }
 
 /** An unexpected failure in this system. */

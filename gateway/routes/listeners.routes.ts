@@ -14,7 +14,8 @@ import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { type StreamMessage, sendEventStream } from '../http/event-stream.ts';
 import { parseJson, rejectBody, requireJson } from '../plugins/request-body.ts';
-import { Problem, staticProblem } from '../problems/problem.ts';
+import { Problem } from '../problems/problem.ts';
+import { serviceUnavailable } from '../problems/rpc-problems.ts';
 import {
   eventsQuery,
   eventTrigger,
@@ -180,7 +181,7 @@ class Streams {
     open: Parameters<typeof sendEventStream>[2],
   ) {
     const release = this.#slots.acquire('test', request.caller.apiKeyId);
-    if (release === 'PROCESS_LIMIT') throw staticProblem('SERVICE_UNAVAILABLE');
+    if (release === 'PROCESS_LIMIT') throw serviceUnavailable(undefined);
     if (release === 'OWNER_LIMIT') {
       throw new Problem(
         'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',

@@ -549,6 +549,7 @@ const HEADERS_OF_STATUS: Readonly<Record<number, Readonly<Record<string, RegExp>
   401: { 'www-authenticate': /^Bearer$/ },
   405: { allow: /^(GET, HEAD|GET, HEAD, POST|POST)$/ },
   429: { 'retry-after': /^[1-9]\d*$/ },
+  503: { 'retry-after': /^[1-5]$/ },
 };
 
 function expectDocumentedAnswer(answer: Answer, code: ProblemCode, { detail, instance }: Provocation): void {

@@ -8,6 +8,7 @@ import { reclaimDeadClients } from './dead-clients.ts';
 import { watchPool } from './pool-metrics.ts';
 import { PreparedQuery } from './prepared-query.ts';
 import { readTypes } from './read-types.ts';
+import { requirePrimary } from './require-primary.ts';
 import { Snapshot, type SnapshotLimits } from './snapshot.ts';
 
 /** The result of `defineEntity`, of any type. */
@@ -82,7 +83,11 @@ export class Database {
 
   static async open(options: DatabaseOptions): Promise<Database> {
     const { maxSilenceMs = MAX_SILENCE_MS } = options;
-    const connection = { connectionTimeoutMillis: 5_000, stream: () => createSocket(maxSilenceMs) };
+    const connection = {
+      connectionTimeoutMillis: 5_000,
+      stream: () => createSocket(maxSilenceMs),
+      verify: requirePrimary,
+    };
     const orm = await MikroORM.init({
       clientUrl: options.url,
       entities: [...options.entities],

@@ -1,0 +1,19 @@
+import type { PoolClient } from 'pg';
+
+/** As PostgreSQL answers a write in recovery: read_only_sql_transaction. */
+const READ_ONLY = '25006';
+
+/**
+ * The `verify` of a pool: refuses a new connection to a standby, as `target_session_attrs=primary` of libpq does. While a
+ * failover is under way, the name of the database may still lead to the former primary; a connection that was kept would
+ * go on reading there, long after the name leads elsewhere.
+ */
+export function requirePrimary(client: PoolClient, done: (error?: Error) => void): void {
+  client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby').then(
+    ({ rows }) => (rows[0]!.standby ? done(standbyError()) : done()),
+    (error: Error) => done(error),
+  );
+}
+
+const standbyError = () =>
+  Object.assign(new Error('the PostgreSQL server is a standby, not the primary'), { code: READ_ONLY });

@@ -34,7 +34,7 @@ export function serveConnect(
     isBinary: headers['content-type'] === PROTO,
     headers,
     timeout: parseTimeout(headers['connect-timeout-ms']?.toString() ?? null, limits.maxTimeoutMs),
-    read: () => readBody(request, limits.readMaxBytes),
+    read: () => readBody(request, limits.readMaxBytes, limits.bodyTimeoutMs),
     onDisconnect: (listener: () => void) =>
       response.once('close', () => {
         if (!response.headersSent) listener();

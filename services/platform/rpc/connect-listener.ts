@@ -1,5 +1,5 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { constants, type Http2ServerRequest } from 'node:http2';
 import {
   type ConnectRouterOptions,
   type ContextValues,
@@ -14,6 +14,7 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node';
+import { type ExchangeLimits, lateMessage } from './exchange.ts';
 import { refusedRequest, withReasons } from './handler-refusals.ts';
 import { storePeer } from './peer-certificate.ts';
 import type { ServiceBinding } from './service-binding.ts';
@@ -21,7 +22,7 @@ import type { ServiceBinding } from './service-binding.ts';
 /** Serves RPCs with Connect's own handlers, over all of its protocols, and refuses all other requests. */
 export function connectListener(
   bindings: readonly ServiceBinding[],
-  options: ConnectRouterOptions,
+  { bodyTimeoutMs, ...options }: ConnectRouterOptions & Pick<ExchangeLimits, 'bodyTimeoutMs'>,
 ): RequestListener {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
@@ -38,13 +39,13 @@ export function connectListener(
       if (!handler) return refusedRequest(404, contentType);
       // Destroyed by Connect, a body that it refuses would block its connection for good.
       const body = request.iterator({ destroyOnReturn: false });
+      const isOneMessage = ['unary', 'server_streaming'].includes(handler.method.methodKind);
       return handler({
         ...universalRequestFromNodeRequest(request, response, undefined, peerValues(request)),
-        body,
+        body: isOneMessage ? within(bodyTimeoutMs, body) : body,
       });
     };
-    // What has not been read of an answered request blocks its connection.
-    response.once('finish', () => request.resume());
+    discardRest(request, response);
     answer()
       .then((answered) => universalResponseToNodeResponse(answered, response))
       // Handlers answer their own errors: what fails here is the connection.
@@ -66,6 +67,38 @@ const endWithSignal: Interceptor = (next) => async (request) => {
     signal.removeEventListener('abort', onAbort);
   }
 };
+
+/** What has not been read of an answered request blocks its connection. */
+function discardRest(request: IncomingMessage | Http2ServerRequest, response: ServerResponse): void {
+  if (!('stream' in request)) response.once('finish', () => request.resume());
+  else {
+    const { stream } = request;
+    // The last step of a response: the trailers leave before the next immediate.
+    stream.once('wantTrailers', () =>
+      setImmediate(() => !request.complete && stream.close(constants.NGHTTP2_NO_ERROR)),
+    );
+  }
+}
+
+/** A body that has to arrive in time: DEADLINE_EXCEEDED. */
+async function* within(
+  timeoutMs: number,
+  body: AsyncIterableIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(lateMessage(timeoutMs)), timeoutMs);
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([body.next(), late.promise]);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    clearTimeout(timer);
+    // Waits for the chunk that is late, and nobody for it.
+    void body.return?.();
+  }
+}
 
 /** The values of a call, with the certificate of its client. */
 function peerValues(request: IncomingMessage | Http2ServerRequest): ContextValues {

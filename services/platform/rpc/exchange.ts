@@ -9,6 +9,8 @@ export interface ExchangeLimits {
   readonly readMaxBytes: number;
   readonly compressMinBytes: number;
   readonly maxTimeoutMs: number;
+  /** How long the message of a request may take to arrive. */
+  readonly bodyTimeoutMs: number;
 }
 
 /** One request as its protocol carries it. */
@@ -37,13 +39,21 @@ export type AnswerUnary = (exchange: Exchange) => Promise<Answer>;
 export const connectErrorOf = (error: unknown): ConnectError =>
   error instanceof ConnectError ? withReason(error) : internalError(error);
 
-/** The body of a request. RESOURCE_EXHAUSTED if it is longer; CANCELED if the caller disconnects. */
-export function readBody(stream: Readable, maxBytes: number): Promise<Buffer> {
+/** The message of a request has not arrived in time. */
+export const lateMessage = (timeoutMs: number): ConnectError =>
+  callError(Code.DeadlineExceeded, 'REQUEST_TIMEOUT', `the message has not arrived within ${timeoutMs} ms`);
+
+/**
+ * The body of a request. RESOURCE_EXHAUSTED if it is longer; DEADLINE_EXCEEDED if it has not arrived in time; CANCELED if
+ * the caller disconnects.
+ */
+export function readBody(stream: Readable, maxBytes: number, timeoutMs: number): Promise<Buffer> {
   // An empty body has ended before anyone reads it.
   if (stream.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const timer = setTimeout(() => reject(lateMessage(timeoutMs)), timeoutMs);
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) chunks.push(chunk);
@@ -53,8 +63,12 @@ export function readBody(stream: Readable, maxBytes: number): Promise<Buffer> {
       }
     };
     stream.on('data', onData);
-    stream.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    stream.once('end', () => {
+      clearTimeout(timer);
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    });
     stream.once('close', () => {
+      clearTimeout(timer);
       // It closes after each answer too; an error takes its stack trace.
       if (stream.readableEnded) return;
       reject(callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected'));

@@ -40,7 +40,8 @@ export function serveGrpc(
     isBinary: true,
     headers,
     timeout: parseTimeout(headers['grpc-timeout']?.toString() ?? null, limits.maxTimeoutMs),
-    read: async () => messageIn(await readBody(stream, PREFIX_BYTES + limits.readMaxBytes)),
+    read: async () =>
+      messageIn(await readBody(stream, PREFIX_BYTES + limits.readMaxBytes, limits.bodyTimeoutMs)),
     onDisconnect: (listener: () => void) =>
       stream.once('close', () => {
         if (!stream.headersSent) listener();
@@ -94,6 +95,6 @@ function refuse(stream: ServerHttp2Stream, error: ConnectError): void {
   if (stream.destroyed || stream.headersSent) return;
   const status = Object.fromEntries(setTrailerStatus(new Headers(), error));
   stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...status }, { endStream: true });
-  // The rest of a body that was too long. Node closes a stream whose body nobody has begun to read.
-  if (stream.readableFlowing === false) stream.close(constants.NGHTTP2_NO_ERROR);
+  // The rest of a body. Node closes a stream whose body nobody has begun to read.
+  if (stream.readableFlowing !== null && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }

@@ -1,17 +1,33 @@
 import { createServer as createHttp1Server, type RequestListener } from 'node:http';
-import { constants, createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2';
+import {
+  constants,
+  createServer as createHttp2Server,
+  type ServerHttp2Session,
+  type ServerOptions,
+} from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { rememberPeer } from './peer-certificate.ts';
+import { PlainConnections } from './plain-connections.ts';
 import { createSecureServer, type PortTls } from './secure-server.ts';
 import type { UnaryPort } from './unary-port.ts';
 
 /** Longer than clients keep idle connections, so that none is closed while a request is in flight. */
 const KEEP_ALIVE_MS = 120_000;
-/** How long a new connection may stay silent. */
-const FIRST_BYTE_TIMEOUT_MS = 60_000;
-/** The first bytes of every HTTP/2 connection. */
-const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2');
+/** Notices clients that are gone without a word. */
+const TCP_KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 };
+/** The request line and the headers together. */
+const MAX_HEADER_BYTES = 16 * 1024;
+/** What one HTTP/2 connection may hold, and repeat. One that asks for more is ended. */
+const HTTP2_LIMITS: ServerOptions = {
+  settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: MAX_HEADER_BYTES },
+  maxHeaderListPairs: 100,
+  /** In MiB. */
+  maxSessionMemory: 10,
+  // As many calls as may be open can be canceled at once, then 33 in each second.
+  streamResetBurst: 1_000,
+  streamResetRate: 33,
+};
 /** The highest that there is: all streams that clients have opened are served. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
 /** Longer than a client takes to stop opening streams. */
@@ -28,21 +44,31 @@ export interface PortListenerOptions {
   readonly tls: PortTls | undefined;
   /** How long calls that are under way may go on while the server closes. */
   readonly shutdownMs: number;
+  readonly timeouts: ConnectionTimeouts;
+}
+
+/** How long a client may take. */
+export interface ConnectionTimeouts {
+  /** To show which protocol it speaks, and for the headers of each request over HTTP/1.1. */
+  readonly headersTimeoutMs: number;
+  /** Before it makes a call over HTTP/2. */
+  readonly idleTimeoutMs: number;
 }
 
 /**
  * A server that passes each connection to an HTTP/2 or HTTP/1.1 server: depending on its first bytes, or with TLS on the
  * protocol that was negotiated. When the TLS files have been replaced, clients are asked to use new connections.
  */
-export function createPortListener({ listener, unaryPort, tls, shutdownMs }: PortListenerOptions): Server {
-  const http2 = new Http2Part(listener, unaryPort);
-  const http1 = new Http1Part((request, response) => {
+export function createPortListener(options: PortListenerOptions): Server {
+  const { listener, unaryPort, tls, shutdownMs, timeouts } = options;
+  const http2 = new Http2Part(listener, unaryPort, timeouts);
+  const http1 = new Http1Part(timeouts, (request, response) => {
     // The server that the caller of createRpcServer knows.
     front.emit('request', request, response);
     if (!unaryPort.serveRequest(request, response)) listener(request, response);
   });
   const accept = (socket: Socket, isHttp2: boolean) => (isHttp2 ? http2 : http1).accept(socket);
-  const plain = new PlainConnections(accept);
+  const plain = new PlainConnections(accept, timeouts.headersTimeoutMs);
   const front = tls
     ? createSecureServer(tls, (socket: TLSSocket) => {
         if (isClosing) return void socket.destroy();
@@ -50,7 +76,7 @@ export function createPortListener({ listener, unaryPort, tls, shutdownMs }: Por
         socket.on('error', () => socket.destroy());
         accept(socket, socket.alpnProtocol === 'h2');
       })
-    : createServer((socket) => plain.add(socket));
+    : createServer(TCP_KEEP_ALIVE, (socket) => plain.add(socket));
   const forget = tls?.files.onReplaced(() => {
     const retired = [http1.retire(), http2.retire()];
     setTimeout(() => {
@@ -84,8 +110,14 @@ class Http1Part {
   readonly #retired = new WeakSet<Socket>();
   #closing: NodeJS.Timeout | undefined;
 
-  constructor(serve: RequestListener) {
-    this.#server = createHttp1Server({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+  constructor({ headersTimeoutMs }: ConnectionTimeouts, serve: RequestListener) {
+    const options = {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: Math.ceil(headersTimeoutMs / 4),
+    };
+    this.#server = createHttp1Server(options, (request, response) => {
       if (this.#closing || this.#retired.has(request.socket)) response.setHeader('connection', 'close');
       serve(request, response);
     });
@@ -122,10 +154,10 @@ class Http1Part {
 
 /** The HTTP/2 connections. */
 class Http2Part {
-  readonly #server = createHttp2Server();
+  readonly #server = createHttp2Server(HTTP2_LIMITS);
   readonly #sessions = new Set<ServerHttp2Session>();
 
-  constructor(listener: RequestListener, unaryPort: UnaryPort) {
+  constructor(listener: RequestListener, unaryPort: UnaryPort, { idleTimeoutMs }: ConnectionTimeouts) {
     // Never listens: it makes requests and responses of streams for Connect.
     const compatibility = createHttp2Server(listener as never);
     this.#server.on('stream', (stream, headers, ...rest) => {
@@ -134,6 +166,8 @@ class Http2Part {
     this.#server.on('session', (session) => {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
+      // Streams that are open, however silent, are served to their end.
+      session.setTimeout(idleTimeoutMs, () => session.close());
       if (session.encrypted) rememberPeer(session, session.socket as TLSSocket);
     });
   }
@@ -157,42 +191,4 @@ function endGracefully(session: ServerHttp2Session): void {
   if (session.closed) return;
   session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID);
   setTimeout(() => session.close(), ANNOUNCED_MS).unref();
-}
-
-/** Connections without TLS: the first bytes show the protocol. */
-class PlainConnections {
-  readonly #silent = new Set<Socket>();
-  readonly #accept: (socket: Socket, isHttp2: boolean) => void;
-
-  constructor(accept: (socket: Socket, isHttp2: boolean) => void) {
-    this.#accept = accept;
-  }
-
-  add(socket: Socket): void {
-    this.#silent.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.once('close', () => this.#silent.delete(socket));
-    socket.setTimeout(FIRST_BYTE_TIMEOUT_MS, () => socket.destroy());
-    socket.once('readable', () => {
-      this.#silent.delete(socket);
-      socket.setTimeout(0);
-      socket.removeAllListeners('timeout');
-      this.#handOver(socket);
-    });
-  }
-
-  close(): void {
-    for (const socket of this.#silent) socket.destroy();
-  }
-
-  #handOver(socket: Socket): void {
-    const first = socket.read() as Buffer | null;
-    if (first === null) {
-      socket.destroy();
-      return;
-    }
-    socket.unshift(first);
-    const length = Math.min(first.length, HTTP2_PREFACE.length);
-    this.#accept(socket, first.subarray(0, length).equals(HTTP2_PREFACE.subarray(0, length)));
-  }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 import type { Interceptor } from '@connectrpc/connect';
 import { connectListener } from './connect-listener.ts';
-import { createPortListener } from './port-listener.ts';
+import { type ConnectionTimeouts, createPortListener } from './port-listener.ts';
 import type { PortTls } from './secure-server.ts';
 import type { ServiceBinding } from './service-binding.ts';
 import { type CallerSources, identifyCallers } from './service-tokens.ts';
@@ -14,14 +14,27 @@ const LIMITS = {
   compressMinBytes: 32 * 1024,
   maxTimeoutMs: 60_000,
 };
+const TIMEOUTS: PortTimeouts = {
+  headersTimeoutMs: 15_000,
+  bodyTimeoutMs: 30_000,
+  // Longer than load balancers and clients keep connections that they do not use.
+  idleTimeoutMs: 900_000,
+};
 /** Longer than the deadline of calls for the public API. */
 const SHUTDOWN_MS = 12_000;
+
+/** How long clients may take before they are refused or disconnected. */
+export interface PortTimeouts extends ConnectionTimeouts {
+  /** For the message of a call, unless it is a stream of them. */
+  readonly bodyTimeoutMs: number;
+}
 
 export interface RpcServerOptions extends CallerSources {
   readonly bindings: readonly ServiceBinding[];
   readonly interceptors: Interceptor[];
   /** With which the port requires mutual TLS. Default: no TLS. */
   readonly tls?: PortTls | undefined;
+  readonly timeouts?: PortTimeouts;
 }
 
 /** The internal port, listening or not yet. */
@@ -34,19 +47,20 @@ export interface RpcServer {
 
 /** The internal port: gRPC (HTTP/2), gRPC-Web and Connect (also over HTTP/1.1), with mutual TLS or without TLS. */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
-  const { bindings, interceptors, tls } = options;
+  const { bindings, interceptors, tls, timeouts = TIMEOUTS } = options;
+  const limits = { ...LIMITS, bodyTimeoutMs: timeouts.bodyTimeoutMs };
   const identify = identifyCallers(options);
-  const unaryPort = new UnaryPort({ bindings, interceptors, identify, ...LIMITS });
+  const unaryPort = new UnaryPort({ bindings, interceptors, identify, ...limits });
   const shutdown = new AbortController();
   const listener = connectListener(bindings, {
     interceptors,
     // Before the request body is read.
     requestGate: ({ method, requestHeader, values }) =>
       identify(method, (name) => requestHeader.get(name), values),
-    ...LIMITS,
+    ...limits,
     shutdownSignal: shutdown.signal,
   });
-  const server = createPortListener({ listener, unaryPort, tls, shutdownMs: SHUTDOWN_MS });
+  const server = createPortListener({ listener, unaryPort, tls, shutdownMs: SHUTDOWN_MS, timeouts });
   return {
     server,
     async listen(address) {

@@ -25,6 +25,7 @@ test('every container runs an existing file and depends on existing containers',
     'temporal',
     'temporal-ui',
     'prometheus',
+    'node-exporter',
   ]);
   for (const { image, command, depends_on = [] } of Object.values(containers)) {
     expect(Object.keys(containers)).toEqual(
@@ -176,7 +177,7 @@ test('with mutual TLS no process has a token, and each has its own folder of cer
   }
 });
 
-test('Prometheus scrapes the operations port of every runtime and loads the alert rules', async () => {
+test('Prometheus scrapes the operations port of every runtime and the disks, and loads the alert rules', async () => {
   const { containers, files } = await readComposeFile();
   const { configs, volumes } = containers.prometheus!;
   expect(configs).toEqual([{ source: 'prometheus', target: '/etc/prometheus/prometheus.yml' }]);
@@ -190,6 +191,11 @@ test('Prometheus scrapes the operations port of every runtime and loads the aler
   expect(port).toBe(Number(SETTINGS.OPS_PORT.fallback));
   const runtimes = Object.entries(containers).filter(([, { image }]) => image === 'merchant-payments');
   expect(names).toEqual(runtimes.map(([name]) => name).filter((name) => name !== 'migrate'));
+  // Where data is written, the disk is watched.
+  const volumesOf = (name: string) => containers[name]!.volumes!.map((volume) => volume.split(':')[0]!);
+  const written = ['postgres', 'prometheus'].flatMap(volumesOf).filter((volume) => !volume.startsWith('./'));
+  expect(volumesOf('node-exporter')).toEqual(written);
+  expect(scrape_configs[1].static_configs[0].targets).toEqual(['node-exporter:9100']);
   for (const name of names) {
     expect(containers[name]!.environment).toMatchObject({ HOST: '0.0.0.0' });
     expect(containers[name]!.environment).not.toHaveProperty('OPS_PORT');

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { TLSConfig } from '@temporalio/client';
+import { watchAuthorities, watchCertificate } from '../../services/platform/process/certificate-expiry.ts';
 import type { Config, TEMPORAL_SECURITY } from '../../services/platform/process/config.ts';
 
 /** The settings that secure a connection to Temporal. */
@@ -71,6 +72,8 @@ async function readTls(security: TemporalSecurity): Promise<TLSConfig> {
   } catch (error) {
     throw new Error('the files of TEMPORAL_TLS_… are invalid or do not belong together', { cause: error });
   }
+  if (crt) watchCertificate('temporal', crt);
+  if (ca) watchAuthorities('temporal-ca', ca);
   return {
     ...(security.TEMPORAL_TLS_SERVER_NAME && { serverNameOverride: security.TEMPORAL_TLS_SERVER_NAME }),
     ...(ca && { serverRootCACertificate: ca }),

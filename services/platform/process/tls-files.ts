@@ -4,6 +4,7 @@ import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
+import { parseCertificates, watchAuthorities, watchCertificate } from './certificate-expiry.ts';
 import { metrics } from './telemetry.ts';
 
 /** Paths of PEM files. */
@@ -23,7 +24,6 @@ export interface TlsCredentials {
 }
 
 const INTERVAL_MS = 5_000;
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;
 
 const refusedFiles = new Gauge({
   name: 'payments_tls_files_refused',
@@ -55,6 +55,7 @@ export class TlsFiles {
     this.#paths = paths;
     this.#logger = logger;
     this.#current = readUsable(paths);
+    this.#watchExpiry();
     refusedFiles.set({ files: name }, 0);
     this.#timer = setInterval(() => this.#look(), INTERVAL_MS).unref();
   }
@@ -87,12 +88,18 @@ export class TlsFiles {
 
   #replace(found: TlsCredentials): void {
     this.#current = found;
+    this.#watchExpiry();
     const { subjectAltName, validTo } = new X509Certificate(found.cert);
     this.#logger.info(
       { files: this.#name, subjectAltName, validTo },
       'TLS files have been replaced; new connections use them',
     );
     for (const listener of this.#listeners) listener();
+  }
+
+  #watchExpiry(): void {
+    watchCertificate(this.#name, this.#current.cert);
+    watchAuthorities(`${this.#name}-ca`, this.#current.ca);
   }
 
   /** A certificate may be replaced a moment before its key: only what is still refused at the next look counts. */
@@ -131,12 +138,10 @@ function readUsable({ caCertPath, certPath, keyPath }: TlsPaths): TlsCredentials
 
 /** Parses all certificates of a file; returns the first. */
 function requireCertificates(path: string, pem: Buffer): X509Certificate {
-  const found = pem.toString('latin1').match(PEM_CERTIFICATE) ?? [];
   try {
-    const [first] = found.map((certificate) => new X509Certificate(certificate));
-    if (first) return first;
+    return parseCertificates(pem)[0]!;
   } catch (error) {
-    throw new Error(`${path}: not a certificate`, { cause: error });
+    const { message, cause } = error as Error;
+    throw new Error(`${path}: ${message}`, { cause });
   }
-  throw new Error(`${path}: contains no certificate`);
 }

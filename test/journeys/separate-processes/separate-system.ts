@@ -8,6 +8,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { Client } from 'pg';
 import { vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
+import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { type Container, readComposeFile } from '../../support/compose-file.ts';
 import { ALL_GRANTS, bearer, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
@@ -22,6 +23,7 @@ export type Role = 'services' | 'gateway' | 'worker' | 'webhook-lanes';
 /** One process of a role. */
 export interface RoleProcess {
   readonly role: Role;
+  readonly image: ImageFiles;
   readonly backend: Backend;
   readonly child: ChildProcess;
   /** The exit code and what it wrote on standard error. */
@@ -43,6 +45,8 @@ export class SeparateSystem implements AsyncDisposable {
   readonly services = new ReadyBackends();
   readonly running = new Set<RoleProcess>();
   readonly image: ImageFiles;
+  /** As its owner. */
+  readonly databaseUrl: string;
   /** To the services through the load balancer, as another team calls them. It repeats no call. */
   readonly transport: Transport;
   readonly #containers: Readonly<Record<string, Container>>;
@@ -50,7 +54,7 @@ export class SeparateSystem implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
 
   private constructor(
-    given: Pick<SeparateSystem, 'image' | 'transport'> & {
+    given: Pick<SeparateSystem, 'image' | 'transport' | 'databaseUrl'> & {
       containers: Readonly<Record<string, Container>>;
       overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
       services: ReadyBackends;
@@ -58,6 +62,7 @@ export class SeparateSystem implements AsyncDisposable {
     },
   ) {
     this.image = given.image;
+    this.databaseUrl = given.databaseUrl;
     this.transport = given.transport;
     this.services = given.services;
     this.#containers = given.containers;
@@ -87,11 +92,19 @@ export class SeparateSystem implements AsyncDisposable {
       interceptors: [bearer(token)],
     });
     const stack = opening.move();
-    return new SeparateSystem({ image, transport, containers, overrides, services, stack });
+    return new SeparateSystem({ image, databaseUrl, transport, containers, overrides, services, stack });
   }
 
-  /** Starts a process and waits until it is ready. */
-  async start(role: Role): Promise<RoleProcess> {
+  /** Runs the container that migrates the database. */
+  async migrate(image: ImageFiles = this.image): Promise<void> {
+    await runToEnd(image, this.#containers.migrate!, { DATABASE_URL: this.databaseUrl });
+  }
+
+  /**
+   * Starts a process and waits until it is ready.
+   * @param image the files of another release.
+   */
+  async start(role: Role, image: ImageFiles = this.image): Promise<RoleProcess> {
     const { command, environment, healthcheck } = this.#containers[role]!;
     const [port, opsPort] = [await findFreePort(), await findFreePort()];
     const settings = {
@@ -101,13 +114,13 @@ export class SeparateSystem implements AsyncDisposable {
       ...{ GRPC_PORT: port, LIVE_PORT: await findFreePort(), SANDBOX_PORT: port },
       ...this.#overrides[role],
     };
-    const child = spawnIn(this.image, command!, settings);
-    const process = { role, backend: { port, opsPort }, child, exited: outcomeOf(child) };
+    const child = spawnIn(image, command!, settings);
+    const process = { role, image, backend: { port, opsPort }, child, exited: outcomeOf(child) };
     this.running.add(process);
     // The container's own health check.
     await vi.waitFor(async () => {
       if (child.exitCode !== null) throw new Error((await process.exited).stderr);
-      await runToEnd(this.image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
+      await runToEnd(image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
     }, READY);
     this.#behind(role)?.add(process.backend);
     await vi.waitFor(() => {
@@ -203,7 +216,7 @@ function spawnIn({ folder }: ImageFiles, command: readonly string[], settings: o
   return spawn(process.execPath, args, {
     cwd: folder,
     // Nobody can write there, as in a container: only its /tmp can be written to.
-    env: { NODE_ENV: 'production', HOME: '/dev/null', ...Object.fromEntries(environment) },
+    env: { NODE_ENV: 'production', HOME: '/dev/null', ...COMPILE_CACHE, ...Object.fromEntries(environment) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
 }

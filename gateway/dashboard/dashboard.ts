@@ -12,6 +12,7 @@ import { newRequestId } from '../plugins/response-headers.ts';
 import { closeGracefully } from '../plugins/shutdown.ts';
 import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
+import { SignInLimit } from '../rate-limits/rate-limits.ts';
 import type { DashboardApp } from './dashboard-app.ts';
 import { createDashboardClients } from './dashboard-clients.ts';
 import { DashboardLog } from './dashboard-log.ts';
@@ -88,7 +89,9 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   const pages = new Pages(app, guard, config);
   const port = () => (app.server.address() as AddressInfo).port;
   const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port()}`;
-  registerFeatures({ app, pages, guard, clients, config, baseUrl });
+  const signInLimit = new SignInLimit(config, logger);
+  app.addHook('onClose', () => signInLimit.close());
+  registerFeatures({ app, pages, guard, clients, config, baseUrl, signInLimit });
   return Object.assign(app, { registered: pages.registered });
 }
 

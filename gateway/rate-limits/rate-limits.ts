@@ -2,19 +2,18 @@ import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { type Config, ConfigError } from '../../services/platform/process/config.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
-import { RateLimit, WINDOW_SECONDS } from './rate-limit.ts';
-import { RateLimitStore } from './rate-limit-store.ts';
+import { type Quota, RateLimit, WINDOW_SECONDS } from './rate-limit.ts';
+import { type CountingListener, RateLimitStore } from './rate-limit-store.ts';
+
+/** Where requests are counted. */
+type StoreConfig = Pick<Config, 'RATE_LIMIT_STORE' | 'DATABASE_URL' | 'DATABASE_PREPARED_STATEMENTS'>;
 
 /** The settings of the limits. */
-export type RateLimitConfig = Pick<
-  Config,
-  | 'RATE_LIMIT_LIVE'
-  | 'RATE_LIMIT_SANDBOX'
-  | 'RATE_LIMIT_ADDRESS'
-  | 'RATE_LIMIT_STORE'
-  | 'DATABASE_URL'
-  | 'DATABASE_PREPARED_STATEMENTS'
->;
+export type RateLimitConfig = StoreConfig &
+  Pick<Config, 'RATE_LIMIT_LIVE' | 'RATE_LIMIT_SANDBOX' | 'RATE_LIMIT_ADDRESS'>;
+
+/** A person needs two requests to sign in; an office may share an address. */
+const SIGN_IN_WINDOW_SECONDS = 60;
 
 interface RateLimitsOptions {
   readonly environment: EnvironmentName;
@@ -38,16 +37,7 @@ export class RateLimits {
 
   /** ConfigError when RATE_LIMIT_STORE is postgresql without DATABASE_URL. */
   constructor({ environment, config, logger }: RateLimitsOptions) {
-    const url = storeUrl(config);
-    this.#store =
-      url === undefined
-        ? undefined
-        : new RateLimitStore({
-            url,
-            environment,
-            preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
-            logger,
-          });
+    this.#store = storeOf(config, environment, logger);
     const perKey = environment === 'live' ? config.RATE_LIMIT_LIVE : config.RATE_LIMIT_SANDBOX;
     this.key = new RateLimit('key', this.#limiter(`${environment} key`, perKey));
     const perAddress = config.RATE_LIMIT_ADDRESS;
@@ -68,20 +58,58 @@ export class RateLimits {
   }
 
   #limiter(keyPrefix: string, points: number) {
-    const options = { keyPrefix, points, duration: WINDOW_SECONDS };
-    const memory = new RateLimiterMemory(options);
-    if (!this.#store) return memory;
-    return new RateLimiterPostgres({
-      ...options,
-      ...this.#store.limiterOptions(),
-      // A key that has used up its window causes no more statements until the window ends.
-      inMemoryBlockOnConsumed: points,
-      insuranceLimiter: memory,
-    });
+    return limiterIn(this.#store, { keyPrefix, points, duration: WINDOW_SECONDS });
   }
 }
 
-function storeUrl({ RATE_LIMIT_STORE, DATABASE_URL }: RateLimitConfig): string | undefined {
+/** A limit on sign-ins per address, which counts where the limits of the public API count. */
+export class SignInLimit {
+  readonly #limit: RateLimit;
+  readonly #store: RateLimitStore | undefined;
+
+  /** ConfigError when RATE_LIMIT_STORE is postgresql without DATABASE_URL. */
+  constructor(config: StoreConfig & Pick<Config, 'SIGN_IN_LIMIT_ADDRESS'>, logger: Logger) {
+    this.#store = storeOf(config, 'dashboard', logger);
+    const options = { points: config.SIGN_IN_LIMIT_ADDRESS, duration: SIGN_IN_WINDOW_SECONDS };
+    const limiter = limiterIn(this.#store, { keyPrefix: 'sign-in address', ...options });
+    this.#limit = new RateLimit('address', limiter);
+  }
+
+  /** Counts a step of a sign-in. */
+  take(address: string): Promise<Quota> {
+    return this.#limit.take(address);
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.close();
+  }
+}
+
+interface LimiterOptions {
+  readonly keyPrefix: string;
+  readonly points: number;
+  readonly duration: number;
+}
+
+function limiterIn(store: RateLimitStore | undefined, options: LimiterOptions) {
+  const memory = new RateLimiterMemory(options);
+  if (!store) return memory;
+  return new RateLimiterPostgres({
+    ...options,
+    ...store.limiterOptions(),
+    // A key that has used up its window causes no more statements until the window ends.
+    inMemoryBlockOnConsumed: options.points,
+    insuranceLimiter: memory,
+  });
+}
+
+function storeOf(config: StoreConfig, listener: CountingListener, logger: Logger) {
+  const url = storeUrl(config);
+  const preparedStatements = config.DATABASE_PREPARED_STATEMENTS;
+  return url === undefined ? undefined : new RateLimitStore({ url, listener, preparedStatements, logger });
+}
+
+function storeUrl({ RATE_LIMIT_STORE, DATABASE_URL }: StoreConfig): string | undefined {
   if (RATE_LIMIT_STORE === 'memory') return undefined;
   if (RATE_LIMIT_STORE !== 'postgresql') return RATE_LIMIT_STORE;
   if (DATABASE_URL === undefined)

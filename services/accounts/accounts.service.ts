@@ -32,7 +32,11 @@ export function accountService({
   pagination,
   writes,
 }: AreaDependencies): ServiceImpl<typeof AccountService> {
-  const limits = { idleMs: config.DASHBOARD_SESSION_IDLE, lifetimeMs: config.DASHBOARD_SESSION_LIFETIME };
+  const limits = {
+    idleMs: config.DASHBOARD_SESSION_IDLE,
+    lifetimeMs: config.DASHBOARD_SESSION_LIFETIME,
+    maxSignIns: config.SIGN_IN_LIMIT_ACCOUNT,
+  };
   const lastSeen = new LastSeen(database, logger, limits.idleMs);
   return {
     startSession: (request, context) => startSession(database, limits, request, context),

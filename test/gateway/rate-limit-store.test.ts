@@ -294,7 +294,7 @@ it('the store deletes all past counts, however many there are', async () => {
   onTestFinished(() => void vi.useRealTimers());
   const store = new RateLimitStore({
     url,
-    environment: 'live',
+    listener: 'live',
     preparedStatements: false,
     logger: pino({ level: 'silent' }),
   });

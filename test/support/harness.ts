@@ -62,6 +62,9 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     LOG_LEVEL: 'fatal',
     // Most tests execute a refund at a moment that they choose.
     REFUND_EXECUTION: 'manual',
+    // Tests sign in more often than people.
+    SIGN_IN_LIMIT_ACCOUNT: '1000000',
+    SIGN_IN_LIMIT_ADDRESS: '1000000',
     ...overrides,
   });
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../../../services/platform/process/config.ts';
+import type { SignInLimit } from '../../rate-limits/rate-limits.ts';
 import type { DashboardApp } from '../dashboard-app.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import type { SessionGuard } from '../session/session-guard.ts';
@@ -15,6 +16,10 @@ export type DashboardConfig = Pick<
   | 'TRUSTED_PROXIES'
   | 'HTTP_REQUEST_TIMEOUT'
   | 'RATE_LIMIT_ADDRESS'
+  | 'RATE_LIMIT_STORE'
+  | 'SIGN_IN_LIMIT_ADDRESS'
+  | 'DATABASE_URL'
+  | 'DATABASE_PREPARED_STATEMENTS'
   | 'OIDC_ISSUER'
   | 'OIDC_CLIENT_ID'
   | 'OIDC_CLIENT_SECRET'
@@ -28,6 +33,7 @@ export interface FeatureDependencies {
   readonly guard: SessionGuard;
   readonly clients: DashboardClients;
   readonly config: DashboardConfig;
+  readonly signInLimit: SignInLimit;
   /** The dashboard's public URL; callable once it listens. */
   readonly baseUrl: () => string;
 }

@@ -4,9 +4,10 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
+import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 
 /** Why a sign-in failed. */
-export type SignInFault = 'denied' | 'stale' | 'untrusted' | 'refused' | 'unavailable';
+export type SignInFault = 'denied' | 'stale' | 'untrusted' | 'refused' | 'unavailable' | 'limited';
 
 /** HTTP statuses of the faults. */
 export const FAULT_STATUS: Readonly<Record<SignInFault, number>> = {
@@ -15,6 +16,7 @@ export const FAULT_STATUS: Readonly<Record<SignInFault, number>> = {
   untrusted: 400,
   refused: 502,
   unavailable: 503,
+  limited: 429,
 };
 
 const UNREACHABLE: readonly unknown[] = [
@@ -25,8 +27,9 @@ const UNREACHABLE: readonly unknown[] = [
   'OAUTH_PARSE_ERROR',
 ];
 
-/** Classifies an error of the exchange with the provider; undefined for any other error. */
+/** Classifies an error of the exchange with the provider, or of an account that signs in too often; undefined for any other error. */
 export function faultOf(error: unknown): SignInFault | undefined {
+  if (errorInfoOf(error)?.reason === 'SIGN_IN_LIMIT_REACHED') return 'limited';
   if (error instanceof AuthorizationResponseError) return faultOfResponse(error.error);
   // The code has been used before, or belongs to another flow.
   if (error instanceof ResponseBodyError) return error.error === 'invalid_grant' ? 'stale' : 'refused';

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { rateLimitAddress } from '../../rate-limits/client-address.ts';
 import { SIGN_IN_PATH } from '../session/session-guard.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
@@ -15,7 +16,7 @@ export const CALLBACK_PATH = `${SIGN_IN_PATH}/callback`;
 
 /** Registers GET /sign-in, /sign-in/start, /sign-in/callback and /signed-out, POST /sign-out. */
 export function signInRoutes(dependencies: FeatureDependencies): void {
-  const { app, guard, clients, config, baseUrl } = dependencies;
+  const { app, guard, clients, config, baseUrl, signInLimit } = dependencies;
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (issuer === undefined) throw new Error('OIDC_ISSUER is required to serve the dashboard');
   const redirectUri = () => `${baseUrl()}${CALLBACK_PATH}`;
@@ -42,6 +43,14 @@ export function signInRoutes(dependencies: FeatureDependencies): void {
     return reply.redirect(`${baseUrl()}${request.url}`, 303);
   };
 
+  /** Each step makes calls to the provider or the services, and anybody can send it. */
+  const limitSignIns = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { allowed, retryAfter } = await signInLimit.take(rateLimitAddress(request.ip));
+    if (allowed) return;
+    reply.header('retry-after', retryAfter);
+    return showFault(request, reply, 'limited');
+  };
+
   app.get(SIGN_IN_PATH, { onRequest: redirectToBaseUrl }, async (request, reply) => {
     const returnPath = requestedReturnPath(request);
     if (await guard.findPerson(request)) return reply.redirect(returnPath, 303);
@@ -49,16 +58,23 @@ export function signInRoutes(dependencies: FeatureDependencies): void {
     return sendPage(reply, view, signInPage(view, providerName, returnPath));
   });
 
-  app.get(`${SIGN_IN_PATH}/start`, { onRequest: redirectToBaseUrl }, async (request, reply) => {
-    const flow = beginFlow(request, reply, requestedReturnPath(request));
-    try {
-      return reply.redirect(await provider.authorizationUrl(flow, guard.plainViewOf(request).language), 303);
-    } catch (error) {
-      return refuse(request, reply, error);
-    }
-  });
+  app.get(
+    `${SIGN_IN_PATH}/start`,
+    { onRequest: [redirectToBaseUrl, limitSignIns] },
+    async (request, reply) => {
+      const flow = beginFlow(request, reply, requestedReturnPath(request));
+      try {
+        return reply.redirect(
+          await provider.authorizationUrl(flow, guard.plainViewOf(request).language),
+          303,
+        );
+      } catch (error) {
+        return refuse(request, reply, error);
+      }
+    },
+  );
 
-  app.get(CALLBACK_PATH, async (request, reply) => {
+  app.get(CALLBACK_PATH, { onRequest: limitSignIns }, async (request, reply) => {
     const flow = endFlow(request, reply, (request.query as { state?: unknown }).state);
     if (!flow) return showFault(request, reply, 'stale');
     try {

@@ -4,6 +4,8 @@ export interface SessionLimits {
   readonly idleMs: number;
   /** A session expires this long after it started, in any case. */
   readonly lifetimeMs: number;
+  /** The sessions that an account may start within ten minutes. */
+  readonly maxSignIns: number;
 }
 
 /** The bounds of open sessions: they expire after `now` and were last seen after `seenAfter`. */

@@ -7,7 +7,7 @@ import type {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
 import { executeNamed } from '../../platform/database/named-sql.ts';
-import { alreadyExists } from '../../platform/errors.ts';
+import { alreadyExists, resourceExhausted } from '../../platform/errors.ts';
 import { accountMessage } from '../account.message.ts';
 import { recordSessionAudit } from '../audit/record-session-audit.ts';
 import { endSessions } from './end-session.ts';
@@ -15,10 +15,10 @@ import { sessionMessage } from './session.message.ts';
 import { selectSessionByToken } from './session.queries.ts';
 import type { SessionLimits } from './session.ts';
 
-/** Starts a session, and creates its account or updates it with the identity provider's claims. SESSION_TOKEN_USED. */
+/** Starts a session, and creates its account or updates it with the identity provider's claims. SESSION_TOKEN_USED, SIGN_IN_LIMIT_REACHED. */
 export async function startSession(
   database: Database,
-  { lifetimeMs }: SessionLimits,
+  { lifetimeMs, maxSignIns }: SessionLimits,
   request: StartSessionRequest,
   context: HandlerContext,
 ): Promise<StartSessionResponse> {
@@ -26,6 +26,7 @@ export async function startSession(
   const now = new Date();
   await database.transaction(async (em) => {
     const accountId = await upsertAccount(em, request, now);
+    await requireFewSignIns(em, accountId, request, now, maxSignIns);
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
     if (await addSession(em, request, session)) {
       const signIn = { account_id: accountId, ip_address: ipAddress, request: { userAgent } };
@@ -60,6 +61,27 @@ async function upsertAccount(em: EntityManager, request: StartSessionRequest, no
     { id: uuidv7(), issuer, subject, email, emailVerified, name, now },
   );
   return account!.id;
+}
+
+const SIGN_IN_WINDOW_MS = 10 * 60_000;
+
+/** Counts the sessions of all gateways. The account's row, which is locked, keeps two sign-ins from counting at once. */
+async function requireFewSignIns(
+  em: EntityManager,
+  accountId: string,
+  { tokenSha256 }: StartSessionRequest,
+  now: Date,
+  maxSignIns: number,
+): Promise<void> {
+  const [recent] = await executeNamed<{ count: number }>(
+    em,
+    `select count(*)::int as count from accounts.session
+      where account_id = :accountId and id >= platform.first_id(:from) and token_sha256 <> :tokenSha256`,
+    { accountId, from: new Date(now.getTime() - SIGN_IN_WINDOW_MS), tokenSha256: Buffer.from(tokenSha256) },
+  );
+  if (recent!.count < maxSignIns) return;
+  const message = `the account has signed in ${maxSignIns} times within ten minutes`;
+  throw resourceExhausted('SIGN_IN_LIMIT_REACHED', message);
 }
 
 interface NewSession {

@@ -212,6 +212,16 @@ export const SETTINGS = {
     '50',
     'requests per second per address without a valid API key, and to the dashboard',
   ),
+  SIGN_IN_LIMIT_ADDRESS: setting(
+    integer(1, 1_000_000),
+    '60',
+    'requests per minute and address that begin or complete a sign-in to the dashboard; a sign-in takes two',
+  ),
+  SIGN_IN_LIMIT_ACCOUNT: setting(
+    integer(1, 1_000_000),
+    '20',
+    'sessions that an account may start within ten minutes',
+  ),
   RATE_LIMIT_STORE: setting(
     rateLimitStore,
     'memory',

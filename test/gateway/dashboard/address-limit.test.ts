@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { createTestDatabase } from '../../support/harness.ts';
 import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
 
 const LIMIT = 5;
@@ -47,4 +48,30 @@ test('forms and sign-ins are counted too, but not files', async () => {
   const callbacks = await ask('/sign-in/callback?state=x', 40, '203.0.113.102');
   expect(refusedOf(callbacks).length).toBeGreaterThanOrEqual(40 - 4 * LIMIT);
   expect(refusedOf(await ask('/assets/base.css', 40, '203.0.113.103'))).toEqual([]);
+});
+
+test('sign-ins of one address are limited per minute, by all dashboards together', async () => {
+  const settings = {
+    SIGN_IN_LIMIT_ADDRESS: '4',
+    TRUSTED_PROXIES: '127.0.0.0/8',
+    RATE_LIMIT_STORE: await createTestDatabase(),
+  };
+  const dashboards = [await startDashboardFixture(settings), await startDashboardFixture(settings)];
+  const step = async (path: string, address: string, at: number) => {
+    const headers = { 'x-forwarded-for': address };
+    return fetch(new URL(path, dashboards[at]!.baseUrl), { redirect: 'manual', headers });
+  };
+  const steps = ['/sign-in/callback?state=a', '/sign-in/start'] as const;
+  for (const at of [0, 1]) {
+    for (const path of steps) expect((await step(path, '203.0.113.9', at)).status).not.toBe(429);
+  }
+  for (const at of [0, 1]) {
+    const refused = await step(steps[at]!, '203.0.113.9', at);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(1);
+    expect(await refused.text()).toContain('Muitas tentativas de entrar');
+    expect((await step(steps[at]!, '203.0.113.10', at)).status).not.toBe(429);
+    expect((await step('/sign-in', '203.0.113.9', at)).status).toBe(200);
+  }
+  await Promise.all(dashboards.map((dashboard) => dashboard.close()));
 });

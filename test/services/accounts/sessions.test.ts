@@ -13,7 +13,9 @@ const HOUR_MS = 3_600_000;
 let harness: TestHarness;
 let statements: string[] = [];
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'accounts' }, (sql) => statements.push(sql));
+  harness = await startHarness({ SERVICES: 'accounts', SIGN_IN_LIMIT_ACCOUNT: '20' }, (sql) =>
+    statements.push(sql),
+  );
 });
 afterAll(() => harness.close());
 
@@ -30,6 +32,25 @@ describe('sessions', () => {
     fixture().client.authenticateSession({ tokenSha256, unattended });
   const expectInvalid = (tokenSha256: Uint8Array) =>
     expectRefusal(show(tokenSha256), Code.Unauthenticated, 'SESSION_INVALID');
+
+  it('start twenty times within ten minutes for an account, at most', async () => {
+    const [person, other] = [newPerson(), newPerson()];
+    const start = (of = person) => fixture().client.startSession(signInRequest(of));
+    const tries = await Promise.allSettled(Array.from({ length: 25 }, () => start()));
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+    await expectRefusal(start(), Code.ResourceExhausted, 'SIGN_IN_LIMIT_REACHED');
+    await start(other);
+    const earlier = `update accounts.session set id = platform.first_id(now() - interval '11 minutes')
+      where id = (select id from accounts.session where account_id = $1 limit 1) returning account_id`;
+    const { id } = (
+      await sqlOf<{ id: string }>(harness, 'select id from accounts.account where subject = $1', [
+        person.subject,
+      ])
+    )[0]!;
+    expect(await sqlOf(harness, earlier, [id])).toHaveLength(1);
+    await start();
+    await expectRefusal(start(), Code.ResourceExhausted, 'SIGN_IN_LIMIT_REACHED');
+  });
 
   it('creates an account at the first sign-in, and updates its claims at each later one', async () => {
     const person = newPerson();

@@ -1538,7 +1538,8 @@ export declare const AccountService: GenService<{
    * Starts a session of an account authenticated by an OpenID provider, and creates the account at its first sign-in.
    * The caller generates the session's token and sends only its hash. Ends the session that this one replaces, if any.
    * Repeating with the same token has no effect. Requires the grant sessions. ALREADY_EXISTS (SESSION_TOKEN_USED) when
-   * the token belongs to another account or its session has ended.
+   * the token belongs to another account or its session has ended. RESOURCE_EXHAUSTED (SIGN_IN_LIMIT_REACHED) when
+   * the account has started too many sessions within ten minutes: a setting says how many, 20 by default.
    *
    * @generated from rpc payments.accounts.v1.AccountService.StartSession
    */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openBounds } from '../../../services/accounts/sessions/session.ts';
 import { requireUnexpired } from '../../../services/platform/people/session-expiry.ts';
 
-const limits = { idleMs: 1_000, lifetimeMs: 10_000 };
+const limits = { idleMs: 1_000, lifetimeMs: 10_000, maxSignIns: 20 };
 const now = new Date('2026-11-21T12:00:00.000Z');
 const at = (ms: number) => new Date(now.getTime() + ms);
 const requireAt = (seenMs: number, expiryMs: number) => () =>

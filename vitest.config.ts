@@ -18,8 +18,8 @@ const SLOW = [
   'test/architecture/rpc-other-transports.test.ts',
   'test/docs/internal-api.test.ts',
   'test/journeys/{books.property,demo-connector,newcomer,outages,operations,resend,work-queues}.test.ts',
-  'test/journeys/{mutual-tls,separate-processes,upgrade}.test.ts',
-  'test/workflows/{lost-state,secured-temporal}.test.ts',
+  'test/journeys/{mutual-tls,separate-processes}.test.ts',
+  'test/workflows/{encoded-payloads,lost-state,secured-temporal}.test.ts',
   'test/workflows/accounts/{notify-contact,quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',
   'test/workflows/{funds/funds-history,refunds/funding-history,refunds/refund-funding}.test.ts',
@@ -58,7 +58,7 @@ const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store
 
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
-  ...['journeys/saga-faults', 'journeys/chaos-month', 'journeys/separate-processes', 'journeys/upgrade'],
+  ...['journeys/saga-faults', 'journeys/chaos-month', 'journeys/separate-processes'],
   ...['local/demo/demo-data', 'journeys/demo-connector', 'journeys/outages', 'journeys/books.property'],
   ...['journeys/resend', 'workflows/accounts/worker-death', 'workflows/webhooks/delivery-system'],
   ...['workflows/refunds/refund-fencing.property', 'workflows/area-check/area-check', 'local/first-start'],

@@ -3,5 +3,5 @@ import { bundleWorkflows } from './worker-session.ts';
 
 // A process of its own, because what bundling loads would stay in the memory of the worker for as long as it runs.
 process.once('disconnect', () => process.exit());
-const { code } = await bundleWorkflows(createLogger('warn'));
+const { code } = await bundleWorkflows(createLogger('warn'), process.argv.includes('--encodes-failures'));
 process.send!(code, () => process.disconnect());

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import {
   bundleWorkflowCode,
   NativeConnection,
@@ -20,12 +22,12 @@ import { ensureSchedules } from './schedules.ts';
 import { sdkLogger } from './sdk-logger.ts';
 import { START_SETTINGS } from './start-settings.ts';
 import { keepActivityCause } from './temporal/activity-cause.ts';
+import { FAILURE_CONVERTER_PATH, type PayloadConfig } from './temporal/data-converter.ts';
 import { TASK_QUEUE } from './temporal/task-queue.ts';
-import {
-  readTemporalConnection,
-  replacedCredentials,
-  type TemporalConnectionOptions,
-  type TemporalSecurity,
+import type {
+  TemporalConnectionOptions,
+  TemporalCredentials,
+  TemporalSecurity,
 } from './temporal/temporal-connection.ts';
 import { prepareNamespace } from './temporal/temporal-namespace.ts';
 import { installRuntime } from './temporal/temporal-runtime.ts';
@@ -36,6 +38,7 @@ import { failureSinks } from './temporal/workflow-failures.ts';
 export type WorkerConfig = MailConfig &
   ProviderConfig &
   TemporalSecurity &
+  PayloadConfig &
   Pick<Config, 'TEMPORAL_NAMESPACE'>;
 
 export interface SessionDeps {
@@ -45,6 +48,9 @@ export interface SessionDeps {
   readonly logger: Logger;
   readonly providers: ProviderClients;
   readonly workflowBundle: WorkflowBundleOption;
+  readonly credentials: TemporalCredentials;
+  /** Encodes what workflows contain. Default: nothing does. */
+  readonly dataConverter: DataConverter | undefined;
 }
 
 /** A connection to Temporal, with the worker and the relay that use it. */
@@ -66,8 +72,14 @@ const SLOTS = {
 
 const PREPARE_INTERVAL_MS = 30_000;
 
-/** Bundles the workflow code. Takes seconds, so call it once per process. */
-export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
+/**
+ * Bundles the workflow code. Takes seconds, so call it once per process.
+ * @param encodesFailures whether workflows put messages of failures into payloads, for a codec.
+ */
+export function bundleWorkflows(
+  logger: Logger,
+  encodesFailures = false,
+): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
     workflowInterceptorModules: [
@@ -77,15 +89,16 @@ export function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourc
     ],
     // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a short one.
     preloadModules: ['@temporalio/common'],
+    ...(encodesFailures && { failureConverterPath: FAILURE_CONVERTER_PATH }),
     logger: sdkLogger(logger),
   });
 }
 
-/** Throws the SDK's error when Temporal is unavailable or refuses the client, and an error about files that cannot be used. */
+/** Throws the SDK's error when Temporal is unavailable or refuses the client. */
 export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
-  const { config, logger, temporalAddress } = deps;
+  const { config, logger, credentials } = deps;
   installRuntime(logger);
-  const options = await readTemporalConnection(temporalAddress, config);
+  const options = credentials.current;
   const connection = await NativeConnection.connect(options).catch(async (error: unknown) => {
     throw await explainRefusal(error, options);
   });
@@ -106,8 +119,8 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
   }
 }
 
-const clientOf = ({ config }: SessionDeps, connection: NativeConnection) =>
-  new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+const clientOf = ({ config, dataConverter }: SessionDeps, connection: NativeConnection) =>
+  new Client({ connection, namespace: config.TEMPORAL_NAMESPACE, ...(dataConverter && { dataConverter }) });
 
 /**
  * Prepares the namespace periodically: when a Temporal server loses its state, the SDK reconnects without notice, and
@@ -140,7 +153,7 @@ function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Prom
 const wait = (ms: number, signal: AbortSignal) => delay(ms, true, { signal }).catch(() => false);
 
 function createWorker(
-  { config, providers, transport, workflowBundle }: SessionDeps,
+  { config, providers, transport, workflowBundle, dataConverter }: SessionDeps,
   connection: NativeConnection,
 ) {
   return Worker.create({
@@ -149,6 +162,7 @@ function createWorker(
     namespace: config.TEMPORAL_NAMESPACE,
     taskQueue: TASK_QUEUE,
     workflowBundle,
+    ...(dataConverter && { dataConverter }),
     sinks: failureSinks,
     interceptors: { activity: [keepActivityCause] },
     activities: createActivities({ transport, providers, config }),
@@ -163,10 +177,7 @@ async function runSession(
   options: TemporalConnectionOptions,
 ): Promise<TemporalSession> {
   const stopping = new AbortController();
-  const temporal = new WorkflowClient(
-    new Client({ connection, namespace: deps.config.TEMPORAL_NAMESPACE }),
-    stopping.signal,
-  );
+  const temporal = new WorkflowClient(clientOf(deps, connection), stopping.signal);
   const worker = await createWorker(deps, connection);
   const running = worker.run();
   const commands = createClient(WorkflowCommandService, deps.transport);
@@ -188,11 +199,28 @@ async function runSession(
     if (worker.getState() === 'RUNNING') worker.shutdown();
     await ended;
   }
-  void replacedCredentials(options, deps.config, stopping.signal).then((replaced) => {
-    if (!replaced) return;
-    deps.logger.info("Temporal's certificates or keys have been replaced; the worker reconnects");
-    // A failure is reported by `ended` too.
-    stop().catch(() => undefined);
-  });
+  const adopt = () =>
+    adoptCredentials(deps, connection, options)
+      .then((adopted) => (adopted ? undefined : stop()))
+      // `ended` reports what breaks the session.
+      .catch((error: unknown) => deps.logger.debug({ err: error }, 'could not adopt credentials'));
+  stopping.signal.addEventListener('abort', deps.credentials.onReplaced(adopt));
+  // They may have been replaced while the worker was connecting.
+  void adopt();
   return { ended, ping: () => temporal.ping(), stop };
+}
+
+/** Makes the connection use a replaced API key. Resolves to false when it takes a new connection, as for certificates. */
+async function adoptCredentials(
+  { credentials, logger }: SessionDeps,
+  connection: NativeConnection,
+  { tls }: TemporalConnectionOptions,
+): Promise<boolean> {
+  const { apiKey, tls: currentTls } = credentials.current;
+  if (!isDeepStrictEqual(currentTls, tls)) {
+    logger.info("Temporal's certificates or their key have been replaced; the worker reconnects");
+    return false;
+  }
+  if (apiKey !== undefined) await connection.setApiKey(apiKey);
+  return true;
 }

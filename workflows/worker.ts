@@ -8,6 +8,8 @@ import type { Logger } from 'pino';
 import { connectProviders } from './provider-clients.ts';
 import { registerTemporalUp } from './relay/relay-metrics.ts';
 import { backOff } from './retrying.ts';
+import { createDataConverter, encodesPayloads } from './temporal/data-converter.ts';
+import { openTemporalCredentials } from './temporal/temporal-connection.ts';
 import { openSession, type SessionDeps, type TemporalSession, type WorkerConfig } from './worker-session.ts';
 
 export interface WorkerOptions {
@@ -31,6 +33,9 @@ export interface PaymentsWorker {
 /** The SDK's own calls keep retrying for ten seconds. */
 const HEALTH_TIMEOUT_MS = 1_000;
 
+/** An argument of the process that bundles. */
+const ENCODES_FAILURES = '--encodes-failures';
+
 let bundle: Promise<WorkflowBundleOption> | undefined;
 
 /**
@@ -40,27 +45,32 @@ let bundle: Promise<WorkflowBundleOption> | undefined;
  */
 export async function startWorker(options: WorkerOptions): Promise<PaymentsWorker> {
   const { config } = options;
-  const workflowBundle = options.workflowBundle ?? (await bundleOnce());
+  const { logger } = options;
+  const dataConverter = await createDataConverter(config, logger);
+  const credentials = openTemporalCredentials(options.temporalAddress, config, logger);
+  const workflowBundle = options.workflowBundle ?? (await bundleOnce(encodesPayloads(config)));
   const providers = connectProviders(config);
-  const supervisor = new Supervisor({ ...options, providers, workflowBundle });
+  const supervisor = new Supervisor({ ...options, providers, workflowBundle, credentials, dataConverter });
   registerTemporalUp(() => supervisor.isTemporalUp());
   return {
     health: async () => ({ temporal: await supervisor.isTemporalUp() }),
     async close() {
       await supervisor.stop();
       providers.close();
+      credentials.close();
     },
   };
 }
 
-function bundleOnce(): Promise<WorkflowBundleOption> {
-  bundle ??= bundleInOwnProcess();
+function bundleOnce(encodesFailures: boolean): Promise<WorkflowBundleOption> {
+  bundle ??= bundleInOwnProcess(encodesFailures);
   return bundle;
 }
 
 /** In a process of its own: see there. */
-async function bundleInOwnProcess(): Promise<WorkflowBundleOption> {
-  const child = fork(fileURLToPath(new URL('./bundle-process.ts', import.meta.url)), { execArgv: [] });
+async function bundleInOwnProcess(encodesFailures: boolean): Promise<WorkflowBundleOption> {
+  const program = fileURLToPath(new URL('./bundle-process.ts', import.meta.url));
+  const child = fork(program, encodesFailures ? [ENCODES_FAILURES] : [], { execArgv: [] });
   const ended = once(child, 'close').then(([code]) => {
     throw new Error(`the workflow code does not bundle: its process ended with ${code}`);
   });

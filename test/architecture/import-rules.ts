@@ -22,6 +22,8 @@ const ROOMS: readonly Room[] = [
   },
   { files: /^services\/(?<area>[^/]+)\//, may: ['services/$area/', CONTRACTS, PLATFORM, GENERATED] },
   { files: /^services\/[^/]+$/, may: ['services/', GENERATED] },
+  // The operator's own module.
+  { files: /^workflows\/temporal\/custom-codec\.ts$/, may: ['\\(computed\\)'] },
   {
     files: /^workflows\/(temporal|relay)\//,
     may: ['workflows/(temporal|relay)/', 'workflows/[^/]+$', PLATFORM, GENERATED],

@@ -186,7 +186,7 @@ const replacedOnAll = (times: number) =>
   );
 
 const refusedFiles = async () =>
-  (await scrape(system.opsUrls.services))('payments_tls_files_refused{files="rpc"}');
+  (await scrape(system.opsUrls.services))('payments_credential_files_refused{files="rpc"}');
 
 it('no call fails while authority, certificates and keys are replaced under load', async () => {
   const { certificates } = system;
@@ -195,7 +195,7 @@ it('no call fails while authority, certificates and keys are replaced under load
   await merchant.becomes(WebhookSubscriptionState.ACTIVE, SOON.timeout);
   const key = await sandboxKey(transport);
   expect((await accountPage(transport)).status).toBe(200);
-  let grpc = system.transport('grpc', 'test');
+  let grpc = system.grpcJs('test');
   const stopping = new AbortController();
   const load = [
     repeat('gateway', () => getCases(key), stopping.signal),
@@ -204,7 +204,7 @@ it('no call fails while authority, certificates and keys are replaced under load
   ];
   /** Services, worker, services, with the certificates of this moment. */
   const journey = async () => {
-    grpc = system.transport('grpc', 'test');
+    grpc = system.grpcJs('test');
     await merchant.delivery(await merchant.publish(), DeliveryStatus.SUCCEEDED, SOON.timeout);
   };
   await journey();
@@ -223,7 +223,7 @@ it('no call fails while authority, certificates and keys are replaced under load
     certificates.write(name, file, await fresh.read(name, file));
   await copy('services', 'tls.crt');
   const { logged } = system.processes.services;
-  await vi.waitFor(() => expect(logged()).toContain('TLS files cannot be used'), SOON);
+  await vi.waitFor(() => expect(logged()).toContain('credential files cannot be used'), SOON);
   expect(await refusedFiles()).toBe(1);
   await copy('services', 'tls.key');
   for (const name of NAMES) for (const file of ['tls.crt', 'tls.key']) await copy(name, file);

@@ -7,8 +7,8 @@ import { parse } from 'yaml';
 import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
-// Only processes with mutual TLS load it.
-import '../../services/platform/process/tls-files.ts';
+// Only processes with credentials in files load it.
+import '../../services/platform/process/credential-files.ts';
 import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';

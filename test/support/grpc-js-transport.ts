@@ -24,10 +24,11 @@ interface CallOptions {
 /** The official gRPC client of Node.js in place of Connect's. */
 export class GrpcJsClient implements Disposable {
   readonly #client: Client;
-  readonly #token: string;
+  readonly #token: string | undefined;
 
-  constructor(baseUrl: string, token: string) {
-    this.#client = new Client(new URL(baseUrl).host, credentials.createInsecure());
+  /** @param tls Default: none. */
+  constructor(baseUrl: string, token: string | undefined, tls = credentials.createInsecure()) {
+    this.#client = new Client(new URL(baseUrl).host, tls);
     this.#token = token;
   }
 
@@ -130,7 +131,7 @@ export class GrpcJsClient implements Disposable {
   #metadata({ header }: CallOptions): Metadata {
     const metadata = new Metadata();
     for (const [name, value] of new Headers(header)) metadata.set(name, value);
-    metadata.set('authorization', `Bearer ${this.#token}`);
+    if (this.#token !== undefined) metadata.set('authorization', `Bearer ${this.#token}`);
     return metadata;
   }
 

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
-import { createSecureContext } from 'node:tls';
-import { isDeepStrictEqual } from 'node:util';
+import { readFileSync } from 'node:fs';
 import type { TLSConfig } from '@temporalio/client';
+import type { Logger } from 'pino';
 import { watchAuthorities, watchCertificate } from '../../services/platform/process/certificate-expiry.ts';
 import type { Config, TEMPORAL_SECURITY } from '../../services/platform/process/config.ts';
+import { CredentialFiles } from '../../services/platform/process/credential-files.ts';
+import { readTls } from '../../services/platform/process/tls-files.ts';
 
 /** The settings that secure a connection to Temporal. */
 export type TemporalSecurity = Partial<Pick<Config, (typeof TEMPORAL_SECURITY)[number]>>;
@@ -17,33 +17,31 @@ export interface TemporalConnectionOptions {
   readonly apiKey?: string;
 }
 
-const FILES_INTERVAL_MS = 5_000;
+/** The options, with the certificates and keys that their files have at the moment. */
+export type TemporalCredentials = CredentialFiles<TemporalConnectionOptions>;
 
-/** Reads the certificates and the key from their files. Throws when one cannot be read, or if they do not belong together. */
-export async function readTemporalConnection(
+/** Throws when a file cannot be read or used. */
+export function openTemporalCredentials(
   address: string,
-  security: TemporalSecurity = {},
-): Promise<TemporalConnectionOptions> {
-  const { TEMPORAL_API_KEY: apiKey } = security;
-  const tls = usesTls(security) && (await readTls(security));
-  return { address, tls, ...(apiKey !== undefined && { apiKey }) };
+  security: TemporalSecurity,
+  logger: Logger,
+): TemporalCredentials {
+  const read = () => readTemporalConnection(address, security);
+  const onUse = ({ tls }: TemporalConnectionOptions) => {
+    const { clientCertPair, serverRootCACertificate } = tls || {};
+    if (clientCertPair) watchCertificate('temporal', Buffer.from(clientCertPair.crt));
+    if (serverRootCACertificate) watchAuthorities('temporal-ca', Buffer.from(serverRootCACertificate));
+  };
+  return new CredentialFiles({ name: 'temporal', read, onUse, logger });
 }
 
-/**
- * Resolves to true once the files have other content than these options, as far as it can be used, and to false when the
- * signal aborts.
- */
-export async function replacedCredentials(
-  options: TemporalConnectionOptions,
-  security: TemporalSecurity,
-  signal: AbortSignal,
-): Promise<boolean> {
-  while (await delay(FILES_INTERVAL_MS, true, { signal, ref: false }).catch(() => false)) {
-    // A certificate may be replaced a moment before its key: the files count once they belong together.
-    const current = await readTemporalConnection(options.address, security).catch(() => options);
-    if (!isDeepStrictEqual(current, options)) return true;
-  }
-  return false;
+/** Reads certificates and keys from their files. Throws when one cannot be read, or if they do not belong together. */
+export function readTemporalConnection(
+  address: string,
+  security: TemporalSecurity = {},
+): TemporalConnectionOptions {
+  const apiKey = readApiKey(security);
+  return { address, tls: usesTls(security) && tlsOf(security), ...(apiKey !== undefined && { apiKey }) };
 }
 
 /** Each of the other settings means TLS: without it, an API key would be sent in plain text. */
@@ -55,28 +53,29 @@ function usesTls({ TEMPORAL_TLS, ...others }: TemporalSecurity): boolean {
       others.TEMPORAL_TLS_CLIENT_CERT_PATH,
       others.TEMPORAL_TLS_SERVER_NAME,
       others.TEMPORAL_API_KEY,
+      others.TEMPORAL_API_KEY_PATH,
     ].some((value) => value !== undefined)
   );
 }
 
-async function readTls(security: TemporalSecurity): Promise<TLSConfig> {
-  const [ca, crt, key] = await Promise.all(
-    [
-      security.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
-      security.TEMPORAL_TLS_CLIENT_CERT_PATH,
-      security.TEMPORAL_TLS_CLIENT_KEY_PATH,
-    ].map((path) => (path === undefined ? undefined : readFile(path))),
-  );
-  try {
-    createSecureContext({ ca, cert: crt, key });
-  } catch (error) {
-    throw new Error('the files of TEMPORAL_TLS_… are invalid or do not belong together', { cause: error });
-  }
-  if (crt) watchCertificate('temporal', crt);
-  if (ca) watchAuthorities('temporal-ca', ca);
+function readApiKey({ TEMPORAL_API_KEY, TEMPORAL_API_KEY_PATH: path }: TemporalSecurity): string | undefined {
+  if (path === undefined) return TEMPORAL_API_KEY;
+  const key = readFileSync(path, 'utf8').trim();
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Error(`${path}: must contain one API key`);
+  return key;
+}
+
+function tlsOf(security: TemporalSecurity): TLSConfig {
+  const { ca, cert, key } = readTls({
+    ...(security.TEMPORAL_TLS_SERVER_CA_CERT_PATH && {
+      caCertPath: security.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
+    }),
+    ...(security.TEMPORAL_TLS_CLIENT_CERT_PATH && { certPath: security.TEMPORAL_TLS_CLIENT_CERT_PATH }),
+    ...(security.TEMPORAL_TLS_CLIENT_KEY_PATH && { keyPath: security.TEMPORAL_TLS_CLIENT_KEY_PATH }),
+  });
   return {
     ...(security.TEMPORAL_TLS_SERVER_NAME && { serverNameOverride: security.TEMPORAL_TLS_SERVER_NAME }),
     ...(ca && { serverRootCACertificate: ca }),
-    ...(crt && key && { clientCertPair: { crt, key } }),
+    ...(cert && key && { clientCertPair: { crt: cert, key } }),
   };
 }

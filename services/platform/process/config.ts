@@ -18,6 +18,7 @@ import {
   privateKeyFile,
   providerUrl,
   rateLimitStore,
+  readableFile,
   serviceTokens,
   smtpUrl,
   text,
@@ -71,7 +72,7 @@ export const SETTINGS = {
   TEMPORAL_TLS: setting(
     optional(boolean),
     '',
-    'whether to connect to TEMPORAL_ADDRESS with TLS; if absent, with it as soon as one of the next five is set',
+    'whether to connect to TEMPORAL_ADDRESS with TLS; if absent, with it as soon as one of the next six is set',
   ),
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(
     optional(certificateFile),
@@ -94,6 +95,26 @@ export const SETTINGS = {
     "name that Temporal's certificate must have; if absent, the host of TEMPORAL_ADDRESS",
   ),
   TEMPORAL_API_KEY: setting(optional(text), '', 'API key for Temporal, as Temporal Cloud issues them'),
+  TEMPORAL_API_KEY_PATH: setting(
+    optional(readableFile),
+    '',
+    'file with the API key for Temporal, in place of TEMPORAL_API_KEY; replaced without a restart',
+  ),
+  TEMPORAL_PAYLOAD_KEYS_PATH: setting(
+    optional(readableFile),
+    '',
+    'file with the keys that encrypt what workflows contain before Temporal gets it: v1:<base64 of 32 bytes>, one on each line; the first encrypts',
+  ),
+  TEMPORAL_PAYLOAD_CODEC: setting(
+    optional(readableFile),
+    '',
+    'JavaScript module that exports a payloadCodec of your own (PayloadCodec of the Temporal SDK), in place of these keys',
+  ),
+  CODEC_PORT: setting(
+    integer(0, 65535),
+    '8084',
+    'codec server, which decodes what workflows contain for people who operate Temporal',
+  ),
   TEMPORAL_UI_URL: setting(optional(text), '', 'URL of the Temporal UI, for links to workflows'),
   SERVICES_URL: setting(
     optional(text),
@@ -339,10 +360,17 @@ const TEMPORAL_CREDENTIALS = [
   'TEMPORAL_TLS_CLIENT_KEY_PATH',
   'TEMPORAL_TLS_SERVER_NAME',
   'TEMPORAL_API_KEY',
+  'TEMPORAL_API_KEY_PATH',
 ] as const;
 
-/** Every setting of how a connection to Temporal is secured. */
-export const TEMPORAL_SECURITY = ['TEMPORAL_TLS', ...TEMPORAL_CREDENTIALS] as const;
+const TEMPORAL_CONNECTION = ['TEMPORAL_TLS', ...TEMPORAL_CREDENTIALS] as const;
+
+/** Every setting of how a connection to Temporal, and what it keeps of workflows, are secured. */
+export const TEMPORAL_SECURITY = [
+  ...TEMPORAL_CONNECTION,
+  'TEMPORAL_PAYLOAD_KEYS_PATH',
+  'TEMPORAL_PAYLOAD_CODEC',
+] as const;
 
 /** Every setting of mutual TLS between gateway, services and worker. */
 export const RPC_TLS = [
@@ -370,7 +398,13 @@ const COMPANIONS = [
   ['DASHBOARD_RPC_TLS_KEY_PATH', 'DASHBOARD_RPC_TLS_CERT_PATH'],
   ['DASHBOARD_RPC_TLS_CERT_PATH', 'RPC_TLS_CERT_PATH'],
   // The server that npm start brings has no TLS.
-  ...TEMPORAL_SECURITY.map((name) => [name, 'TEMPORAL_ADDRESS'] as const),
+  ...TEMPORAL_CONNECTION.map((name) => [name, 'TEMPORAL_ADDRESS'] as const),
+] as const;
+
+/** Settings of which one replaces the other. */
+const EXCLUSIVE = [
+  ['TEMPORAL_API_KEY', 'TEMPORAL_API_KEY_PATH'],
+  ['TEMPORAL_PAYLOAD_KEYS_PATH', 'TEMPORAL_PAYLOAD_CODEC'],
 ] as const;
 
 /** The parsed settings: one typed value per row of the table. */
@@ -439,6 +473,9 @@ export function readConfig<Required extends SettingName = never, Unused extends 
   if (config.TEMPORAL_TLS === false) {
     const meaningTls = TEMPORAL_CREDENTIALS.filter((name) => config[name] !== undefined);
     if (meaningTls.length > 0) faults.push(`TEMPORAL_TLS must not be false with ${meaningTls.join(', ')}`);
+  }
+  for (const [one, other] of EXCLUSIVE) {
+    if (config[one] && config[other]) faults.push(`${one} must not be set with ${other}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return config as ConfigOf<Required, Unused>;

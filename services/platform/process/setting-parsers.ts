@@ -120,6 +120,16 @@ export const rateLimitStore: Parser<string> = (value) => {
   }
 };
 
+/** The path of a file. */
+export const readableFile: Parser<string> = (path) => {
+  try {
+    readFileSync(path);
+  } catch (error) {
+    throw new Error('must name a readable file', { cause: error });
+  }
+  return path;
+};
+
 /** The path of a PEM file with certificates. */
 export const certificateFile: Parser<string> = (path) =>
   pemFile(path, 'a certificate', (pem) => new X509Certificate(pem));

@@ -1,7 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { Config, RPC_TLS } from '../process/config.ts';
-import { TlsFiles } from '../process/tls-files.ts';
+import { openTlsFiles, type TlsFiles } from '../process/tls-files.ts';
 import { remoteTransport } from './remote-transport.ts';
 
 /** The settings with which processes prove to each other who they are. */
@@ -56,5 +56,5 @@ function openFiles(
   logger: Logger,
 ): TlsFiles | undefined {
   if (!caCertPath || !certPath || !keyPath) return undefined;
-  return new TlsFiles(name, { caCertPath, certPath, keyPath }, logger);
+  return openTlsFiles(name, { caCertPath, certPath, keyPath }, logger);
 }

@@ -1,10 +1,5 @@
 import { createServer as createHttp1Server, type RequestListener } from 'node:http';
-import {
-  constants,
-  createServer as createHttp2Server,
-  type ServerHttp2Session,
-  type ServerOptions,
-} from 'node:http2';
+import { createServer as createHttp2Server, type ServerHttp2Session, type ServerOptions } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { rememberPeer } from './peer-certificate.ts';
@@ -28,10 +23,6 @@ const HTTP2_LIMITS: ServerOptions = {
   streamResetBurst: 1_000,
   streamResetRate: 33,
 };
-/** The highest that there is: all streams that clients have opened are served. */
-const LAST_STREAM_ID = 2 ** 31 - 1;
-/** Longer than a client takes to stop opening streams. */
-const ANNOUNCED_MS = 300;
 /** How often connections that have become idle are closed while the server closes. */
 const CLOSE_IDLE_MS = 20;
 /** How long connections made with replaced certificates may go on. Calls end within a minute; longer streams are cut. */
@@ -179,16 +170,9 @@ class Http2Part {
   /** Ends each connection after the calls that are under way; what it returns cuts those that are still open. */
   retire(): () => void {
     const retired = [...this.#sessions];
-    for (const session of retired) endGracefully(session);
+    for (const session of retired) session.close();
     return () => {
       for (const session of retired) session.destroy();
     };
   }
-}
-
-/** Announces the end first: not all clients repeat a call that crosses it. */
-function endGracefully(session: ServerHttp2Session): void {
-  if (session.closed) return;
-  session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID);
-  setTimeout(() => session.close(), ANNOUNCED_MS).unref();
 }

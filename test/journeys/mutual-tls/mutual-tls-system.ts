@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
+import { credentials } from '@grpc/grpc-js';
 import { vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { TlsFiles } from '../../../services/platform/process/tls-files.ts';
+import { openTlsFiles } from '../../../services/platform/process/tls-files.ts';
 import { secureRequestOptions } from '../../../services/platform/rpc/client-tls.ts';
 import { readComposeFile } from '../../support/compose-file.ts';
+import { GrpcJsClient } from '../../support/grpc-js-transport.ts';
 import { ALL_GRANTS, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { type RuntimeProcess, startRuntime } from '../../support/runtime-process.ts';
@@ -119,10 +121,17 @@ export class MutualTlsSystem implements AsyncDisposable {
     return createGrpcTransport({ baseUrl, nodeOptions });
   }
 
+  /** The official gRPC client: it repeats calls that cross the end of a connection. */
+  grpcJs(name: string): Transport {
+    const read = (file: string) => readFileSync(this.certificates.path(name, file));
+    const tls = credentials.createSsl(read('ca.crt'), read('tls.key'), read('tls.crt'));
+    return this.#stack.use(new GrpcJsClient(this.baseUrl, undefined, tls)).transport;
+  }
+
   /** The same as our own processes have it: replaced files apply to new connections. */
   replaceableTransport(name: string): Transport {
     const paths = this.certificates.settings(name);
-    const files = new TlsFiles(
+    const files = openTlsFiles(
       name,
       {
         caCertPath: paths.RPC_TLS_CA_CERT_PATH,

@@ -8,7 +8,6 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { Client } from 'pg';
 import { vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
-import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { type Container, readComposeFile } from '../../support/compose-file.ts';
 import { ALL_GRANTS, bearer, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
@@ -23,7 +22,6 @@ export type Role = 'services' | 'gateway' | 'worker' | 'webhook-lanes';
 /** One process of a role. */
 export interface RoleProcess {
   readonly role: Role;
-  readonly image: ImageFiles;
   readonly backend: Backend;
   readonly child: ChildProcess;
   /** The exit code and what it wrote on standard error. */
@@ -45,8 +43,6 @@ export class SeparateSystem implements AsyncDisposable {
   readonly services = new ReadyBackends();
   readonly running = new Set<RoleProcess>();
   readonly image: ImageFiles;
-  /** As its owner. */
-  readonly databaseUrl: string;
   /** To the services through the load balancer, as another team calls them. It repeats no call. */
   readonly transport: Transport;
   readonly #containers: Readonly<Record<string, Container>>;
@@ -54,7 +50,7 @@ export class SeparateSystem implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
 
   private constructor(
-    given: Pick<SeparateSystem, 'image' | 'transport' | 'databaseUrl'> & {
+    given: Pick<SeparateSystem, 'image' | 'transport'> & {
       containers: Readonly<Record<string, Container>>;
       overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
       services: ReadyBackends;
@@ -62,7 +58,6 @@ export class SeparateSystem implements AsyncDisposable {
     },
   ) {
     this.image = given.image;
-    this.databaseUrl = given.databaseUrl;
     this.transport = given.transport;
     this.services = given.services;
     this.#containers = given.containers;
@@ -92,19 +87,11 @@ export class SeparateSystem implements AsyncDisposable {
       interceptors: [bearer(token)],
     });
     const stack = opening.move();
-    return new SeparateSystem({ image, databaseUrl, transport, containers, overrides, services, stack });
+    return new SeparateSystem({ image, transport, containers, overrides, services, stack });
   }
 
-  /** Runs the container that migrates the database. */
-  async migrate(image: ImageFiles = this.image): Promise<void> {
-    await runToEnd(image, this.#containers.migrate!, { DATABASE_URL: this.databaseUrl });
-  }
-
-  /**
-   * Starts a process and waits until it is ready.
-   * @param image the files of another release.
-   */
-  async start(role: Role, image: ImageFiles = this.image): Promise<RoleProcess> {
+  /** Starts a process and waits until it is ready. */
+  async start(role: Role): Promise<RoleProcess> {
     const { command, environment, healthcheck } = this.#containers[role]!;
     const [port, opsPort] = [await findFreePort(), await findFreePort()];
     const settings = {
@@ -114,13 +101,13 @@ export class SeparateSystem implements AsyncDisposable {
       ...{ GRPC_PORT: port, LIVE_PORT: await findFreePort(), SANDBOX_PORT: port },
       ...this.#overrides[role],
     };
-    const child = spawnIn(image, command!, settings);
-    const process = { role, image, backend: { port, opsPort }, child, exited: outcomeOf(child) };
+    const child = spawnIn(this.image, command!, settings);
+    const process = { role, backend: { port, opsPort }, child, exited: outcomeOf(child) };
     this.running.add(process);
     // The container's own health check.
     await vi.waitFor(async () => {
       if (child.exitCode !== null) throw new Error((await process.exited).stderr);
-      await runToEnd(image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
+      await runToEnd(this.image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
     }, READY);
     this.#behind(role)?.add(process.backend);
     await vi.waitFor(() => {
@@ -216,7 +203,7 @@ function spawnIn({ folder }: ImageFiles, command: readonly string[], settings: o
   return spawn(process.execPath, args, {
     cwd: folder,
     // Nobody can write there, as in a container: only its /tmp can be written to.
-    env: { NODE_ENV: 'production', HOME: '/dev/null', ...COMPILE_CACHE, ...Object.fromEntries(environment) },
+    env: { NODE_ENV: 'production', HOME: '/dev/null', ...Object.fromEntries(environment) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
 }

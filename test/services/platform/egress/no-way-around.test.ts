@@ -24,18 +24,20 @@ const OWN: Readonly<Record<string, RegExp>> = {
   '@temporalio/client': /^workflows\//,
   '@temporalio/worker': /^workflows\//,
   nodemailer: /^workflows\/accounts\/smtp-mailer\.ts$/,
-  // Listens, for operations, and sends nothing by itself.
-  fastify: /^services\/platform\/process\/ops-server\.ts$/,
+  // Listens, for operations and those who operate Temporal, and sends nothing by itself.
+  fastify: /^(services\/platform\/process\/ops-server|workflows\/codec-server)\.ts$/,
+  '@fastify/cors': /^workflows\/codec-server\.ts$/,
   pg: /^services\/platform\/database\//,
   '@mikro-orm/postgresql': /^services\/(platform\/(database|reads)\/|webhooks\/\w+\/\w+\.entity\.ts$)/,
+  // The operator's own payload codec.
+  '(computed)': /^workflows\/temporal\/custom-codec\.ts$/,
   // Forks the process that bundles the workflow code.
   'node:child_process': /^workflows\/worker\.ts$/,
   // BlockList and isIP; the connections to the database.
   'node:net':
     /^(services\/platform\/(process\/setting-parsers|database\/database)|workflows\/temporal\/tls-refusal)\.ts$/,
   // Checks certificates, and finds out why Temporal refuses a connection.
-  'node:tls':
-    /^(services\/platform\/process\/tls-files|workflows\/temporal\/(temporal-connection|tls-refusal))\.ts$/,
+  'node:tls': /^(services\/platform\/process\/tls-files|workflows\/temporal\/tls-refusal)\.ts$/,
   // The agent of connections to the services.
   'node:https': /^services\/platform\/rpc\/client-tls\.ts$/,
 };

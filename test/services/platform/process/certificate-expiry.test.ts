@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type CertificatePair, createAuthority, issueCertificate } from '../../../../local/certificates.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import { TlsFiles } from '../../../../services/platform/process/tls-files.ts';
-import { readTemporalConnection } from '../../../../workflows/temporal/temporal-connection.ts';
+import { openTlsFiles } from '../../../../services/platform/process/tls-files.ts';
+import { openTemporalCredentials } from '../../../../workflows/temporal/temporal-connection.ts';
 import { scrape } from '../../../support/scrape.ts';
 
 /** Whole seconds, as certificates have them. */
@@ -39,7 +39,7 @@ it('metrics tell until when the certificates in use are valid, also once they ar
   // An authority that is being replaced: the earlier one may expire.
   await writeFile(path('ca.pem'), `${(await issue(10)).certificatePem}\n${authority.certificatePem}`);
   const paths = { caCertPath: path('ca.pem'), certPath: path('cert.pem'), keyPath: path('key.pem') };
-  const files = new TlsFiles('of-the-test', paths, createLogger('silent'));
+  const files = openTlsFiles('of-the-test', paths, createLogger('silent'));
   try {
     const [notBefore, notAfter] = await validity('of-the-test');
     expect(notBefore).toBeLessThan(NOW_S);
@@ -52,10 +52,11 @@ it('metrics tell until when the certificates in use are valid, also once they ar
   } finally {
     files.close();
   }
-  await readTemporalConnection('temporal.example:7233', {
+  const security = {
     TEMPORAL_TLS_SERVER_CA_CERT_PATH: path('ca.pem'),
     TEMPORAL_TLS_CLIENT_CERT_PATH: path('cert.pem'),
     TEMPORAL_TLS_CLIENT_KEY_PATH: path('key.pem'),
-  });
+  };
+  openTemporalCredentials('temporal.example:7233', security, createLogger('silent')).close();
   expect((await validity('temporal'))[1]).toBe(daysFromNow(60));
 });

@@ -143,6 +143,7 @@ describe('a secured connection to Temporal', () => {
         TEMPORAL_TLS_SERVER_CA_CERT_PATH: join(folder, 'absent.pem'),
         TEMPORAL_TLS_CLIENT_KEY_PATH: key,
         TEMPORAL_API_KEY: 'key',
+        TEMPORAL_API_KEY_PATH: key,
       }),
     );
     expect(faults).toEqual([
@@ -150,7 +151,9 @@ describe('a secured connection to Temporal', () => {
       'TEMPORAL_TLS_CLIENT_KEY_PATH must name a readable PEM file with a private key without a passphrase',
       'TEMPORAL_ADDRESS is required with TEMPORAL_TLS',
       'TEMPORAL_ADDRESS is required with TEMPORAL_API_KEY',
-      'TEMPORAL_TLS must not be false with TEMPORAL_API_KEY',
+      'TEMPORAL_ADDRESS is required with TEMPORAL_API_KEY_PATH',
+      'TEMPORAL_TLS must not be false with TEMPORAL_API_KEY, TEMPORAL_API_KEY_PATH',
+      'TEMPORAL_API_KEY must not be set with TEMPORAL_API_KEY_PATH',
     ]);
   });
 

@@ -60,6 +60,7 @@ test('every container is confined, bounded and pinned, and reports its health', 
     expect([name, container]).toEqual([
       name,
       expect.objectContaining({
+        restart: ONE_SHOT.includes(name) ? 'on-failure' : 'unless-stopped',
         read_only: true,
         cap_drop: ['ALL'],
         security_opt: ['no-new-privileges:true'],

@@ -12,6 +12,7 @@ export interface Container {
   readonly ports?: string[];
   readonly tmpfs?: string[];
   readonly healthcheck?: { readonly test: string[] };
+  readonly restart?: string;
   readonly read_only?: boolean;
   readonly cap_drop?: string[];
   readonly security_opt?: string[];

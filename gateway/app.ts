@@ -23,6 +23,7 @@ import { rejectUnroutable, routeProblem } from './plugins/routing.ts';
 import { serializerCompiler } from './plugins/serialization.ts';
 import { closeGracefully } from './plugins/shutdown.ts';
 import { SocketErrors } from './plugins/socket-errors.ts';
+import { traceRequests } from './plugins/trace-requests.ts';
 import { validatorCompiler } from './plugins/validation.ts';
 import { ERROR_DOCS_PATH } from './problems/problem.ts';
 import { type RateLimitConfig, RateLimits } from './rate-limits/rate-limits.ts';
@@ -80,6 +81,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     baseUrl = publicUrl ?? `http://${config.HOST}:${(app.server.address() as AddressInfo).port}`;
     done();
   });
+  traceRequests(app);
   decorateRequests(app);
   addResponseHeaders(app);
   handleErrors(app, writer);

@@ -17,6 +17,7 @@ import {
   connectServices,
   type RpcTlsConfig,
 } from '../services/platform/rpc/connect-services.ts';
+import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { createGateway } from './app.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { signInFaults } from './dashboard/session/secure-address.ts';
@@ -32,6 +33,7 @@ await runProcess('gateway', async () => {
     unused: [...KEY_RINGS, ...TEMPORAL_SECURITY],
   });
   const logger = createLogger(config.LOG_LEVEL);
+  await startTracing('gateway', config, logger);
   const transport = connectServices(config, logger);
   const health = createClient(Health, transport);
   const live = createGateway({ environment: 'live', config, transport, logger });

@@ -1,5 +1,7 @@
 import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
+import { startTracing } from '../services/platform/tracing/start-tracing.ts';
+import { stopTracing } from '../services/platform/tracing/tracing.ts';
 import { DataFolder } from './data-folder.ts';
 import { CONNECTOR_CALLER, type DemoConnector, startDemoConnector } from './demo/connector/demo-connector.ts';
 import { loadDemoCertificate } from './demo/demo-certificate.ts';
@@ -49,6 +51,8 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   stack.defer(() => temporal.stop());
   const TEMPORAL_UI_URL = settings.TEMPORAL_UI_URL ?? temporal.uiUrl;
   const logger = createLogger(settings.LOG_LEVEL, folder.privateFile(LOG_FILE));
+  await startTracing('all', settings, logger);
+  stack.defer(stopTracing);
   const connector = await startDemoConnector(folder.privateFile(CONNECTOR_FILE), logger);
   stack.defer(() => connector.stop());
   const providers = demoProviders(connector);

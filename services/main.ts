@@ -5,6 +5,7 @@ import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
 import { createLogger, metrics } from './platform/process/telemetry.ts';
 import { openRpcTls } from './platform/rpc/connect-services.ts';
+import { startTracing } from './platform/tracing/start-tracing.ts';
 import { createServices } from './server.ts';
 
 /** Runs the internal services: applies migrations, then serves the areas in SERVICES on GRPC_PORT. */
@@ -12,6 +13,7 @@ await runProcess('services', async () => {
   const config = readConfig(process.env, { required: ['DATABASE_URL'], unused: TEMPORAL_SECURITY });
   const { DATABASE_URL, GRPC_PORT, HOST, OPS_PORT, SERVICES } = config;
   const logger = createLogger(config.LOG_LEVEL);
+  await startTracing('services', config, logger);
   const applied = await migrate(DATABASE_URL);
   const tls = openRpcTls(config, logger);
   const services = await createServices({ config, databaseUrl: DATABASE_URL, logger, tls });

@@ -8,6 +8,7 @@ import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
 import { createLogger, metrics } from './platform/process/telemetry.ts';
+import { startTracing } from './platform/tracing/start-tracing.ts';
 import { Writes } from './platform/writes/writes.ts';
 import { startWebhookLanes } from './webhooks/lanes/start-webhook-lanes.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
@@ -24,6 +25,7 @@ await runProcess('webhook-lanes', async () => {
   });
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, HOST, OPS_PORT } = config;
   const logger = createLogger(config.LOG_LEVEL);
+  await startTracing('webhook-lanes', config, logger);
   const database = await Database.open({
     url,
     poolSize,

@@ -4,6 +4,7 @@ import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
 import { connectServices } from '../services/platform/rpc/connect-services.ts';
+import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { startWorker } from './worker.ts';
 
 /** The worker as a separate process. The services and Temporal run elsewhere. */
@@ -14,6 +15,7 @@ await runProcess('worker', async () => {
     unused: ['DATABASE_URL', ...KEY_RINGS],
   });
   const logger = createLogger(config.LOG_LEVEL);
+  await startTracing('worker', config, logger);
   const worker = await startWorker({
     config,
     logger,

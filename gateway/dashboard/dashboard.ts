@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { newRequestId } from '../plugins/response-headers.ts';
 import { closeGracefully } from '../plugins/shutdown.ts';
+import { traceRequests } from '../plugins/trace-requests.ts';
 import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
 import { SignInLimit } from '../rate-limits/rate-limits.ts';
@@ -65,6 +66,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     rewriteUrl: ({ url = NOT_FOUND_PATH }) => (isWellFormed(url) ? url : NOT_FOUND_PATH),
   });
   closeGracefully(app);
+  traceRequests(app);
   app.decorateRequest('person', null);
   app.decorateRequest('view', null);
   await app.register(cookie);

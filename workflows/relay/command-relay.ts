@@ -1,10 +1,12 @@
 import type { Client } from '@connectrpc/connect';
+import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import {
   type WorkflowCommand,
   WorkflowCommandKind,
   type WorkflowCommandService,
 } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { traceFor } from '../../services/platform/tracing/tracing.ts';
 import { CLAIM_WAIT_MS, claimCall } from '../claim-wait.ts';
 import { type PollLoop, startPollLoop } from '../poll-loop.ts';
 import type { WorkflowClient } from '../temporal/workflow-client.ts';
@@ -38,7 +40,9 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
   const executeInOrder = async (sequence: readonly WorkflowCommand[]): Promise<boolean> => {
     for (const command of sequence) {
       try {
-        await executeCommand(temporal, startSettings, command);
+        await traceFor(command.requestId, tracedCommand(command), () =>
+          executeCommand(temporal, startSettings, command),
+        );
       } catch (error) {
         countCommandErrors('HAND_OVER');
         logger.error({ err: error, ...factsOf(command) }, 'Temporal did not accept a workflow command');
@@ -54,6 +58,12 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
   if (executed.length > 0) await client.confirmCommands({ commandIds: executed });
   return accepted.length > 0 && accepted.every(Boolean);
 }
+
+const tracedCommand = ({ kind, workflowId, workflowType, merchantId }: WorkflowCommand) => ({
+  name: `outbox ${WorkflowCommandKind[kind]} ${workflowType}`.trimEnd(),
+  kind: SpanKind.CONSUMER,
+  attributes: { 'temporal.workflow.id': workflowId, 'payments.merchant_id': merchantId },
+});
 
 /** What the log says of a command. */
 const factsOf = (command: WorkflowCommand) => ({

@@ -1,16 +1,19 @@
 import { asyncLocalStorage, type Context } from '@temporalio/activity';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { type TracedWork, traceFor } from '../../services/platform/tracing/tracing.ts';
 import { causeInHeaders, type WorkflowCause } from './workflow-cause.ts';
 
 const causes = new WeakMap<Context, WorkflowCause>();
 
-/** Keeps what caused the workflow of an activity, for its calls and its log lines. */
+/** Keeps what caused the workflow of an activity, for its calls, its log lines and its place in the trace. */
 export const keepActivityCause: ActivityInterceptorsFactory = (context) => ({
   inbound: {
     execute(input, next) {
       const cause = causeInHeaders(input.headers);
-      if (cause) causes.set(context, cause);
-      return next(input);
+      if (!cause) return next(input);
+      causes.set(context, cause);
+      return traceFor(cause.requestId, tracedActivity(context), () => next(input));
     },
   },
   outbound: {
@@ -22,4 +25,18 @@ export const keepActivityCause: ActivityInterceptorsFactory = (context) => ({
 export function causeOfActivity(): WorkflowCause | undefined {
   const context = asyncLocalStorage.getStore();
   return context && causes.get(context);
+}
+
+function tracedActivity({ info }: Context): TracedWork {
+  const { activityType, attempt, workflowExecution } = info;
+  return {
+    name: `activity ${activityType}`,
+    attributes: {
+      ...(workflowExecution && { 'temporal.workflow.id': workflowExecution.workflowId }),
+      'temporal.activity.attempt': attempt,
+    },
+    // A benign failure only says when to look again.
+    isFailure: (error) =>
+      !(error instanceof ApplicationFailure && error.category === ApplicationFailureCategory.BENIGN),
+  };
 }

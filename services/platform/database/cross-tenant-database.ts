@@ -1,6 +1,8 @@
 import pg, { type PoolClient } from 'pg';
+import { isTracing } from '../tracing/tracing.ts';
 import { type Database, retryTransaction } from './database.ts';
 import { bindNamed, type NamedParameters } from './named-sql.ts';
+import { traceSql } from './trace-sql.ts';
 
 /** A statement over all merchants with named parameters, prepared under its name. */
 export interface Statement {
@@ -29,14 +31,19 @@ export class CrossTenantDatabase {
   }
 
   /** Runs one statement in its own transaction. */
-  readonly run: Run = async <Row>(statement: Statement, parameters: NamedParameters = {}) => {
+  readonly run: Run = <Row>(statement: Statement, parameters: NamedParameters = {}) => {
+    const run = () => this.#run<Row>(statement, parameters);
+    return isTracing() ? traceSql(statement.name, undefined, run) : run();
+  };
+
+  async #run<Row>(statement: Statement, parameters: NamedParameters): Promise<Row[]> {
     const connection = await this.#database.connect();
     try {
       return await this.#query<Row>(connection, statement, parameters);
     } finally {
       connection.release();
     }
-  };
+  }
 
   /**
    * Opens a session, for a reader that has to notice when PostgreSQL was restarted. It runs one statement after the other.
@@ -63,7 +70,8 @@ export class CrossTenantDatabase {
     { lockTimeoutMs }: { lockTimeoutMs?: number } = {},
   ): Promise<T> {
     const begin = lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`;
-    return retryTransaction(() => this.#transactionOnce(begin, work));
+    const run = () => retryTransaction(() => this.#transactionOnce(begin, work));
+    return isTracing() ? traceSql('transaction', undefined, run) : run();
   }
 
   async #transactionOnce<T>(begin: string, work: (run: Run) => Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
+import { isTracing } from '../tracing/tracing.ts';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { watchPool } from './pool-metrics.ts';
@@ -10,6 +11,7 @@ import { PreparedQuery } from './prepared-query.ts';
 import { readTypes } from './read-types.ts';
 import { requirePrimary } from './require-primary.ts';
 import { Snapshot, type SnapshotLimits } from './snapshot.ts';
+import { traceSql } from './trace-sql.ts';
 
 /** The result of `defineEntity`, of any type. */
 export type EntityDefinition = NonNullable<Options['entities']>[number];
@@ -123,7 +125,11 @@ export class Database {
    * Runs a hot read as a named prepared statement; rows have int8 as bigint and timestamptz as protobuf Timestamps, ready
    * for use in messages.
    */
-  async read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
+  read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
+    return isTracing() ? traceSql('read', query.sql, () => this.#read(query)) : this.#read(query);
+  }
+
+  async #read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
     const statement = new PreparedQuery(this.#statementOf(query));
     const { rows } = (await this.#reads.query(statement)) as unknown as { readonly rows: Row[] };
     return rows;
@@ -133,7 +139,11 @@ export class Database {
    * Like `read`, in a read-only transaction of its own with one snapshot. The server cancels the statement after
    * `timeoutMs`, waits for locks included (see `isStatementCanceled`).
    */
-  async readSnapshot<Row>(
+  readSnapshot<Row>(query: CompiledQuery<Row>, limits: { readonly timeoutMs: number }): Promise<Row[]> {
+    return traceSql('read', query.sql, () => this.#readSnapshot(query, limits));
+  }
+
+  async #readSnapshot<Row>(
     query: CompiledQuery<Row>,
     { timeoutMs }: { readonly timeoutMs: number },
   ): Promise<Row[]> {
@@ -169,7 +179,8 @@ export class Database {
    * {@link retryTransaction}.
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
-    return retryTransaction(() => this.#orm.em.fork().transactional(work, { clear: true }));
+    const run = () => retryTransaction(() => this.#orm.em.fork().transactional(work, { clear: true }));
+    return isTracing() ? traceSql('transaction', undefined, run) : run();
   }
 
   /** A connection for LISTEN, NOTIFY and individual statements; release it when done. */

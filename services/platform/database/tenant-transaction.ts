@@ -12,6 +12,7 @@ import type { OutboxWork } from '../outbox/outbox-signal.ts';
 import type { WorkflowCommand } from '../outbox/workflow-command.ts';
 import type { Origin } from '../rpc/call-context.ts';
 import type { EnvironmentName, Tenant } from '../tenant.ts';
+import { noteInTrace } from '../tracing/tracing.ts';
 import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';
 import { executeNamed, type NamedParameters } from './named-sql.ts';
 
@@ -154,6 +155,11 @@ export class TenantTransaction {
   async publish(event: Omit<OutboxEvent, 'requestId'> & { requestId?: string }): Promise<PublishedEvent> {
     this.#outboxWork ??= 'EVENTS';
     const [published] = await insertEvents(this.#em, this.tenant, [{ requestId: this.requestId, ...event }]);
+    const { id } = published!;
+    noteInTrace('event in the outbox', () => ({
+      'payments.event_id': id,
+      'payments.event_type': event.type,
+    }));
     return published!;
   }
 
@@ -167,6 +173,11 @@ export class TenantTransaction {
   /** Starts, signals or cancels a workflow with this transaction. */
   command(command: WorkflowCommand): Promise<void> {
     this.#outboxWork = 'COMMANDS';
+    const { kind, workflowId } = command;
+    noteInTrace('command in the outbox', () => ({
+      'payments.command': kind,
+      'temporal.workflow.id': workflowId,
+    }));
     return insertCommand(this.#em, this.tenant, { requestId: this.requestId, origin: this.#origin }, command);
   }
 

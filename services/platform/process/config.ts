@@ -6,6 +6,7 @@ import {
   duration,
   durationFrom,
   durations,
+  headers,
   integer,
   issuerUrl,
   keyRing,
@@ -20,6 +21,7 @@ import {
   rateLimitStore,
   readableFile,
   serviceTokens,
+  share,
   smtpUrl,
   text,
   url,
@@ -341,6 +343,21 @@ export const SETTINGS = {
     'monthly fee of advances in basis points, for merchants without an individual rate',
   ),
   ADVANCE_QUOTE_VALIDITY: setting(duration, '15m', 'how long a quote is valid'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    optional(url),
+    '',
+    'URL of an OpenTelemetry collector that gets traces with OTLP over HTTP, as http://localhost:4318; if absent, nothing is traced',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(
+    headers,
+    '',
+    'headers for OTEL_EXPORTER_OTLP_ENDPOINT: name=value,name=value, with values percent-encoded',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(
+    share,
+    '0.1',
+    'share of requests that are traced, from 0 to 1; the same for all processes, so that a trace is whole or absent',
+  ),
   LOG_LEVEL: setting(
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     'info',

@@ -1,3 +1,5 @@
+import { stopTracing } from '../tracing/tracing.ts';
+
 /** A process that runs until closed. */
 export interface Running {
   close(): Promise<void>;
@@ -11,6 +13,7 @@ export async function runProcess(name: string, start: () => Promise<Running>): P
   const running = await runTask(name, start);
   const stop = async () => {
     await running.close();
+    await stopTracing();
     process.exit(0);
   };
   process.once('SIGTERM', stop).once('SIGINT', stop);

@@ -26,6 +26,26 @@ export const integer =
     return number;
   };
 
+/** A number from 0 to 1. */
+export const share: Parser<number> = (value) => {
+  const number = Number(value);
+  if (!/^[\d.]+$/.test(value) || !(number >= 0 && number <= 1))
+    throw new Error('must be a number from 0 to 1');
+  return number;
+};
+
+/** `name=value,name=value` with percent-encoded values, as OpenTelemetry writes headers. */
+export const headers: Parser<Readonly<Record<string, string>>> = (value) => {
+  const pairs = value.split(',').filter((pair) => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, name, encoded] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+      if (name === undefined || encoded === undefined) throw new Error('must be name=value,name=value');
+      return [name, decodeURIComponent(encoded)];
+    }),
+  );
+};
+
 export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value) === 'true';
 
 export const oneOf =

@@ -6,6 +6,7 @@ import { isConnectionLost, isDatabaseUnavailable } from '../database/database-er
 import { DomainError, invalidFields, unavailable } from '../errors.ts';
 import type { PersonCheck } from '../people/person-check.ts';
 import { rpcDuration } from '../process/telemetry.ts';
+import { tracedCalls } from '../tracing/trace-calls.ts';
 import { authorize, checkPerson } from './authorization.ts';
 import { requestIdOf } from './call-context.ts';
 import { internalError, toConnectError } from './connect-errors.ts';
@@ -17,7 +18,7 @@ import { messageFaults } from './message-faults.ts';
  * @param people verifies sessions; without it, only services may make calls.
  */
 export function rpcInterceptors(logger: Logger, people?: PersonCheck): Interceptor[] {
-  return [observe(logger), authorize, checkPerson(people), validate];
+  return [...tracedCalls(), observe(logger), authorize, checkPerson(people), validate];
 }
 
 /** Maps domain errors to the wire, logs and masks all others, and times every call that is not a stream. */

@@ -4,6 +4,7 @@ import type { UnaryRequest } from '@connectrpc/connect';
 import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { Health } from '../../../proto/gen/health/v1/health_pb.js';
+import { propagatedTraces } from '../tracing/trace-calls.ts';
 import { type ClientTls, secureRequestOptions } from './client-tls.ts';
 
 /** Waits before the repetitions of a call whose connection failed. */
@@ -22,6 +23,7 @@ export function remoteTransport(baseUrl: string, token: string | undefined, tls?
     httpVersion: '1.1',
     ...(tls && { nodeOptions: secureRequestOptions(tls) }),
     interceptors: [
+      ...propagatedTraces(),
       ...[repeatWhenDisconnected, unreachableIsUnavailable],
       ...(token === undefined ? [] : [bearer(token)]),
     ],

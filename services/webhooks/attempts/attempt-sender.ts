@@ -3,8 +3,10 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
+import { isTracing } from '../../platform/tracing/tracing.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import { type Attempt, sendAttempt } from './send-attempt.ts';
+import { traceAttempt } from './trace-attempt.ts';
 
 const openGauge = new Gauge({
   name: 'payments_webhook_attempts_open',
@@ -32,11 +34,14 @@ export function countOpen(): () => void {
   return () => openGauge.dec();
 }
 
-/** The delivery of an attempt, for the log and the metrics. */
+/** The delivery of an attempt, for the log, the metrics and the trace. */
 interface SentDelivery {
   readonly id: string;
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
+  /** Of earlier attempts. */
+  readonly attempt_count: number;
+  readonly body: string;
 }
 
 /** Makes attempts. Closing it aborts those in flight. */
@@ -51,7 +56,12 @@ export class AttemptSender {
   }
 
   /** Makes one attempt of a delivery. Never rejects. */
-  async send(
+  send(delivery: SentDelivery, attempt: Attempt): Promise<AttemptResult> {
+    const send = () => this.#send(delivery, attempt);
+    return isTracing() ? traceAttempt(delivery, attempt, send) : send();
+  }
+
+  async #send(
     { id: deliveryId, merchant_id: merchantId, environment }: SentDelivery,
     attempt: Attempt,
   ): Promise<AttemptResult> {

@@ -4,6 +4,7 @@ import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-d
 import type { DeliveryHandover } from '../../platform/outbox/delivery-handover.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import { originOf } from '../../platform/rpc/call-context.ts';
+import { traceStep } from '../../platform/tracing/tracing.ts';
 import { lockNameOf } from '../../platform/writes/idempotency-records.ts';
 import type { Publication } from './publication.ts';
 import { publishTogether } from './publish-together.ts';
@@ -46,7 +47,7 @@ export class EventIntake {
     const { promise, resolve } = Promise.withResolvers<readonly Event[]>();
     this.#pending.push({ publication, lockName, publishAlone, resolve });
     if (!this.#running) void this.#run();
-    return promise;
+    return traceStep({ name: 'outbox publish' }, () => promise);
   }
 
   async #run(): Promise<void> {

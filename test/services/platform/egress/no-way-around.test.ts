@@ -15,6 +15,12 @@ const SILENT = new Set([
   ...['@bufbuild/protobuf', '@bufbuild/protobuf/wkt', '@bufbuild/protobuf/codegenv2', '@connectrpc/connect'],
   ...['@temporalio/activity', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow'],
   ...['@bufbuild/protobuf/reflect', '@bufbuild/protovalidate', 'ipaddr.js', 'pino', 'prom-client', 'uuid'],
+  ...[
+    '@opentelemetry/api',
+    '@opentelemetry/context-async-hooks',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace',
+  ],
   ...['kysely', 'safe-stable-stringify', 'typebox', 'typebox/compile'],
 ]);
 
@@ -27,6 +33,8 @@ const OWN: Readonly<Record<string, RegExp>> = {
   // Listens, for operations and those who operate Temporal, and sends nothing by itself.
   fastify: /^(services\/platform\/process\/ops-server|workflows\/codec-server)\.ts$/,
   '@fastify/cors': /^workflows\/codec-server\.ts$/,
+  // To the collector of traces that the settings name.
+  '@opentelemetry/exporter-trace-otlp-http': /^services\/platform\/tracing\/export-traces\.ts$/,
   pg: /^services\/platform\/database\//,
   '@mikro-orm/postgresql': /^services\/(platform\/(database|reads)\/|webhooks\/\w+\/\w+\.entity\.ts$)/,
   // The operator's own payload codec.

@@ -34,6 +34,8 @@ test('all errors are reported at once, without secrets', () => {
       CURSOR_KEYS: 'v1:secret',
       LIVE_PORT: '80 80',
       SERVICES: 'funds,parties',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization',
+      OTEL_TRACES_SAMPLER_ARG: '10',
       LOG_LEVEL: 'loud',
     }),
   );
@@ -43,6 +45,8 @@ test('all errors are reported at once, without secrets', () => {
     'API_KEY_PEPPERS',
     'WEBHOOK_SECRET_KEYS',
     'CURSOR_KEYS',
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    'OTEL_TRACES_SAMPLER_ARG',
     'LOG_LEVEL',
   ]);
   expect(faults.join()).not.toContain('v1:secret');

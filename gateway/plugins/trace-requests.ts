@@ -1,0 +1,42 @@
+import { context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { FastifyRequest } from 'fastify';
+import { isTracing, startRequest } from '../../services/platform/tracing/tracing.ts';
+import type { GatewayApp } from '../gateway-app.ts';
+
+const SERVER_ERROR = 500;
+
+/**
+ * Begins a trace with each request. What clients say of traces of their own is ignored: it would let them choose what is
+ * recorded. Register it before other hooks.
+ */
+export function traceRequests(app: GatewayApp): void {
+  if (!isTracing()) return;
+  const spans = new WeakMap<FastifyRequest, Span>();
+  const goOn = (request: FastifyRequest, done: () => void) => {
+    const span = spans.get(request);
+    if (span) context.with(trace.setSpan(context.active(), span), done);
+    else done();
+  };
+  app.addHook('onRequest', (request, _reply, done) => {
+    const route = request.routeOptions.url;
+    const span = startRequest(request.id, {
+      name: route === undefined ? request.method : `${request.method} ${route}`,
+      kind: SpanKind.SERVER,
+      attributes: {
+        'http.request.method': request.method,
+        ...(route !== undefined && { 'http.route': route }),
+      },
+    });
+    if (span) spans.set(request, span);
+    goOn(request, done);
+  });
+  // A body arrives in the context of its connection.
+  app.addHook('preValidation', (request, _reply, done) => goOn(request, done));
+  app.addHook('onResponse', (request, reply, done) => {
+    const span = spans.get(request);
+    span?.setAttribute('http.response.status_code', reply.statusCode);
+    if (reply.statusCode >= SERVER_ERROR) span?.setStatus({ code: SpanStatusCode.ERROR });
+    span?.end();
+    done();
+  });
+}

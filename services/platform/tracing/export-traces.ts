@@ -1,0 +1,92 @@
+import { hostname } from 'node:os';
+import { pid } from 'node:process';
+import {
+  context,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type SpanContext,
+  type SpanOptions,
+} from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  RandomIdGenerator,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
+import type { Tracing } from './tracing.ts';
+
+export interface TraceExport {
+  readonly process: string;
+  /** The base URL of a collector; traces go to `/v1/traces` below it. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The share of traces that are recorded, from 0 to 1. */
+  readonly ratio: number;
+  readonly logger: Logger;
+}
+
+/** Sends spans in batches with OTLP over HTTP, as JSON. A collector that is away costs nothing but a line in the log. */
+export function exportTraces({ process, endpoint, headers, ratio, logger }: TraceExport): Tracing {
+  const warn = (message: string) => logger.warn({ reason: message }, 'traces cannot be sent');
+  diag.setLogger(
+    { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const sampler = new TraceIdRatioBasedSampler(ratio);
+  const ids = new RootIds();
+  const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, headers: { ...headers } });
+  const provider = new TracerProvider({
+    idGenerator: ids,
+    resource: resourceFromAttributes({
+      'service.namespace': 'merchant-payments',
+      'service.name': `payments-${process}`,
+      'service.instance.id': `${hostname()}:${pid}`,
+    }),
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
+  });
+  const tracer = provider.getTracer('merchant-payments');
+  return {
+    tracer,
+    isSampled: (traceId) =>
+      sampler.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED,
+    startRoot: (root: SpanContext, name: string, options: SpanOptions) =>
+      ids.within(root, () => tracer.startSpan(name, { ...options, root: true }, ROOT_CONTEXT)),
+    async close() {
+      await provider.shutdown();
+      context.disable();
+      diag.disable();
+    },
+  };
+}
+
+const ignore = () => undefined;
+
+/** Random ids, except for the root of a trace. */
+class RootIds extends RandomIdGenerator {
+  #root: SpanContext | undefined;
+
+  /** Gives the root's ids to what is started in the function. */
+  within<T>(root: SpanContext, start: () => T): T {
+    this.#root = root;
+    try {
+      return start();
+    } finally {
+      this.#root = undefined;
+    }
+  }
+
+  override generateTraceId(): string {
+    return this.#root?.traceId ?? super.generateTraceId();
+  }
+
+  override generateSpanId(): string {
+    return this.#root?.spanId ?? super.generateSpanId();
+  }
+}

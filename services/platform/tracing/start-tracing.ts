@@ -1,0 +1,22 @@
+import type { Logger } from 'pino';
+import type { Config } from '../process/config.ts';
+import { setTracing } from './tracing.ts';
+
+export type TracingConfig = Pick<
+  Config,
+  'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_TRACES_SAMPLER_ARG'
+>;
+
+/**
+ * Has this process record and send traces, if an endpoint is configured. Call it before anything else is created. Without
+ * one, the SDK is not even loaded.
+ * @param process what the process is, as in `services`.
+ */
+export async function startTracing(process: string, config: TracingConfig, logger: Logger): Promise<void> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
+  if (endpoint === undefined) return;
+  const { exportTraces } = await import('./export-traces.ts');
+  const ratio = config.OTEL_TRACES_SAMPLER_ARG;
+  setTracing(exportTraces({ process, endpoint, headers: config.OTEL_EXPORTER_OTLP_HEADERS, ratio, logger }));
+  logger.info({ endpoint, ratio }, 'traces are sent');
+}

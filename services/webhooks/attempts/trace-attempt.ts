@@ -1,0 +1,39 @@
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { traceFor } from '../../platform/tracing/tracing.ts';
+import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
+import type { Attempt } from './send-attempt.ts';
+
+interface TracedDelivery {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly attempt_count: number;
+  /** As `webhooks.publish` writes it: the request's id comes before anything that others have chosen freely. */
+  readonly body: string;
+}
+
+const REQUEST_ID = /"requestId":("(?:[^"\\]|\\.)*")/;
+
+/** Makes an attempt part of the trace of the request that caused the event. */
+export function traceAttempt(
+  { id, merchant_id, attempt_count, body }: TracedDelivery,
+  { eventId, subscriptionId }: Attempt,
+  send: () => Promise<AttemptResult>,
+): Promise<AttemptResult> {
+  const [, requestId = '""'] = REQUEST_ID.exec(body) ?? [];
+  const attributes = {
+    'payments.merchant_id': merchant_id,
+    'payments.delivery_id': id,
+    'payments.event_id': eventId,
+    'payments.subscription_id': subscriptionId,
+    'payments.attempt': attempt_count + 1,
+  };
+  const traced = { name: 'webhook attempt', kind: SpanKind.CLIENT, attributes };
+  return traceFor(JSON.parse(requestId), traced, async (span) => {
+    const result = await send();
+    const { httpStatus, failure } = result;
+    if (httpStatus !== undefined) span?.setAttribute('http.response.status_code', httpStatus);
+    if (failure !== undefined) span?.setAttribute('error.type', failure);
+    if (!isSuccess(result)) span?.setStatus({ code: SpanStatusCode.ERROR });
+    return result;
+  });
+}

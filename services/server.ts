@@ -10,7 +10,7 @@ import { funds } from './funds/funds.area.ts';
 import { periodicTasksFor } from './periodic-tasks.ts';
 import type { Area } from './platform/area.ts';
 import { CrossTenantDatabase } from './platform/database/cross-tenant-database.ts';
-import { Database } from './platform/database/database.ts';
+import { Database, type DatabaseState } from './platform/database/database.ts';
 import type { EnvironmentGuards } from './platform/egress/environment-guards.ts';
 import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
@@ -53,8 +53,8 @@ export interface Services {
    * @param guards default: by the settings.
    */
   startWebhookLanes(guards?: EnvironmentGuards): void;
-  /** Resolves when the database responds. */
-  ping(): Promise<void>;
+  /** Resolves when the database responds; rejects when it does not within two seconds. */
+  ping(): Promise<DatabaseState>;
   close(): Promise<void>;
 }
 

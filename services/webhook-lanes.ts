@@ -45,7 +45,7 @@ await runProcess('webhook-lanes', async () => {
   const lanes = startWebhookLanes({
     ...{ config, database, writes, outboxSignal, workSignal, deliveryHandover, logger },
   });
-  const ready = () => database.ping().then(() => ({ ok: true, details: {} }));
+  const ready = () => database.ping().then((state) => ({ ok: state === 'up', details: { database: state } }));
   const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({ ready, metrics, drain });
   await ops.listen({ host: HOST, port: OPS_PORT });

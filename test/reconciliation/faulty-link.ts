@@ -14,6 +14,8 @@ export interface FaultyLink extends AsyncDisposable {
    * @returns the end of the fault.
    */
   begin(fault: NetworkFault): () => void;
+  /** Connects new connections to another port on loopback, as a name that leads to another address. */
+  leadTo(upstreamPort: number): void;
 }
 
 interface Connection {
@@ -28,6 +30,7 @@ const DELAY_MS = 150;
 export async function openLink(upstreamPort: number): Promise<FaultyLink> {
   const connections = new Set<Connection>();
   let fault: NetworkFault | undefined;
+  let leadsTo = upstreamPort;
 
   /** Whether a piece is lost; what is lost damages its connection for good. */
   function isLost(connection: Connection, isAnswer: boolean): boolean {
@@ -54,7 +57,7 @@ export async function openLink(upstreamPort: number): Promise<FaultyLink> {
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     client.on('error', () => undefined);
     if (fault === 'reset') return void client.resetAndDestroy();
-    const server = connect({ port: upstreamPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+    const server = connect({ port: leadsTo, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
     server.on('error', () => undefined);
     const connection = { client, server, damaged: false };
     connections.add(connection);
@@ -79,6 +82,9 @@ export async function openLink(upstreamPort: number): Promise<FaultyLink> {
         fault = undefined;
         for (const connection of connections) if (connection.damaged) cut(connection);
       };
+    },
+    leadTo(port) {
+      leadsTo = port;
     },
     async [Symbol.asyncDispose]() {
       for (const connection of connections) cut(connection);

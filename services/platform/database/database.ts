@@ -30,10 +30,14 @@ export interface DatabaseOptions {
   readonly onStatement?: (sql: string) => void;
 }
 
+/** Of a database that answers: it accepts writes, or refuses them, as some hosts make it do when the disk is nearly full. */
+export type DatabaseState = 'up' | 'read-only';
+
 type OpenOptions = DatabaseOptions & { readonly maxSilenceMs: number };
 
 /** Longer than the slowest statement. */
 const MAX_SILENCE_MS = 75_000;
+const PING_MS = 2_000;
 const MAX_TRANSACTION_ATTEMPTS = 5;
 /** Shorter than the grace period of process managers. */
 const CLOSE_MS = 8_000;
@@ -66,6 +70,7 @@ export class Database {
   readonly #reads: Pool;
   readonly #options: OpenOptions;
   readonly #statementNames = new Map<string, string>();
+  #pinging: Promise<DatabaseState> | undefined;
 
   private constructor(orm: MikroORM, reads: Pool, options: OpenOptions) {
     this.#orm = orm;
@@ -188,9 +193,30 @@ export class Database {
     return this.#reads.connect();
   }
 
-  /** Resolves when the database answers, rejects when it does not. */
-  async ping(): Promise<void> {
-    await this.#reads.query('select 1');
+  /**
+   * Resolves when the database answers, rejects when it does not within two seconds. Probes share one statement, so those
+   * of a silent server take one connection.
+   */
+  async ping(): Promise<DatabaseState> {
+    this.#pinging ??= this.#askState().finally(() => {
+      this.#pinging = undefined;
+    });
+    const late = new AbortController();
+    const tooLate = delay(PING_MS, undefined, { signal: late.signal, ref: false }).then(() => {
+      throw new Error(`PostgreSQL has not answered for ${PING_MS} ms`);
+    });
+    try {
+      return await Promise.race([this.#pinging, tooLate]);
+    } finally {
+      late.abort();
+    }
+  }
+
+  async #askState(): Promise<DatabaseState> {
+    const { rows } = await this.#reads.query<{ value: string }>(
+      `select current_setting('transaction_read_only') as value`,
+    );
+    return rows[0]!.value === 'on' ? 'read-only' : 'up';
   }
 
   /** Resolves when all connections have closed, or after a timeout: a pool waits forever for connections never released. */

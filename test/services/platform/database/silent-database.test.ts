@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { CompiledQuery } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
@@ -11,7 +12,7 @@ import { createTestDatabase } from '../../../support/harness.ts';
 const POOL_SIZE = 2;
 const MAX_SILENCE_MS = 2_000;
 let link: FaultyLink;
-let open: (poolSize: number) => Promise<Database>;
+let open: (poolSize: number, maxSilenceMs?: number) => Promise<Database>;
 let database: Database;
 let elsewhere: Database;
 
@@ -27,7 +28,8 @@ beforeAll(async () => {
   link = await openLink(Number(url.port));
   url.port = `${link.port}`;
   url.hostname = '127.0.0.1';
-  open = (poolSize) => Database.open({ ...options, poolSize, url: url.href });
+  open = (poolSize, maxSilenceMs = MAX_SILENCE_MS) =>
+    Database.open({ ...options, poolSize, maxSilenceMs, url: url.href });
   database = await open(POOL_SIZE);
 });
 afterAll(async () => {
@@ -42,19 +44,31 @@ function recordedLog() {
 }
 
 it('abandons a server that sends nothing any more, and recovers all its connections', async () => {
-  const pings = () => Array.from({ length: POOL_SIZE }, () => database.ping());
+  const reads = () => Array.from({ length: POOL_SIZE }, () => database.read(CompiledQuery.raw('select 1')));
   const writes = () =>
     Array.from({ length: POOL_SIZE }, () =>
       database.transaction((em) => em.execute('select pg_sleep(0.05)')),
     );
-  await Promise.all([...pings(), ...writes()]);
+  await Promise.all([...reads(), ...writes()]);
   const end = link.begin('drop');
-  for (const outcome of await Promise.allSettled([...pings(), ...writes()])) {
+  for (const outcome of await Promise.allSettled([...reads(), ...writes()])) {
     expect(outcome.status).toBe('rejected');
     expect(isDatabaseUnavailable((outcome as PromiseRejectedResult).reason)).toBe(true);
   }
   end();
-  await Promise.all([...pings(), ...writes()]);
+  await Promise.all([...reads(), ...writes()]);
+  expect(await database.ping()).toBe('up');
+});
+
+it('fails probes of a silent server in time, and uses one connection for all of them', async () => {
+  const patient = await open(2, 60_000);
+  await patient.ping();
+  const end = link.begin('drop');
+  const probes = await Promise.allSettled(Array.from({ length: 10 }, () => patient.ping()));
+  expect(probes.map(({ status }) => status)).toEqual(Array(10).fill('rejected'));
+  end();
+  await patient.read(CompiledQuery.raw('select 1'));
+  await patient.close();
 });
 
 it('survives the closing of idle connections', async () => {

@@ -1,0 +1,141 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createClient, type Transport } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { expect, vi } from 'vitest';
+import type { DataFolder } from '../../../local/data-folder.ts';
+import { findFreePort } from '../../../local/ports.ts';
+import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
+import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { ALL_SCOPES } from '../../gateway/gateway-harness.ts';
+import { type Answer, call } from '../../gateway/http-call.ts';
+import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
+import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
+import { ALL_GRANTS, bearer, newKey } from '../../support/harness.ts';
+import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { type RuntimeProcess, startRuntime } from '../../support/runtime-process.ts';
+import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
+import { SandboxMerchant } from '../sandbox-merchant.ts';
+
+const START_MS = 60_000;
+
+interface Started {
+  readonly stack: AsyncDisposableStack;
+  readonly folder: DataFolder;
+  readonly link: FaultyLink;
+  /** The PostgreSQL that runs, or ran last. */
+  readonly server: { postgres: EmbeddedPostgres };
+}
+
+/** A gateway and services, as processes of their own, over a PostgreSQL that a test stops, slows down and replaces. */
+export class DatabaseClients implements AsyncDisposable {
+  /** Of the PostgreSQL that was started first. */
+  readonly folder: DataFolder;
+  /** Between the services and PostgreSQL. */
+  readonly link: FaultyLink;
+  readonly processes: RuntimeProcess[] = [];
+  readonly #server: Started['server'];
+  readonly #token = `mps_${randomBytes(24).toString('base64url')}`;
+  #stack: AsyncDisposableStack;
+  #transport: Transport | undefined;
+  readonly #ports = { rpc: 0, services: 0, gateway: 0, sandbox: 0 };
+
+  private constructor({ stack, folder, link, server }: Started) {
+    this.#stack = stack;
+    this.folder = folder;
+    this.link = link;
+    this.#server = server;
+  }
+
+  static async start(): Promise<DatabaseClients> {
+    await using stack = new AsyncDisposableStack();
+    const { folder } = stack.use(temporaryDataFolder());
+    const postgres = await startPostgres({ folder, log: () => undefined, throwaway: true });
+    const server = { postgres };
+    stack.defer(() => server.postgres.stop());
+    const link = stack.use(await openLink(postgres.port));
+    const clients = new DatabaseClients({ stack, folder, link, server });
+    await clients.#startProcesses();
+    clients.#stack = stack.move();
+    return clients;
+  }
+
+  /** What is used until the end. */
+  get stack(): AsyncDisposableStack {
+    return this.#stack;
+  }
+
+  get postgres(): EmbeddedPostgres {
+    return this.#server.postgres;
+  }
+
+  /** Again, after `postgres.stop()`. */
+  async startPostgres(): Promise<void> {
+    const options = { folder: this.folder, log: () => undefined, throwaway: true };
+    this.#server.postgres = await startPostgres(options);
+  }
+
+  /** A merchant with an endpoint, and their API key. */
+  async merchant() {
+    const receiver = this.stack.use<Receiver>(await startReceiver());
+    const merchant = await SandboxMerchant.subscribe(this.transport, receiver);
+    const { key } = await createClient(ApiKeyService, this.transport).issueApiKey({
+      ...merchant.tenant,
+      idempotencyKey: newKey(),
+      name: 'Shop',
+      scopes: [...ALL_SCOPES],
+    });
+    return { merchant, key };
+  }
+
+  /** A request to the sandbox. */
+  call(path: string, options: Parameters<typeof call>[2]): Promise<Answer> {
+    return call(this.#ports.sandbox, path, options);
+  }
+
+  /** /readyz of both processes. */
+  async readiness(): Promise<{ readonly services: Answer; readonly gateway: Answer }> {
+    const [services, gateway] = await Promise.all([
+      call(this.#ports.services, '/readyz'),
+      call(this.#ports.gateway, '/readyz'),
+    ]);
+    return { services, gateway };
+  }
+
+  get transport(): Transport {
+    this.#transport ??= createGrpcTransport({
+      baseUrl: `http://127.0.0.1:${this.#ports.rpc}`,
+      interceptors: [bearer(this.#token)],
+    });
+    return this.#transport;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stack.disposeAsync();
+  }
+
+  async #startProcesses(): Promise<void> {
+    const ports = this.#ports;
+    for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await findFreePort();
+    const databaseUrl = new URL(this.postgres.url);
+    databaseUrl.port = `${this.link.port}`;
+    const secret = () => `v1:${randomBytes(32).toString('base64')}`;
+    await this.#run('services', 'services are listening', {
+      ...{ DATABASE_URL: databaseUrl.href, GRPC_PORT: `${ports.rpc}`, OPS_PORT: `${ports.services}` },
+      ...{ API_KEY_PEPPERS: secret(), WEBHOOK_SECRET_KEYS: secret(), CURSOR_KEYS: secret() },
+      SERVICE_TOKENS: `all|${createHash('sha256').update(this.#token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
+      ...loopbackSettings(),
+    });
+    await this.#run('gateway', 'the public API is listening', {
+      ...{ SERVICES_URL: `http://127.0.0.1:${ports.rpc}`, SERVICE_TOKEN: this.#token },
+      ...{ LIVE_PORT: '0', SANDBOX_PORT: `${ports.sandbox}`, OPS_PORT: `${ports.gateway}` },
+    });
+  }
+
+  async #run(name: string, readyLine: string, settings: Record<string, string>): Promise<void> {
+    const started = startRuntime(`${name}/main.ts`, { HOST: '127.0.0.1', ...settings }, (kill) =>
+      this.stack.defer(kill),
+    );
+    this.processes.push(started);
+    await vi.waitFor(() => expect(started.logged()).toContain(readyLine), { timeout: START_MS });
+  }
+}

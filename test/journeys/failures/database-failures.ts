@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { ProblemCode } from '../../../gateway/problems/problem-types.ts';
+import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
+import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
+import { postgresVictim } from '../../reconciliation/victims.ts';
+import { copyCluster } from '../../support/copied-cluster.ts';
+import type { DatabaseClients } from './database-clients.ts';
+
+/** A way in which PostgreSQL fails, and what its clients see meanwhile. */
+export interface DatabaseFailure {
+  readonly what: string;
+  /** What a read and a write are answered with: their success, or one of these codes. */
+  readonly read: 'SUCCEEDS' | readonly ProblemCode[];
+  readonly write: 'SUCCEEDS' | readonly ProblemCode[];
+  /** What /readyz of the services says: its status and how it describes the database. */
+  readonly ready: readonly [status: number, database?: string];
+  /** @returns how it ends. */
+  begin(system: DatabaseClients): Promise<() => Promise<void>>;
+}
+
+const AWAY = ['SERVICE_UNAVAILABLE'] as const;
+/** What was sent to a server that does not answer takes as long as the deadline; later calls get no connection. */
+const SILENT = ['DEADLINE_EXCEEDED', 'SERVICE_UNAVAILABLE'] as const;
+
+/** Until the processes of the server have read their settings again. */
+const RELOADED_MS = 500;
+
+export const DATABASE_FAILURES: readonly DatabaseFailure[] = [
+  { what: 'stopped', read: AWAY, write: AWAY, ready: [503], begin: stop },
+  { what: 'slow', read: 'SUCCEEDS', write: 'SUCCEEDS', ready: [200, 'up'], begin: slowDown },
+  { what: 'read-only', read: 'SUCCEEDS', write: AWAY, ready: [200, 'read-only'], begin: makeReadOnly },
+  { what: 'silent', read: SILENT, write: SILENT, ready: [503], begin: freeze },
+  { what: 'unreachable', read: SILENT, write: SILENT, ready: [503], begin: cutOff },
+  { what: 'out of connections', read: AWAY, write: AWAY, ready: [503], begin: useUpConnections },
+  // The last one: what follows runs on the other server.
+  { what: 'failed over to another address', read: AWAY, write: AWAY, ready: [503], begin: failOver },
+];
+
+async function stop(system: DatabaseClients) {
+  await system.postgres.stop();
+  return () => system.startPostgres();
+}
+
+async function slowDown({ link }: DatabaseClients) {
+  const end = link.begin('delay');
+  return async () => end();
+}
+
+async function makeReadOnly({ postgres }: DatabaseClients) {
+  const set = async (value: string) => {
+    await query(
+      postgres,
+      `alter system set default_transaction_read_only = ${value}`,
+      'select pg_reload_conf()',
+    );
+    await delay(RELOADED_MS);
+  };
+  await set('on');
+  return () => set('default');
+}
+
+async function freeze({ postgres }: DatabaseClients) {
+  const victim = postgresVictim(postgres);
+  victim.signal('SIGSTOP');
+  return async () => victim.signal('SIGCONT');
+}
+
+async function cutOff({ link }: DatabaseClients) {
+  const end = link.begin('drop');
+  return async () => end();
+}
+
+/** Others took all connections when the clients had lost theirs. */
+async function useUpConnections({ postgres, link }: DatabaseClients) {
+  const held: Client[] = [];
+  const reconnect = link.begin('reset');
+  const others = `select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+  while ((await query(postgres, others)).length > 0) await delay(20);
+  for (let refused = false; !refused; ) {
+    const client = new Client({ connectionString: postgres.url });
+    client.on('error', () => undefined);
+    refused = await client.connect().then(
+      () => false,
+      () => true,
+    );
+    if (!refused) held.push(client);
+  }
+  reconnect();
+  return async () => {
+    await Promise.all(held.map((client) => client.end()));
+  };
+}
+
+/**
+ * The primary dies, and the address leads to a standby that is promoted a moment later. What is asked for in between
+ * reaches a standby.
+ */
+async function failOver(system: DatabaseClients) {
+  const { postgres: primary } = system;
+  const data = system.stack.use(temporaryDataFolder());
+  const { port, username, password } = new URL(primary.url);
+  const settings = [`primary_conninfo = 'host=127.0.0.1 port=${port} user=${username} password=${password}'`];
+  await copyCluster({
+    ...{ url: primary.url, from: system.folder, to: data.folder, signalFile: 'standby.signal', settings },
+  });
+  const standby = await startPostgres({ folder: data.folder, log: () => undefined, throwaway: true });
+  system.stack.defer(() => standby.stop());
+  const [{ lsn }] = await query(primary, 'select pg_current_wal_flush_lsn() as lsn');
+  for (;;) {
+    const [{ caughtUp }] = await query(
+      standby,
+      `select pg_last_wal_replay_lsn() >= '${lsn}'::pg_lsn as "caughtUp"`,
+    );
+    if (caughtUp) break;
+    await delay(50);
+  }
+  await primary.stop();
+  system.link.leadTo(standby.port);
+  return async () => {
+    await query(standby, 'select pg_promote()');
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of every shape
+async function query({ url }: EmbeddedPostgres, ...statements: string[]): Promise<any[]> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    let rows: unknown[] = [];
+    for (const statement of statements) ({ rows } = await client.query(statement));
+    return rows;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -30,7 +30,7 @@ export interface Arrival {
 export class SandboxMerchant {
   readonly tenant = newTenant(Environment.TEST);
   readonly subscriptionId: string;
-  readonly #secret: string;
+  readonly secret: string;
   readonly #receiver: Receiver;
   readonly #transport: Transport;
   readonly #example: JsonObject;
@@ -44,7 +44,7 @@ export class SandboxMerchant {
     this.#receiver = receiver;
     this.tenant = made.tenant;
     this.subscriptionId = made.subscriptionId;
-    this.#secret = made.secret;
+    this.secret = made.secret;
     this.#example = made.example;
   }
 
@@ -145,7 +145,7 @@ export class SandboxMerchant {
   }
 
   #verified(): Arrival[] {
-    const webhook = new Webhook(this.#secret);
+    const webhook = new Webhook(this.secret);
     return this.#receiver.requests.map(
       ({ body, headers }) => webhook.verify(body, headers as Record<string, string>) as Arrival,
     );

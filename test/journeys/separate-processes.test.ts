@@ -10,6 +10,7 @@ import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
 import { Load } from './separate-processes/load.ts';
+import { historiesOf } from './separate-processes/secrets.ts';
 import { type Role, SeparateSystem, STOP_DELAY_MS } from './separate-processes/separate-system.ts';
 
 const PROCESSES: readonly Role[] = [
@@ -27,6 +28,7 @@ let system: SeparateSystem;
 let receiver: Receiver;
 let merchant: SandboxMerchant;
 let load: Load;
+let key: string;
 /** When each event was answered with success, by id. */
 const deliveredAt = new Map<string, number>();
 
@@ -45,12 +47,12 @@ beforeAll(async () => {
   await Promise.all(PROCESSES.map((role) => system.start(role)));
   merchant = await SandboxMerchant.subscribe(system.transport, receiver);
   await merchant.becomes(ACTIVE, AFTER_A_KILL_MS);
-  const { key } = await createClient(ApiKeyService, system.transport).issueApiKey({
+  ({ key } = await createClient(ApiKeyService, system.transport).issueApiKey({
     ...merchant.tenant,
     idempotencyKey: newKey(),
     name: 'Shop',
     scopes: [...ALL_SCOPES],
-  });
+  }));
   const { merchantId, environment } = merchant.tenant;
   await seedMerchant(system.transport, merchantId, environment).refundCase();
   const publish = () => merchant.publish();
@@ -131,3 +133,26 @@ it(
   },
   2 * AFTER_A_KILL_MS,
 );
+
+it('no log, metric or history of the whole run holds a secret', async () => {
+  const { count, text: histories } = await historiesOf(system.temporal.client);
+  const metrics = await Promise.all(
+    [...system.running].map(async ({ backend }) => (await call(backend.opsPort, '/metrics')).text),
+  );
+  const logs = system.logs.join('');
+  // What is searched is there, and not encoded.
+  const { merchantId } = merchant.tenant;
+  for (const text of [logs, histories]) expect(text.includes(merchantId)).toBe(true);
+  expect(logs.includes('"level":20')).toBe(true);
+  expect(count).toBeGreaterThan(10);
+  // The prefixes of keys and secrets are shown on purpose.
+  const issued = [key.slice('mpk_test_1234'.length), merchant.secret.slice('whsec_'.length)];
+  const secrets = [...system.secrets, ...issued];
+  expect(secrets.length).toBeGreaterThan(10);
+  for (const [where, text] of Object.entries({ logs, histories, metrics: metrics.join('') })) {
+    expect(
+      secrets.filter((secret) => text.includes(secret)),
+      where,
+    ).toEqual([]);
+  }
+});

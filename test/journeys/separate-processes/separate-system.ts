@@ -15,6 +15,7 @@ import type { TestTemporal } from '../../support/temporal.ts';
 import { startTemporalOnPostgres } from '../../support/temporal-on-postgres.ts';
 import { type Backend, ReadyBackends, startBalancer } from './balancer.ts';
 import { copyImageFiles, type ImageFiles } from './image-files.ts';
+import { secretsIn } from './secrets.ts';
 
 /** The containers that may run many times over. */
 export type Role = 'services' | 'gateway' | 'worker' | 'webhook-lanes';
@@ -32,7 +33,10 @@ export interface RoleProcess {
 export const STOP_DELAY_MS = 1_000;
 const READY = { timeout: 120_000, interval: 100 };
 /** As a check of compose's containers, of what each process must not see. */
-const PASSWORDS = { webhook_lanes: 'lanes', rate_limits: 'limits' } as const;
+const PASSWORDS = {
+  webhook_lanes: randomBytes(16).toString('hex'),
+  rate_limits: randomBytes(16).toString('hex'),
+} as const;
 
 /**
  * The containers of docker-compose.yml as processes, with the files of the image: their commands and environments, except
@@ -43,6 +47,11 @@ export class SeparateSystem implements AsyncDisposable {
   readonly services = new ReadyBackends();
   readonly running = new Set<RoleProcess>();
   readonly image: ImageFiles;
+  readonly temporal: TestTemporal;
+  /** The secrets of all processes. */
+  readonly secrets = new Set<string>();
+  /** What all processes have logged. */
+  readonly logs: string[] = [];
   /** To the services through the load balancer, as another team calls them. It repeats no call. */
   readonly transport: Transport;
   readonly #containers: Readonly<Record<string, Container>>;
@@ -50,7 +59,7 @@ export class SeparateSystem implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
 
   private constructor(
-    given: Pick<SeparateSystem, 'image' | 'transport'> & {
+    given: Pick<SeparateSystem, 'image' | 'temporal' | 'transport'> & {
       containers: Readonly<Record<string, Container>>;
       overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
       services: ReadyBackends;
@@ -58,6 +67,7 @@ export class SeparateSystem implements AsyncDisposable {
     },
   ) {
     this.image = given.image;
+    this.temporal = given.temporal;
     this.transport = given.transport;
     this.services = given.services;
     this.#containers = given.containers;
@@ -70,7 +80,7 @@ export class SeparateSystem implements AsyncDisposable {
     await using opening = new AsyncDisposableStack();
     const image = opening.use(await copyImageFiles());
     const temporal = opening.use(await startTemporalOnPostgres());
-    const { containers } = await readComposeFile();
+    const { containers, env } = await readComposeFile();
     const databaseUrl = await createTestDatabase('template0');
     await runToEnd(image, containers.migrate!, { DATABASE_URL: databaseUrl });
     await createRoles(image.folder, databaseUrl);
@@ -87,7 +97,10 @@ export class SeparateSystem implements AsyncDisposable {
       interceptors: [bearer(token)],
     });
     const stack = opening.move();
-    return new SeparateSystem({ image, transport, containers, overrides, services, stack });
+    const given = { image, temporal, transport, containers, overrides, services, stack };
+    const system = new SeparateSystem(given);
+    for (const secret of [token, ...secretsIn(asText(env))]) system.secrets.add(secret);
+    return system;
   }
 
   /** Starts a process and waits until it is ready. */
@@ -100,9 +113,12 @@ export class SeparateSystem implements AsyncDisposable {
       OPS_PORT: opsPort,
       ...{ GRPC_PORT: port, LIVE_PORT: await findFreePort(), SANDBOX_PORT: port },
       ...this.#overrides[role],
+      LOG_LEVEL: 'debug',
     };
+    for (const secret of secretsIn(asText(settings))) this.secrets.add(secret);
     const child = spawnIn(this.image, command!, settings);
     const process = { role, backend: { port, opsPort }, child, exited: outcomeOf(child) };
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => this.logs.push(chunk));
     this.running.add(process);
     // The container's own health check.
     await vi.waitFor(async () => {
@@ -199,17 +215,20 @@ async function createRoles(folder: string, databaseUrl: string): Promise<void> {
 /** Runs a container's command with the files of the image, and with its environment alone. */
 function spawnIn({ folder }: ImageFiles, command: readonly string[], settings: object): ChildProcess {
   const [, ...args] = command;
-  const environment = Object.entries(settings).map(([name, value]) => [name, String(value)]);
   return spawn(process.execPath, args, {
     cwd: folder,
     // Nobody can write there, as in a container: only its /tmp can be written to.
-    env: { NODE_ENV: 'production', HOME: '/dev/null', ...Object.fromEntries(environment) },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { NODE_ENV: 'production', HOME: '/dev/null', ...asText(settings) },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
 
+const asText = (settings: object): Record<string, string> =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
+
 async function outcomeOf(child: ChildProcess) {
   let stderr = '';
+  child.stdout!.resume();
   child.stderr!.on('data', (chunk) => {
     stderr += chunk;
   });

@@ -134,6 +134,7 @@ export async function createServices({
     storedCallers: new StoredCallers(database, logger),
     certificates: config.RPC_TLS_CALLERS,
     tls: tls && { files: tls, logger },
+    maxConcurrentCalls: config.RPC_MAX_CONCURRENT_CALLS,
   });
   const periodicTasks = new PeriodicTasks({
     database,

@@ -46,6 +46,11 @@ export const SETTINGS = {
   LIVE_PORT: setting(integer(0, 65535), '8080', 'public API, live environment'),
   SANDBOX_PORT: setting(integer(0, 65535), '8081', 'public API, sandbox environment'),
   GRPC_PORT: setting(integer(0, 65535), '8082', 'internal services: gRPC, gRPC-Web and Connect'),
+  RPC_MAX_CONCURRENT_CALLS: setting(
+    integer(1, 100_000),
+    '1000',
+    'calls that services run at once on GRPC_PORT; more are refused as UNAVAILABLE, reason OVERLOADED',
+  ),
   OPS_PORT: setting(integer(0, 65535), '8083', '/healthz, /readyz and /metrics'),
   DASHBOARD_PORT: setting(integer(0, 65535), '8090', "merchants' dashboard"),
   STOP_DELAY: setting(

@@ -35,6 +35,8 @@ export interface RpcServerOptions extends CallerSources {
   /** With which the port requires mutual TLS. Default: no TLS. */
   readonly tls?: PortTls | undefined;
   readonly timeouts?: PortTimeouts;
+  /** Unary calls that run at once; more are refused. Default: 1000. */
+  readonly maxConcurrentCalls?: number;
 }
 
 /** The internal port, listening or not yet. */
@@ -47,10 +49,10 @@ export interface RpcServer {
 
 /** The internal port: gRPC (HTTP/2), gRPC-Web and Connect (also over HTTP/1.1), with mutual TLS or without TLS. */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
-  const { bindings, interceptors, tls, timeouts = TIMEOUTS } = options;
+  const { bindings, interceptors, tls, timeouts = TIMEOUTS, maxConcurrentCalls = 1_000 } = options;
   const limits = { ...LIMITS, bodyTimeoutMs: timeouts.bodyTimeoutMs };
   const identify = identifyCallers(options);
-  const unaryPort = new UnaryPort({ bindings, interceptors, identify, ...limits });
+  const unaryPort = new UnaryPort({ bindings, interceptors, identify, maxConcurrentCalls, ...limits });
   const shutdown = new AbortController();
   const listener = connectListener(bindings, {
     interceptors,

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { DescMethod, DescMethodUnary } from '@bufbuild/protobuf';
 import { createContextValues, type Interceptor } from '@connectrpc/connect';
 import { createMethodSerializationLookup } from '@connectrpc/connect/protocol';
+import { CallLimit } from './call-limit.ts';
 import { composeCall, type UnaryFn } from './compose-call.ts';
 import { isPlainConnect, serveConnect } from './connect-exchange.ts';
 import type { Answer, Exchange, ExchangeLimits } from './exchange.ts';
@@ -24,6 +25,8 @@ interface UnaryPortOptions extends ExchangeLimits {
   readonly bindings: readonly ServiceBinding[];
   readonly interceptors: readonly Interceptor[];
   readonly identify: IdentifyCaller;
+  /** Unary calls that run at once; more are refused. */
+  readonly maxConcurrentCalls: number;
 }
 
 /**
@@ -34,9 +37,11 @@ interface UnaryPortOptions extends ExchangeLimits {
 export class UnaryPort {
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #options: UnaryPortOptions;
+  readonly #limit: CallLimit;
 
   constructor(options: UnaryPortOptions) {
     this.#options = options;
+    this.#limit = new CallLimit(options.maxConcurrentCalls);
     this.#methods = new Map(servedMethods(options).map((served) => [pathOf(served.method), served]));
   }
 
@@ -44,7 +49,9 @@ export class UnaryPort {
   serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
     const served = this.#find(headers[':path']);
     if (!served || headers[':method'] !== 'POST' || !isPlainGrpc(headers)) return false;
-    serveGrpc(stream, headers, this.#options, (exchange) => this.#answer(served, exchange, stream.session));
+    serveGrpc(stream, headers, this.#options, (exchange) =>
+      this.#limit.run(() => this.#answer(served, exchange, stream.session)),
+    );
     return true;
   }
 
@@ -53,7 +60,7 @@ export class UnaryPort {
     const served = this.#find(request.url);
     if (!served || request.method !== 'POST' || !isPlainConnect(request.headers)) return false;
     serveConnect(request, response, this.#options, (exchange) =>
-      this.#answer(served, exchange, request.socket),
+      this.#limit.run(() => this.#answer(served, exchange, request.socket)),
     );
     return true;
   }

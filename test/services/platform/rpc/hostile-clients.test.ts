@@ -10,7 +10,7 @@ import {
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { createRpcServer, type RpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
@@ -21,12 +21,17 @@ const LIST = `/${ProductService.typeName}/ListProducts`;
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const FRAME = { headers: 1, settings: 4, ping: 6, continuation: 9 } as const;
 
+const MOST_CALLS = 50;
+
 let calls = 0;
+/** Until when calls run, if not until they are made. */
+let held: Promise<void> | undefined;
 let server: RpcServer;
 let port: number;
 beforeAll(async () => {
-  const listProducts = () => {
+  const listProducts = async () => {
     calls += 1;
+    await held;
     return {};
   };
   server = createRpcServer({
@@ -35,6 +40,7 @@ beforeAll(async () => {
     tokens: [
       { name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS },
     ],
+    maxConcurrentCalls: MOST_CALLS,
     timeouts: { headersTimeoutMs: 400, bodyTimeoutMs: 300, idleTimeoutMs: 500 },
   });
   await server.listen({ host: '127.0.0.1', port: 0 });
@@ -261,5 +267,27 @@ describe('floods end their own connection only', () => {
     await received;
     clearInterval(flood);
     await expectServed();
+  });
+});
+
+describe('more calls than run at once', () => {
+  it('are refused at once, over each protocol, until one has ended', async () => {
+    const release = Promise.withResolvers<void>();
+    const earlier = calls;
+    held = release.promise;
+    await withSession(async (session) => {
+      const call = () => outcomeOf(session.request(callHeaders()).end(Buffer.alloc(5)));
+      const running = Array.from({ length: MOST_CALLS }, call);
+      await vi.waitFor(() => expect(calls - earlier).toBe(MOST_CALLS));
+      expect(await call()).toMatchObject({ status: '14', reason: 'OVERLOADED' });
+      const { socket, received } = open();
+      socket.end(`${head('application/json', 2)}{}`);
+      expect(String(await received)).toMatch(/^HTTP\/1\.1 503 /);
+      expect(calls - earlier).toBe(MOST_CALLS);
+      release.resolve();
+      for (const { status } of await Promise.all(running)) expect(status).toBe('0');
+      held = undefined;
+      expect((await call()).status).toBe('0');
+    });
   });
 });

@@ -18,7 +18,7 @@ const SLOW = [
   'test/architecture/rpc-other-transports.test.ts',
   'test/docs/internal-api.test.ts',
   'test/journeys/{books.property,demo-connector,newcomer,outages,operations,resend,work-queues}.test.ts',
-  'test/journeys/{database-failures,mutual-tls,separate-processes}.test.ts',
+  'test/journeys/{database-failures,mutual-tls,point-in-time-recovery,separate-processes,wrong-clocks}.test.ts',
   'test/workflows/{encoded-payloads,lost-state,secured-temporal}.test.ts',
   'test/workflows/accounts/{notify-contact,quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',

@@ -1,14 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, vi } from 'vitest';
-import type { DataFolder } from '../../../local/data-folder.ts';
+import { DataFolder } from '../../../local/data-folder.ts';
 import { findFreePort } from '../../../local/ports.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { ALL_SCOPES } from '../../gateway/gateway-harness.ts';
 import { type Answer, call } from '../../gateway/http-call.ts';
-import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
 import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
 import { ALL_GRANTS, bearer, newKey } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
@@ -21,15 +24,32 @@ const START_MS = 60_000;
 interface Started {
   readonly stack: AsyncDisposableStack;
   readonly folder: DataFolder;
+  readonly hasLimitedDisk: boolean;
   readonly link: FaultyLink;
   /** The PostgreSQL that runs, or ran last. */
   readonly server: { postgres: EmbeddedPostgres };
 }
 
+/** By how much the clocks of processes are wrong, in milliseconds. */
+export interface Clocks {
+  readonly gateway: number;
+  readonly services: number;
+  readonly lanes: number;
+}
+
+const SHIFTED_CLOCK = new URL('../../support/shifted-clock.ts', import.meta.url).href;
+const withClock = (shiftMs: number) => ({
+  NODE_OPTIONS: `--import=${SHIFTED_CLOCK}`,
+  CLOCK_SHIFT_MS: `${shiftMs}`,
+});
+const AREAS = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
+
 /** A gateway and services, as processes of their own, over a PostgreSQL that a test stops, slows down and replaces. */
 export class DatabaseClients implements AsyncDisposable {
   /** Of the PostgreSQL that was started first. */
   readonly folder: DataFolder;
+  /** Whether its disk is small and for it alone, so that it can be filled. */
+  readonly hasLimitedDisk: boolean;
   /** Between the services and PostgreSQL. */
   readonly link: FaultyLink;
   readonly processes: RuntimeProcess[] = [];
@@ -39,24 +59,29 @@ export class DatabaseClients implements AsyncDisposable {
   #transport: Transport | undefined;
   readonly #ports = { rpc: 0, services: 0, gateway: 0, sandbox: 0 };
 
-  private constructor({ stack, folder, link, server }: Started) {
+  private constructor({ stack, folder, hasLimitedDisk, link, server }: Started) {
     this.#stack = stack;
     this.folder = folder;
+    this.hasLimitedDisk = hasLimitedDisk;
     this.link = link;
     this.#server = server;
   }
 
-  static async start(): Promise<DatabaseClients> {
+  /** @param clocks webhooks are then sent by a process of their own. Default: all clocks are right. */
+  static async start(clocks?: Clocks): Promise<DatabaseClients> {
     await using stack = new AsyncDisposableStack();
-    const { folder } = stack.use(temporaryDataFolder());
+    const path = mkdtempSync(join(tmpdir(), 'payments-failures-'));
+    stack.defer(() => rmSync(path, { recursive: true, force: true }));
+    const hasLimitedDisk = limitDisk(path, stack);
+    const folder = stack.adopt(DataFolder.open(path), (opened) => opened.close());
     const postgres = await startPostgres({ folder, log: () => undefined, throwaway: true });
     const server = { postgres };
     stack.defer(() => server.postgres.stop());
     const link = stack.use(await openLink(postgres.port));
-    const clients = new DatabaseClients({ stack, folder, link, server });
-    await clients.#startProcesses();
-    clients.#stack = stack.move();
-    return clients;
+    const system = new DatabaseClients({ stack, folder, hasLimitedDisk, link, server });
+    await system.#startProcesses(clocks);
+    system.#stack = stack.move();
+    return system;
   }
 
   /** What is used until the end. */
@@ -113,29 +138,45 @@ export class DatabaseClients implements AsyncDisposable {
     return this.stack.disposeAsync();
   }
 
-  async #startProcesses(): Promise<void> {
+  async #startProcesses(clocks?: Clocks): Promise<void> {
     const ports = this.#ports;
     for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await findFreePort();
     const databaseUrl = new URL(this.postgres.url);
     databaseUrl.port = `${this.link.port}`;
     const secret = () => `v1:${randomBytes(32).toString('base64')}`;
-    await this.#run('services', 'services are listening', {
-      ...{ DATABASE_URL: databaseUrl.href, GRPC_PORT: `${ports.rpc}`, OPS_PORT: `${ports.services}` },
-      ...{ API_KEY_PEPPERS: secret(), WEBHOOK_SECRET_KEYS: secret(), CURSOR_KEYS: secret() },
-      SERVICE_TOKENS: `all|${createHash('sha256').update(this.#token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
+    const sending = {
+      ...{ DATABASE_URL: databaseUrl.href, WEBHOOK_SECRET_KEYS: secret() },
       ...loopbackSettings(),
+    };
+    await this.#run('services/main.ts', 'services are listening', {
+      ...{ ...sending, GRPC_PORT: `${ports.rpc}`, OPS_PORT: `${ports.services}` },
+      ...{ API_KEY_PEPPERS: secret(), CURSOR_KEYS: secret() },
+      SERVICE_TOKENS: `all|${createHash('sha256').update(this.#token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
+      ...(clocks && { SERVICES: AREAS, ...withClock(clocks.services) }),
     });
-    await this.#run('gateway', 'the public API is listening', {
+    if (clocks) {
+      const settings = { ...sending, OPS_PORT: '0', ...withClock(clocks.lanes) };
+      await this.#run('services/webhook-lanes.ts', 'webhook lanes are running', settings);
+    }
+    await this.#run('gateway/main.ts', 'the public API is listening', {
       ...{ SERVICES_URL: `http://127.0.0.1:${ports.rpc}`, SERVICE_TOKEN: this.#token },
       ...{ LIVE_PORT: '0', SANDBOX_PORT: `${ports.sandbox}`, OPS_PORT: `${ports.gateway}` },
+      ...(clocks && withClock(clocks.gateway)),
     });
   }
 
-  async #run(name: string, readyLine: string, settings: Record<string, string>): Promise<void> {
-    const started = startRuntime(`${name}/main.ts`, { HOST: '127.0.0.1', ...settings }, (kill) =>
-      this.stack.defer(kill),
-    );
+  async #run(file: string, readyLine: string, settings: Record<string, string>): Promise<void> {
+    const started = startRuntime(file, { HOST: '127.0.0.1', ...settings }, (kill) => this.stack.defer(kill));
     this.processes.push(started);
     await vi.waitFor(() => expect(started.logged()).toContain(readyLine), { timeout: START_MS });
   }
+}
+
+/** Mounts a small file system on a folder, for root alone. @returns whether it could. */
+function limitDisk(path: string, stack: AsyncDisposableStack): boolean {
+  if (process.getuid?.() !== 0) return false;
+  const options = ['-t', 'tmpfs', '-o', 'size=512m', 'tmpfs', path];
+  if (spawnSync('mount', options, { stdio: 'ignore' }).status !== 0) return false;
+  stack.defer(() => void spawnSync('umount', ['-l', path]));
+  return true;
 }

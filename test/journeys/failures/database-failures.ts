@@ -1,10 +1,11 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { ProblemCode } from '../../../gateway/problems/problem-types.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../reconciliation/victims.ts';
-import { copyCluster } from '../../support/copied-cluster.ts';
+import { recoverAs, takeBaseBackup } from '../../support/base-backup.ts';
 import type { DatabaseClients } from './database-clients.ts';
 
 /** A way in which PostgreSQL fails, and what its clients see meanwhile. */
@@ -15,6 +16,8 @@ export interface DatabaseFailure {
   readonly write: 'SUCCEEDS' | readonly ProblemCode[];
   /** What /readyz of the services says: its status and how it describes the database. */
   readonly ready: readonly [status: number, database?: string];
+  /** Whether it needs a small disk, which only root can make. */
+  readonly fillsDisk?: boolean;
   /** @returns how it ends. */
   begin(system: DatabaseClients): Promise<() => Promise<void>>;
 }
@@ -33,6 +36,14 @@ export const DATABASE_FAILURES: readonly DatabaseFailure[] = [
   { what: 'silent', read: SILENT, write: SILENT, ready: [503], begin: freeze },
   { what: 'unreachable', read: SILENT, write: SILENT, ready: [503], begin: cutOff },
   { what: 'out of connections', read: AWAY, write: AWAY, ready: [503], begin: useUpConnections },
+  {
+    what: 'out of disk',
+    read: 'SUCCEEDS',
+    write: AWAY,
+    ready: [200, 'up'],
+    fillsDisk: true,
+    begin: fillDisk,
+  },
   // The last one: what follows runs on the other server.
   { what: 'failed over to another address', read: AWAY, write: AWAY, ready: [503], begin: failOver },
 ];
@@ -92,6 +103,28 @@ async function useUpConnections({ postgres, link }: DatabaseClients) {
   };
 }
 
+/** Nothing is left for tables; the file of the WAL that is being written was made before. */
+async function fillDisk({ postgres, folder }: DatabaseClients) {
+  await query(
+    postgres,
+    // So that the next row needs a page of its own.
+    'alter table platform.idempotency_record set (fillfactor = 10)',
+    'select pg_switch_wal()',
+    'checkpoint',
+  );
+  const ballast = folder.file('ballast');
+  const file = openSync(ballast, 'w');
+  for (const size of [1 << 20, 1 << 12]) {
+    try {
+      for (;;) writeSync(file, Buffer.alloc(size));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+  closeSync(file);
+  return async () => rmSync(ballast);
+}
+
 /**
  * The primary dies, and the address leads to a standby that is promoted a moment later. What is asked for in between
  * reaches a standby.
@@ -100,9 +133,9 @@ async function failOver(system: DatabaseClients) {
   const { postgres: primary } = system;
   const data = system.stack.use(temporaryDataFolder());
   const { port, username, password } = new URL(primary.url);
-  const settings = [`primary_conninfo = 'host=127.0.0.1 port=${port} user=${username} password=${password}'`];
-  await copyCluster({
-    ...{ url: primary.url, from: system.folder, to: data.folder, signalFile: 'standby.signal', settings },
+  await takeBaseBackup(primary.url, system.folder, data.folder);
+  recoverAs('standby', data.folder, {
+    primary_conninfo: `host=127.0.0.1 port=${port} user=${username} password=${password}`,
   });
   const standby = await startPostgres({ folder: data.folder, log: () => undefined, throwaway: true });
   system.stack.defer(() => standby.stop());

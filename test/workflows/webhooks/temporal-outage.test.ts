@@ -21,13 +21,12 @@ const isUp = (value: 0 | 1) =>
   vi.waitFor(async () => expect((await scrape())('payments_temporal_up')).toBe(value), SOON);
 
 describe('while Temporal is unavailable', () => {
-  it.each(['at the start', 'later'])(
+  it.each(['killed before the start', 'killed later', 'silent'])(
     'first attempts are made, and retries and records follow once it is back: %s',
-    async (when) => {
-      if (when === 'later') {
-        await isUp(1);
-        await temporal.kill();
-      }
+    async (how) => {
+      if (how !== 'killed before the start') await isUp(1);
+      if (how === 'killed later') await temporal.kill();
+      if (how === 'silent') process.kill(temporal.pid!, 'SIGSTOP');
       await isUp(0);
       expect(await system.worker!.health()).toEqual({ temporal: false });
       const [healthy, failing] = await Promise.all([system.subscriber(), system.subscriber()]);
@@ -40,7 +39,8 @@ describe('while Temporal is unavailable', () => {
       await system.becomes(failing, failed.id, RETRYING);
       failing.endpoint.answer(200);
       expect(failing.endpoint.eventIds).toHaveLength(1);
-      await temporal.start();
+      if (how === 'silent') process.kill(temporal.pid!, 'SIGCONT');
+      else await temporal.start();
       await system.becomes(failing, failed.id, SUCCEEDED);
       expect(failing.endpoint.eventIds).toHaveLength(2);
       await vi.waitFor(() => temporal.client.workflow.getHandle(workflowId).describe(), SOON);

@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code, createClient } from '@connectrpc/connect';
+import { expect, it } from 'vitest';
+import {
+  ProviderOutcome,
+  RefundCaseService,
+  RefundCaseStatus,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DeliveryService,
+  DeliveryStatus,
+  EventService,
+  WebhookSubscriptionState,
+} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import * as areaCheck from '../../workflows/area-check/area-check.contract.ts';
+import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
+import { verifyFunds } from '../services/funds/verify-funds.ts';
+import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
+import { sqlOf } from '../support/harness-sql.ts';
+import { startHarnessWorker } from '../support/harness-worker.ts';
+import { loopbackSettings } from '../support/loopback-settings.ts';
+import { failing, startProvider } from '../support/provider-server.ts';
+import { startTemporal, type TestTemporal } from '../support/temporal.ts';
+import { startReceiver } from '../support/tls-receiver.ts';
+import { merchantOf } from '../workflows/refunds/refund-harness.ts';
+import { ArchivedPostgres } from './recovery/archived-postgres.ts';
+import { SandboxMerchant } from './sandbox-merchant.ts';
+
+const { SUCCEEDED, RETRYING } = DeliveryStatus;
+const SOON = { timeout: 60_000, interval: 200 };
+const ACCEPTED = { refundId: 'pr_1', submissionStatus: 'queued' };
+const accept = () => ({
+  result: {
+    case: 'accepted' as const,
+    value: { providerRefundId: ACCEPTED.refundId, submissionStatus: ACCEPTED.submissionStatus },
+  },
+});
+
+/** As docs/operations/backup-and-restore.md says, before workers start on a Temporal that has kept its state. */
+const START_WORKFLOWS_NOW = `update platform.outbox_command set due_at = now() where kind = 'START'`;
+
+/** What becomes of Temporal's state. */
+const TEMPORAL_STATES = [
+  {
+    state: 'empty',
+    async prepare(temporal: TestTemporal) {
+      await temporal.kill();
+      await temporal.loseState();
+      await temporal.start();
+    },
+  },
+  {
+    state: 'newer than the database',
+    async prepare(_: TestTemporal, restored: TestHarness) {
+      await sqlOf(restored, START_WORKFLOWS_NOW);
+    },
+  },
+];
+
+const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
+
+it.each(TEMPORAL_STATES)(
+  'after a restore to a moment, with a Temporal whose state is $state, every event and refund of that moment comes to its end',
+  async ({ prepare }) => {
+    await using stack = new AsyncDisposableStack();
+    const postgres = stack.use(await ArchivedPostgres.start());
+    const temporal = stack.use(await startTemporal({ durable: false }));
+    const provider = stack.use(await startProvider());
+    let endpointAnswers = 204;
+    const receiver = stack.use(
+      await startReceiver((_, response) => {
+        response.writeHead(endpointAnswers).end();
+      }),
+    );
+    const settings = {
+      ...loopbackSettings(),
+      ...provider.settings,
+      ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
+      ...{ REFUND_EXECUTION: 'automatic', WEBHOOK_SCHEDULE_SANDBOX: `0s${',1s'.repeat(60)}` },
+    };
+    const start = async (url: string, before?: (harness: TestHarness) => Promise<void>) => {
+      const harness = await startHarness(settings, undefined, url);
+      await before?.(harness);
+      harness.services.startWebhookLanes();
+      const worker = await startHarnessWorker(harness, temporal);
+      const close = async () => {
+        await worker.close();
+        await harness.close();
+      };
+      return { harness, close };
+    };
+
+    const original = await start(postgres.url);
+    const shop = await SandboxMerchant.subscribe(original.harness.transports.grpc, receiver);
+    await shop.becomes(WebhookSubscriptionState.ACTIVE);
+    const refunds = merchantOf(original.harness);
+    const saleId = await refunds.earn(1_000n);
+    const refund = async (amountMinor: bigint, answer: typeof accept) => {
+      const id = await refunds.approved(amountMinor, saleId);
+      provider.refund(id, answer);
+      return id;
+    };
+    const isSubmitted = (id: string) =>
+      expect.poll(async () => (await refunds.case(id)).provider, SOON).toMatchObject(ACCEPTED);
+
+    const delivered = await shop.publish();
+    await shop.delivery(delivered, SUCCEEDED);
+    const ended = await refund(100n, accept);
+    await isSubmitted(ended);
+    await refunds.record(ended, ProviderOutcome.SUCCEEDED);
+    const [duringBackup] = await Promise.all([shop.publish(), postgres.takeBaseBackup()]);
+    await shop.delivery(duringBackup, SUCCEEDED);
+    // What is under way at the moment.
+    const submitted = await refund(200n, accept);
+    await isSubmitted(submitted);
+    const unsubmitted = await refund(300n, failing(Code.Unavailable));
+    await expect.poll(() => provider.callsOf(unsubmitted).length, SOON).toBeGreaterThan(0);
+    endpointAnswers = 503;
+    const undelivered = await shop.publish();
+    await shop.delivery(undelivered, RETRYING);
+    const moment = await postgres.now();
+    await delay(50);
+
+    // What is lost.
+    endpointAnswers = 204;
+    await shop.delivery(undelivered, SUCCEEDED);
+    const lostEvent = await shop.publish();
+    await shop.delivery(lostEvent, SUCCEEDED);
+    await refunds.record(submitted, ProviderOutcome.SUCCEEDED);
+    provider.refund(unsubmitted, accept);
+    await isSubmitted(unsubmitted);
+    endpointAnswers = 503;
+    const lostUndelivered = await shop.publish();
+    await shop.delivery(lostUndelivered, RETRYING);
+    const lostRefund = await refund(50n, accept);
+    await isSubmitted(lostRefund);
+    await original.close();
+    endpointAnswers = 204;
+    const timesReceived = (id: string) => shop.arrivals.filter((arrival) => arrival.id === id).length;
+    const attempts = timesReceived(undelivered);
+
+    const url = await postgres.restore(moment);
+    const restored = await start(url, (harness) => prepare(temporal, harness));
+    stack.defer(restored.close);
+    const transport = restored.harness.transports.inProcess;
+    const cases = createClient(RefundCaseService, transport);
+    const caseOf = async (refundCaseId: string) =>
+      (await cases.getRefundCase({ ...refunds.tenant, refundCaseId })).refundCase!;
+    const statusOf = async (id: string) => RefundCaseStatus[(await caseOf(id)).status];
+
+    // Events: what had not been recorded as delivered is sent again under its id, and nothing else.
+    await expect.poll(() => timesReceived(undelivered), SOON).toBe(attempts + 1);
+    const deliveries = createClient(DeliveryService, transport);
+    const statusesOf = async (eventId: string) =>
+      (await deliveries.listDeliveries({ ...shop.tenant, eventId })).deliveries.map(
+        ({ status }) => DeliveryStatus[status],
+      );
+    await expect.poll(() => statusesOf(undelivered), SOON).toEqual(['SUCCEEDED']);
+    for (const id of [delivered, duringBackup]) {
+      expect(await statusesOf(id)).toEqual(['SUCCEEDED']);
+      expect(timesReceived(id)).toBe(1);
+    }
+    expect(timesReceived(lostEvent)).toBe(1);
+    const { events } = await createClient(EventService, transport).listEvents({ ...shop.tenant });
+    expect(events.map(({ id }) => id)).not.toContain(lostEvent);
+
+    // Refunds: what had been decided is submitted under its id, and the provider's outcome is recorded once more.
+    expect(await statusOf(ended)).toBe('SUCCEEDED');
+    await expect.poll(async () => (await caseOf(unsubmitted)).provider, SOON).toMatchObject(ACCEPTED);
+    const references = (id: string) => new Set(provider.callsOf(id).map(({ reference }) => reference)).size;
+    for (const id of [ended, submitted, unsubmitted]) expect(references(id)).toBe(1);
+    expect(await statusOf(submitted)).toBe('PROCESSING');
+    for (const refundCaseId of [submitted, unsubmitted]) {
+      const outcome = ProviderOutcome.SUCCEEDED;
+      await cases.recordProviderOutcome({
+        ...refunds.tenant,
+        idempotencyKey: newKey(),
+        refundCaseId,
+        outcome,
+      });
+      expect(await statusOf(refundCaseId)).toBe('SUCCEEDED');
+    }
+    // The provider knows a refund that the database does not: the comparison with its list finds it.
+    expect(references(lostRefund)).toBe(1);
+    await expect(statusOf(lostRefund)).rejects.toMatchObject({ code: Code.NotFound });
+
+    await expect.poll(() => unfinishedOf(restored.harness), SOON).toEqual([]);
+    // Those of lost records ask the services for nothing any more; the one of a delivery ends two minutes later.
+    await expect.poll(() => workingOf(temporal), SOON).toEqual([]);
+    expect(await verifyFunds(restored.harness)).toBeGreaterThan(0);
+    await areasAgree(temporal);
+  },
+  600_000,
+);
+
+async function unfinishedOf(harness: TestHarness): Promise<string[]> {
+  const rows = await sqlOf<{ workflow_id: string }>(
+    harness,
+    'select workflow_id from platform.outbox_command',
+  );
+  return rows.map(({ workflow_id }) => workflow_id);
+}
+
+/** The workflows that have an activity to do. */
+async function workingOf({ client }: TestTemporal): Promise<string[]> {
+  const ids: string[] = [];
+  const query = 'ExecutionStatus = "Running" and TemporalScheduledById is null';
+  for await (const { workflowId, runId } of client.workflow.list({ query })) {
+    const { raw, status } = await client.workflow.getHandle(workflowId, runId).describe();
+    const isWorking = raw.pendingActivities?.length || raw.pendingWorkflowTask;
+    if (status.name === 'RUNNING' && isWorking) ids.push(workflowId);
+  }
+  return ids;
+}
+
+async function areasAgree({ client }: TestTemporal): Promise<void> {
+  const options = {
+    taskQueue: TASK_QUEUE,
+    workflowId: 'area-check-after-restore',
+    args: [{ recheckAfterMs: 1 }],
+  };
+  const result = await client.workflow.execute(areaCheck.workflowType, options);
+  expect(result).toMatchObject({ candidates: 0, differences: [], failed: [] });
+}

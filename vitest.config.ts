@@ -59,7 +59,7 @@ const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store
 
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
-  ...['journeys/saga-faults', 'journeys/chaos-month', 'journeys/separate-processes'],
+  ...['journeys/saga-faults', 'journeys/chaos-month', 'journeys/separate-processes', 'journeys/upgrade'],
   ...['local/demo/demo-data', 'journeys/demo-connector', 'journeys/outages', 'journeys/books.property'],
   ...['journeys/resend', 'workflows/accounts/worker-death', 'workflows/webhooks/delivery-system'],
   ...['workflows/refunds/refund-fencing.property', 'workflows/area-check/area-check', 'local/first-start'],

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ENVIRONMENTS } from '../services/platform/tenant.ts';
@@ -17,6 +17,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'payments-check-'));
 const CHECKS: Readonly<Record<string, () => Outcome>> = {
   types: () => run('tsc', '--noEmit'),
   'lint and format': () => run('biome', 'ci', '--colors=off'),
+  'migrations that lock no table for long': () => run('squawk', ...migrations()),
   'proto lint': () => run('buf', 'lint'),
   'proto format': () => run('buf', 'format', '--diff', '--exit-code'),
   'documented proto names': () => run('buf', 'breaking', '--against', DOCUMENTED_IMAGE),
@@ -42,6 +43,8 @@ function run(command: string, ...args: string[]): Outcome {
   if (status === 0) return { result: 'passed', output: stdout };
   return { result: 'failed', output: error ? `cannot run ${command}: ${error.message}\n` : stdout + stderr };
 }
+
+const migrations = () => globSync('services/migrations/*.sql');
 
 function generatedCodeFresh(): Outcome {
   const generated = run('buf', 'generate', '--output', scratch);

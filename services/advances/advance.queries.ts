@@ -3,11 +3,11 @@ import type { CivilDate } from '../platform/civil-date.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
-import type { ReadTable } from '../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
+import { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
 /** A request as hot reads answer it; amounts in centavos. */
@@ -21,7 +21,7 @@ const db = queryBuilder<{ 'advances.rate': RateReadRow; 'advances.request': Adva
 function requests(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('advances.request')
-    .selectAll()
+    .select(columnsOf(AdvanceRequestEntity))
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'));
 }
@@ -85,14 +85,18 @@ function matchingRequests(parameters: ReadParameters<Tenant & RequestFilter>) {
 
 /** A page of all requests, across merchants. */
 export const scanRequests = prepareRead<RecordScan, AdvanceRequestReadRow>((parameters) =>
-  inScanOrder(db.selectFrom('advances.request').selectAll(), 'id', parameters).compile(),
+  inScanOrder(
+    db.selectFrom('advances.request').select(columnsOf(AdvanceRequestEntity)),
+    'id',
+    parameters,
+  ).compile(),
 );
 
 /** The rate in effect at a time, if the merchant has set one by then. */
 export const selectRate = prepareRead<Tenant & { readonly at: Date }, RateReadRow>((parameters) =>
   db
     .selectFrom('advances.rate')
-    .selectAll()
+    .select(columnsOf(RateEntity))
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .where(sql<boolean>`effective_from <= ${parameters('at')}`)

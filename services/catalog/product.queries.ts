@@ -5,9 +5,9 @@ import { isAnyOf } from '../platform/reads/ids.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
-import type { ReadTable } from '../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { OfferEntity, PriceEntity, ProductEntity } from './product.entity.ts';
+import { type OfferEntity, type PriceEntity, ProductEntity } from './product.entity.ts';
 import type { ProductStatus } from './product.ts';
 
 interface CatalogTables {
@@ -30,7 +30,7 @@ function products(parameters: ReadParameters<Tenant>) {
     .selectFrom('catalog.product as product')
     .where('product.merchant_id', '=', parameters('merchantId'))
     .where('product.environment', '=', parameters('environment'))
-    .selectAll('product')
+    .select(columnsOf(ProductEntity, 'product'))
     .select((eb) => [
       jsonArrayFrom(
         eb

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
-import type { ReadTable } from '../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { DeductionEntity } from './funds.entity.ts';
+import { DeductionEntity } from './funds.entity.ts';
 
 /** A deduction with an open debt; amounts in centavos. */
 export type DebtReadRow = ReadTable<typeof DeductionEntity>;
@@ -18,7 +18,7 @@ export const debtOrder: ListOrder<DebtReadRow> = { columns: ['occurred_at', 'sou
 export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((parameters) => {
   const open = db
     .selectFrom('funds.deduction')
-    .selectAll()
+    .select(columnsOf(DeductionEntity))
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .where('open_debt_minor', '>', sql<bigint>`0`);

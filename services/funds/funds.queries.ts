@@ -3,9 +3,14 @@ import type { CivilDate } from '../platform/civil-date.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
-import type { ReadTable } from '../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { AccountEntity, DeductionEntity, InstallmentEntity, ReleaseEntity } from './funds.entity.ts';
+import {
+  type AccountEntity,
+  type DeductionEntity,
+  type InstallmentEntity,
+  ReleaseEntity,
+} from './funds.entity.ts';
 import { type FundsTotalsRow, RELEASE_TOTALS } from './funds-totals.ts';
 import type { ReleaseStatus } from './installment.ts';
 
@@ -46,7 +51,7 @@ export const releaseOrder: ListOrder<ReleaseReadRow> = { columns: ['date', 'stat
 
 /** A page of release rows in their order. */
 export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageRange, ReleaseReadRow>((parameters) =>
-  inOrder(matchingReleases(parameters).selectAll(), releaseOrder, parameters).compile(),
+  inOrder(matchingReleases(parameters).select(columnsOf(ReleaseEntity)), releaseOrder, parameters).compile(),
 );
 
 /** The sums of the release rows that match. */

@@ -4,10 +4,10 @@ import { isAnyOf } from '../platform/reads/ids.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
-import type { ReadTable } from '../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { BlockEntity, InstallmentEntity, SaleEntity } from './funds.entity.ts';
+import { type BlockEntity, type InstallmentEntity, SaleEntity } from './funds.entity.ts';
 import { type FundsTotalsRow, SALE_TOTALS } from './funds-totals.ts';
 import type { BlockReason, ReleaseStatus } from './installment.ts';
 import type { SaleStatus } from './sale-status.ts';
@@ -60,7 +60,7 @@ function sales(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('funds.sale as sale')
     .innerJoinLateral(sumsOfSale(parameters), (join) => join.onTrue())
-    .selectAll('sale')
+    .select(columnsOf(SaleEntity, 'sale'))
     .selectAll('sums')
     .where('sale.merchant_id', '=', parameters('merchantId'))
     .where('sale.environment', '=', parameters('environment'));
@@ -219,7 +219,7 @@ function releaseSalePage(status?: ReleaseStatus) {
           .on('sale.environment', '=', parameters('environment')),
       )
       .innerJoinLateral(sumsOfSale(parameters), (join) => join.onTrue())
-      .selectAll('sale')
+      .select(columnsOf(SaleEntity, 'sale'))
       .selectAll('sums')
       .selectAll('in_row')
       .select(reasonsOfSale(parameters).as('blocked_reasons'))

@@ -4,9 +4,9 @@ import { isAnyOf } from '../platform/reads/ids.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
-import type { ReadTable } from '../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { DisputeEntity } from './refund-case.entity.ts';
+import { DisputeEntity } from './refund-case.entity.ts';
 
 /** A dispute as hot reads return it. */
 export type DisputeReadRow = ReadTable<typeof DisputeEntity>;
@@ -16,7 +16,7 @@ const db = queryBuilder<{ 'refunds.dispute': DisputeReadRow }>();
 function disputes(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('refunds.dispute')
-    .selectAll()
+    .select(columnsOf(DisputeEntity))
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'));
 }

@@ -5,10 +5,10 @@ import { isAnyOf } from '../platform/reads/ids.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
-import type { ReadTable } from '../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import type { RefundCaseEntity } from './refund-case.entity.ts';
+import { RefundCaseEntity } from './refund-case.entity.ts';
 import type { Initiator, RefundStatus } from './refund-case.ts';
 
 /** A refund case as hot reads return it. */
@@ -19,7 +19,7 @@ const db = queryBuilder<{ 'refunds.refund_case': RefundCaseReadRow }>();
 function refundCases(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('refunds.refund_case')
-    .selectAll()
+    .select(columnsOf(RefundCaseEntity))
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'));
 }

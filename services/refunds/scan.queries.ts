@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
+import { columnsOf } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import type { DisputeReadRow } from './dispute.queries.ts';
+import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import type { RefundCaseReadRow } from './refund-case.queries.ts';
 import type { RefundStatus } from './refund-case.ts';
 
@@ -15,7 +17,7 @@ function scanCases(statuses: readonly RefundStatus[]) {
     const cases = db
       .selectFrom('refunds.refund_case')
       .where(sql<boolean>`status in (${sql.join(literals)})`)
-      .selectAll();
+      .select(columnsOf(RefundCaseEntity));
     return inScanOrder(cases, 'id', parameters).compile();
   });
 }
@@ -32,5 +34,5 @@ export const scanUnfundedCases = scanCases(['FUNDING_REQUIRED']);
 
 /** Pages of all disputes. */
 export const scanDisputes = prepareRead<RecordScan, DisputeReadRow>((parameters) =>
-  inScanOrder(db.selectFrom('refunds.dispute').selectAll(), 'id', parameters).compile(),
+  inScanOrder(db.selectFrom('refunds.dispute').select(columnsOf(DisputeEntity)), 'id', parameters).compile(),
 );

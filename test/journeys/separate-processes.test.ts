@@ -56,7 +56,7 @@ beforeAll(async () => {
   const { merchantId, environment } = merchant.tenant;
   await seedMerchant(system.transport, merchantId, environment).refundCase();
   const publish = () => merchant.publish();
-  load = new Load({ gateways: system.gateways, path: '/v1/refund-cases', key, publish });
+  load = new Load({ gateways: system.gateways, paths: ['/v1/refund-cases'], key, publish });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
   await load?.stop().catch(() => undefined);

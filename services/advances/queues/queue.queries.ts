@@ -4,6 +4,8 @@ import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/li
 import { type MerchantFilter, matchingMerchant } from '../../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
+import { columnsOf } from '../../platform/reads/read-table.ts';
+import { AdvanceRequestEntity } from '../advance.entity.ts';
 import type { AdvanceRequestReadRow } from '../advance.queries.ts';
 import { STUCK_AFTER_ATTEMPTS } from '../advance-payout.ts';
 import type { AdvanceRequestStatus } from '../advance-request.ts';
@@ -25,7 +27,10 @@ export const advanceQueueOrder: ListOrder<AdvanceRequestReadRow> = {
 
 /** One page of requests to review or pay out. */
 export const selectAdvanceQueue = prepareRead<AdvanceQueuePage, AdvanceRequestReadRow>((parameters) => {
-  let query = matchingMerchant(db.selectFrom('advances.request').selectAll(), parameters);
+  let query = matchingMerchant(
+    db.selectFrom('advances.request').select(columnsOf(AdvanceRequestEntity)),
+    parameters,
+  );
   query = query.where(sql<boolean>`status in ('PENDING_REVIEW', 'APPROVED')`);
   if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
   return inOrder(query, advanceQueueOrder, parameters).compile();
@@ -48,7 +53,10 @@ interface ProviderQueuePage extends MerchantFilter, PageRange {
 
 /** One page of payouts that await the provider. */
 export const selectProviderQueue = prepareRead<ProviderQueuePage, ReleasedReadRow>((parameters) => {
-  const waiting = matchingMerchant(db.selectFrom('advances.request').selectAll(), parameters)
+  const waiting = matchingMerchant(
+    db.selectFrom('advances.request').select(columnsOf(AdvanceRequestEntity)),
+    parameters,
+  )
     .where('payout_accepted_at', 'is', null)
     .$narrowType<{ released_at: NotNull }>();
   const query = parameters.has('stuckOnly')

@@ -16,9 +16,9 @@ import {
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
-import type { ReadTable } from '../../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
-import type { FailingAccountEntity } from './failing-account.entity.ts';
+import { FailingAccountEntity } from './failing-account.entity.ts';
 
 type FailingAccountReadRow = ReadTable<typeof FailingAccountEntity>;
 
@@ -28,7 +28,10 @@ const db = queryBuilder<{ 'funds.failing_account': FailingAccountReadRow }>();
 const order: ListOrder<FailingAccountReadRow> = { columns: ['failing_since', 'id'], direction: 'asc' };
 
 const selectFailingAccounts = prepareRead<MerchantFilter & PageRange, FailingAccountReadRow>((parameters) => {
-  const accounts = matchingMerchant(db.selectFrom('funds.failing_account').selectAll(), parameters);
+  const accounts = matchingMerchant(
+    db.selectFrom('funds.failing_account').select(columnsOf(FailingAccountEntity)),
+    parameters,
+  );
   return inOrder(accounts, order, parameters).compile();
 });
 

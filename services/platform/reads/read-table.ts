@@ -12,6 +12,26 @@ export type ReadRowOf<Row> = { [K in keyof Row & string as SnakeCase<K>]: ReadVa
 
 type ReadValue<Value> = Value extends Date ? Timestamp : Value;
 
+/** An entity as `defineEntity` returns it. */
+interface DefinedEntity {
+  readonly meta: { readonly properties: object };
+}
+
+/**
+ * All columns of an entity, for `select`. `select *` would do until a migration adds a column: from then on a statement
+ * that is already prepared fails on its connection, and an upgrade leaves no release alone with its database.
+ * @param table the table's name in the query, where it is not the only one.
+ */
+export function columnsOf<Entity extends DefinedEntity>(entity: Entity): (keyof ReadTable<Entity> & string)[];
+export function columnsOf<Entity extends DefinedEntity, Table extends string>(
+  entity: Entity,
+  table: Table,
+): `${Table}.${keyof ReadTable<Entity> & string}`[];
+export function columnsOf(entity: DefinedEntity, table?: string): string[] {
+  const columns = Object.keys(entity.meta.properties).map(columnName);
+  return table === undefined ? columns : columns.map((column) => `${table}.${column}`);
+}
+
 const naming = new UnderscoreNamingStrategy();
 const columnNames = new Map<string, string>();
 

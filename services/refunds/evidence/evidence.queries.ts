@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
-import type { ReadTable } from '../../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import type { EvidenceEntity } from './evidence.entity.ts';
+import { EvidenceEntity } from './evidence.entity.ts';
 
 /** A piece of evidence as hot reads return it, without its content. */
 export type EvidenceReadRow = ReadTable<typeof EvidenceEntity>;
@@ -21,7 +21,7 @@ const db = queryBuilder<{
 function evidence(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('refunds.evidence')
-    .selectAll()
+    .select(columnsOf(EvidenceEntity))
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'));
 }

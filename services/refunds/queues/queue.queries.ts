@@ -4,7 +4,9 @@ import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/li
 import { type MerchantFilter, matchingMerchant } from '../../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
+import { columnsOf } from '../../platform/reads/read-table.ts';
 import { type DisputeReadRow, type DueDisputeReadRow, dueDateOrder } from '../dispute.queries.ts';
+import { DisputeEntity, RefundCaseEntity } from '../refund-case.entity.ts';
 import type { RefundCaseReadRow } from '../refund-case.queries.ts';
 import type { Blocker, RefundStatus } from '../refund-case.ts';
 import { OPEN_STATUSES } from './refund-next-step.ts';
@@ -30,7 +32,10 @@ const OPEN = sql.join(OPEN_STATUSES.map((status) => sql.lit(status)));
 
 /** One page of open cases. */
 export const selectRefundCaseQueue = prepareRead<RefundCaseQueuePage, RefundCaseReadRow>((parameters) => {
-  let query = matchingMerchant(db.selectFrom('refunds.refund_case').selectAll(), parameters);
+  let query = matchingMerchant(
+    db.selectFrom('refunds.refund_case').select(columnsOf(RefundCaseEntity)),
+    parameters,
+  );
   query = query.where(sql<boolean>`status in (${OPEN})`);
   if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
   if (parameters.has('blocker')) {
@@ -60,7 +65,10 @@ export const providerQueueOrder: ListOrder<ProcessingReadRow> = {
 
 /** One page of refunds that await the provider. */
 export const selectProviderQueue = prepareRead<ProviderQueuePage, ProcessingReadRow>((parameters) => {
-  let query = matchingMerchant(db.selectFrom('refunds.refund_case').selectAll(), parameters)
+  let query = matchingMerchant(
+    db.selectFrom('refunds.refund_case').select(columnsOf(RefundCaseEntity)),
+    parameters,
+  )
     .where('status', '=', sql.lit('PROCESSING'))
     .$narrowType<{ processing_started_at: NotNull }>();
   if (parameters.has('silentSince')) {
@@ -81,7 +89,7 @@ export const selectDisputeQueue = prepareRead<DisputeQueuePage, DueDisputeReadRo
   const open = db
     .selectFrom('refunds.dispute')
     .where('closed_at', 'is', null)
-    .selectAll()
+    .select(columnsOf(DisputeEntity))
     // As in the index dispute_queue.
     .select(sql<Timestamp>`coalesce(due_at, opened_at)`.as('due_or_opened_at'));
   let query = matchingMerchant(db.selectFrom(open.as('open')).selectAll(), parameters);

@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
-import type { ReadTable } from '../../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
 import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
-import type { DeliveryEntity } from './delivery.entity.ts';
+import { DeliveryEntity } from './delivery.entity.ts';
 import type { AttemptFailureName, DeliveryStatusName } from './delivery.ts';
 
 /** A delivery as hot reads return it; its id contains the time of its creation. */
@@ -62,7 +62,7 @@ function deliveries(parameters: ReadParameters<Tenant>) {
     .selectFrom('webhooks.delivery')
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
-    .selectAll();
+    .select(columnsOf(DeliveryEntity));
 }
 
 interface DeliveryKey extends Tenant {

@@ -1,9 +1,9 @@
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
-import type { ReadTable } from '../../platform/reads/read-table.ts';
+import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import type { SubscriptionEntity } from './subscription.entity.ts';
+import { SubscriptionEntity } from './subscription.entity.ts';
 
 /** A subscription as hot reads return it. */
 export type SubscriptionReadRow = ReadTable<typeof SubscriptionEntity>;
@@ -14,7 +14,7 @@ const db = queryBuilder<{ 'webhooks.subscription': SubscriptionReadRow }>();
 function subscriptions(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('webhooks.subscription')
-    .selectAll()
+    .select(columnsOf(SubscriptionEntity))
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'))
     .where('listening_until', 'is', null);

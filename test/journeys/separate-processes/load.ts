@@ -16,8 +16,8 @@ const PUBLISH_INTERVAL_MS = 100;
 
 interface LoadOptions {
   readonly gateways: ReadyBackends;
-  /** A path of the public API, and the API key for it. */
-  readonly path: string;
+  /** Paths of the public API, read in turn, and the API key for them. */
+  readonly paths: readonly string[];
   readonly key: string;
   /** Publishes an event; answers its id. */
   readonly publish: () => Promise<string>;
@@ -55,7 +55,8 @@ export class Load {
   }
 
   async #read(): Promise<void> {
-    const { gateways, path, key } = this.#options;
+    const { gateways, paths, key } = this.#options;
+    const path = paths[this.requests % paths.length]!;
     const startedAt = Date.now();
     let backend: Backend | undefined;
     this.requests += 1;

@@ -8,6 +8,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { Client } from 'pg';
 import { vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
+import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { type Container, readComposeFile } from '../../support/compose-file.ts';
 import { ALL_GRANTS, bearer, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
@@ -23,6 +24,7 @@ export type Role = 'services' | 'gateway' | 'worker' | 'webhook-lanes';
 /** One process of a role. */
 export interface RoleProcess {
   readonly role: Role;
+  readonly image: ImageFiles;
   readonly backend: Backend;
   readonly child: ChildProcess;
   /** The exit code and what it wrote on standard error. */
@@ -52,6 +54,8 @@ export class SeparateSystem implements AsyncDisposable {
   readonly secrets = new Set<string>();
   /** What all processes have logged. */
   readonly logs: string[] = [];
+  /** As its owner. */
+  readonly databaseUrl: string;
   /** To the services through the load balancer, as another team calls them. It repeats no call. */
   readonly transport: Transport;
   readonly #containers: Readonly<Record<string, Container>>;
@@ -59,7 +63,7 @@ export class SeparateSystem implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
 
   private constructor(
-    given: Pick<SeparateSystem, 'image' | 'temporal' | 'transport'> & {
+    given: Pick<SeparateSystem, 'image' | 'temporal' | 'transport' | 'databaseUrl'> & {
       containers: Readonly<Record<string, Container>>;
       overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
       services: ReadyBackends;
@@ -68,6 +72,7 @@ export class SeparateSystem implements AsyncDisposable {
   ) {
     this.image = given.image;
     this.temporal = given.temporal;
+    this.databaseUrl = given.databaseUrl;
     this.transport = given.transport;
     this.services = given.services;
     this.#containers = given.containers;
@@ -97,14 +102,22 @@ export class SeparateSystem implements AsyncDisposable {
       interceptors: [bearer(token)],
     });
     const stack = opening.move();
-    const given = { image, temporal, transport, containers, overrides, services, stack };
+    const given = { image, databaseUrl, temporal, transport, containers, overrides, services, stack };
     const system = new SeparateSystem(given);
     for (const secret of [token, ...secretsIn(asText(env))]) system.secrets.add(secret);
     return system;
   }
 
-  /** Starts a process and waits until it is ready. */
-  async start(role: Role): Promise<RoleProcess> {
+  /** Runs the container that migrates the database. */
+  async migrate(image: ImageFiles = this.image): Promise<void> {
+    await runToEnd(image, this.#containers.migrate!, { DATABASE_URL: this.databaseUrl });
+  }
+
+  /**
+   * Starts a process and waits until it is ready.
+   * @param image the files of another release.
+   */
+  async start(role: Role, image: ImageFiles = this.image): Promise<RoleProcess> {
     const { command, environment, healthcheck } = this.#containers[role]!;
     const [port, opsPort] = [await findFreePort(), await findFreePort()];
     const settings = {
@@ -116,14 +129,14 @@ export class SeparateSystem implements AsyncDisposable {
       LOG_LEVEL: 'debug',
     };
     for (const secret of secretsIn(asText(settings))) this.secrets.add(secret);
-    const child = spawnIn(this.image, command!, settings);
-    const process = { role, backend: { port, opsPort }, child, exited: outcomeOf(child) };
+    const child = spawnIn(image, command!, settings);
+    const process = { role, image, backend: { port, opsPort }, child, exited: outcomeOf(child) };
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => this.logs.push(chunk));
     this.running.add(process);
     // The container's own health check.
     await vi.waitFor(async () => {
       if (child.exitCode !== null) throw new Error((await process.exited).stderr);
-      await runToEnd(this.image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
+      await runToEnd(image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
     }, READY);
     this.#behind(role)?.add(process.backend);
     await vi.waitFor(() => {
@@ -218,7 +231,7 @@ function spawnIn({ folder }: ImageFiles, command: readonly string[], settings: o
   return spawn(process.execPath, args, {
     cwd: folder,
     // Nobody can write there, as in a container: only its /tmp can be written to.
-    env: { NODE_ENV: 'production', HOME: '/dev/null', ...asText(settings) },
+    env: { NODE_ENV: 'production', HOME: '/dev/null', ...COMPILE_CACHE, ...asText(settings) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }

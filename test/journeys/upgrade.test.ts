@@ -1,0 +1,195 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '@connectrpc/connect';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { WebhookSubscriptionState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
+import { call } from '../gateway/http-call.ts';
+import { seedMerchant } from '../gateway/seed-merchant.ts';
+import { newKey } from '../support/harness.ts';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
+import { SandboxMerchant } from './sandbox-merchant.ts';
+import type { ImageFiles } from './separate-processes/image-files.ts';
+import { Load } from './separate-processes/load.ts';
+import { type Role, SeparateSystem } from './separate-processes/separate-system.ts';
+import { nextRelease, releaseAfterNext } from './upgrade/next-releases.ts';
+
+const ROLES: readonly Role[] = ['services', 'webhook-lanes', 'worker', 'gateway'];
+const ACTIVE_MS = 150_000;
+const DELIVERED_MS = 60_000;
+/** As long as a report that has a table open while it is migrated. Whoever waits behind the migration waits less. */
+const REPORT_MS = 8_000;
+const STAGE_MS = 180_000;
+
+let system: SeparateSystem;
+let next: ImageFiles;
+let afterNext: ImageFiles;
+let receiver: Receiver;
+let merchant: SandboxMerchant;
+let load: Load;
+let key: string;
+const delivered = new Set<string>();
+let slowestWriteMs = 0;
+/** The names of products that were created and renamed under load, by id. */
+const names = new Map<string, string>();
+
+beforeAll(async () => {
+  const attempted = new Set<string>();
+  // The first attempt of each event fails, so that a workflow has to make the second.
+  receiver = await startReceiver((request, response) => {
+    const id = String(request.headers['webhook-id']);
+    const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
+    const fails = type !== 'webhook.ping.v1' && !attempted.has(id);
+    attempted.add(id);
+    if (!fails) delivered.add(id);
+    response.writeHead(fails ? 503 : 204).end();
+  });
+  system = await SeparateSystem.open();
+  const tables = await tablesOf(system.databaseUrl);
+  [next, afterNext] = await Promise.all([nextRelease(tables), releaseAfterNext(tables)]);
+  await Promise.all(ROLES.map((role) => system.start(role)));
+  merchant = await SandboxMerchant.subscribe(system.transport, receiver);
+  await merchant.becomes(WebhookSubscriptionState.ACTIVE, ACTIVE_MS);
+  ({ key } = await createClient(ApiKeyService, system.transport).issueApiKey({
+    ...merchant.tenant,
+    idempotencyKey: newKey(),
+    name: 'Shop',
+    scopes: [...ALL_SCOPES],
+  }));
+  const { merchantId, environment } = merchant.tenant;
+  await seedMerchant(system.transport, merchantId, environment).refundCase();
+  const publish = async () => {
+    const startedAt = performance.now();
+    await writeProduct();
+    slowestWriteMs = Math.max(slowestWriteMs, performance.now() - startedAt);
+    return merchant.publish();
+  };
+  load = new Load({
+    gateways: system.gateways,
+    paths: ['/v1/refund-cases', '/v1/funds/releases', '/v1/advance/requests', '/v1/webhook-subscriptions'],
+    key,
+    publish,
+  });
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await load?.stop().catch(() => undefined);
+  await system?.[Symbol.asyncDispose]();
+  await next?.[Symbol.asyncDispose]();
+  await afterNext?.[Symbol.asyncDispose]();
+  await receiver?.[Symbol.asyncDispose]();
+});
+
+/** Creates a product and renames it, each through whichever release the load balancer chooses. */
+async function writeProduct(): Promise<void> {
+  const products = createClient(ProductService, system.transport);
+  const call = () => ({ ...merchant.tenant, idempotencyKey: newKey() });
+  const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
+  const first = `Course ${names.size}`;
+  const { product } = await products.createProduct({ ...call(), ...kind, name: first });
+  expect(product!.name).toBe(first);
+  const name = `${first}, second edition`;
+  await products.updateProduct({ ...call(), productId: product!.id, updateMask: { paths: ['name'] }, name });
+  names.set(product!.id, name);
+}
+
+/** All tables, without partitions, which have the columns of their table. */
+async function tablesOf(databaseUrl: string): Promise<string[]> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+      where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace::regnamespace::text
+            in ('platform', 'catalog', 'refunds', 'funds', 'advances', 'webhooks', 'api_keys', 'accounts')
+      order by 1`,
+  );
+  await client.end();
+  return rows.map(({ name }) => name);
+}
+
+async function startAll(image: ImageFiles): Promise<void> {
+  await Promise.all(ROLES.map((role) => system.start(role, image)));
+}
+
+async function stopAll(image: ImageFiles): Promise<void> {
+  for (const process of [...system.running].filter((process) => process.image === image)) {
+    expect(await system.stop(process)).toEqual({ exitCode: 0, stderr: '' });
+  }
+}
+
+/** No request has failed, every event arrives, and each running gateway knows each product by its last name. */
+async function expectWhole(): Promise<void> {
+  await load.moreEvents(15);
+  expect([...new Set(load.failures.map(({ what }) => what.slice(0, 120)))]).toEqual([]);
+  const published = [...load.published.keys()];
+  await vi.waitFor(() => expect(published.filter((id) => !delivered.has(id))).toEqual([]), {
+    timeout: DELIVERED_MS,
+    interval: 50,
+  });
+  const gateways = [...system.running].filter(({ role }) => role === 'gateway');
+  for (const [id, name] of [...names].slice(-20)) {
+    for (const { backend } of gateways) {
+      const { status, json } = await call(backend.port, `/v1/products/${id}`, { key });
+      expect([status, json.name]).toEqual([200, name]);
+    }
+  }
+}
+
+it(
+  'this release goes on while the database is migrated for the next one, though a report has a table open',
+  async () => {
+    await load.moreEvents(10);
+    slowestWriteMs = 0;
+    const report = new Client({ connectionString: system.databaseUrl });
+    await report.connect();
+    await report.query('begin; select from catalog.product limit 1');
+    const migrated = system.migrate(next);
+    await delay(REPORT_MS);
+    await report.end();
+    await migrated;
+    await expectWhole();
+    expect(slowestWriteMs).toBeLessThan(REPORT_MS * 0.75);
+  },
+  STAGE_MS,
+);
+
+it(
+  'both releases run side by side',
+  async () => {
+    await startAll(next);
+    await expectWhole();
+  },
+  STAGE_MS,
+);
+
+it(
+  'the next release runs alone',
+  async () => {
+    await stopAll(system.image);
+    await expectWhole();
+  },
+  STAGE_MS,
+);
+
+it(
+  'goes back to this release',
+  async () => {
+    await startAll(system.image);
+    await stopAll(next);
+    await expectWhole();
+  },
+  STAGE_MS,
+);
+
+it(
+  'goes forward again, and the release after the next removes what is no longer needed',
+  async () => {
+    await startAll(next);
+    await stopAll(system.image);
+    await system.migrate(afterNext);
+    await expectWhole();
+  },
+  STAGE_MS,
+);

@@ -16,7 +16,7 @@ it.each([
   { gateway: -MINUTE_MS, services: MINUTE_MS, lanes: -MINUTE_MS },
 ])('the API answers and webhooks are sent at once where clocks are a minute off: %o', async (clocks) => {
   await using system = await DatabaseClients.start(clocks);
-  const { merchant, key } = await system.merchant();
+  const { merchant, key, receiver } = await system.merchant();
   await merchant.becomes(WebhookSubscriptionState.ACTIVE, AT_ONCE_MS);
   const write = {
     key,
@@ -32,5 +32,8 @@ it.each([
   const events = [await merchant.publish(), await merchant.publish()];
   // The signatures are verified, their times included.
   await merchant.received(events, AT_ONCE_MS);
+  // By the clock of the lanes, which is wrong indeed.
+  const sentAtMs = Number(receiver.requests.at(-1)!.headers['webhook-timestamp']) * 1_000;
+  expect(Math.abs(sentAtMs - clocks.lanes - Date.now())).toBeLessThan(AT_ONCE_MS);
   for (const id of events) await merchant.delivery(id, DeliveryStatus.SUCCEEDED, AT_ONCE_MS);
 });

@@ -15,14 +15,17 @@ export interface RuntimeProcess {
 /**
  * Runs a file of the repository, `services/main.ts`, with these settings and no others.
  * @param atEnd registers what kills it at the latest. Default: at the end of the test.
+ * @param via a command that ends by running the one appended to it. Default: it is run directly.
  */
 export function startRuntime(
   file: string,
   settings: Readonly<Record<string, string>>,
   atEnd: (kill: () => void) => void = onTestFinished,
+  via: readonly string[] = [],
 ): RuntimeProcess {
   const script = new URL(`../../${file}`, import.meta.url).pathname;
-  const child = spawn(process.execPath, [script], {
+  const [command, ...args] = [...via, process.execPath, script];
+  const child = spawn(command!, args, {
     env: { ...COMPILE_CACHE, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient, type Transport } from '@connectrpc/connect';
@@ -24,7 +24,7 @@ const START_MS = 60_000;
 interface Started {
   readonly stack: AsyncDisposableStack;
   readonly folder: DataFolder;
-  readonly hasLimitedDisk: boolean;
+  readonly canMount: boolean;
   readonly link: FaultyLink;
   /** The PostgreSQL that runs, or ran last. */
   readonly server: { postgres: EmbeddedPostgres };
@@ -42,14 +42,15 @@ const withClock = (shiftMs: number) => ({
   NODE_OPTIONS: `--import=${SHIFTED_CLOCK}`,
   CLOCK_SHIFT_MS: `${shiftMs}`,
 });
+const DATABASE_NAME = 'postgres.payments.test';
 const AREAS = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
 
 /** A gateway and services, as processes of their own, over a PostgreSQL that a test stops, slows down and replaces. */
 export class DatabaseClients implements AsyncDisposable {
   /** Of the PostgreSQL that was started first. */
   readonly folder: DataFolder;
-  /** Whether its disk is small and for it alone, so that it can be filled. */
-  readonly hasLimitedDisk: boolean;
+  /** As root: its disk is small and for it alone, and the services look up its name in `hosts`. */
+  readonly canMount: boolean;
   /** Between the services and PostgreSQL. */
   readonly link: FaultyLink;
   readonly processes: RuntimeProcess[] = [];
@@ -59,10 +60,10 @@ export class DatabaseClients implements AsyncDisposable {
   #transport: Transport | undefined;
   readonly #ports = { rpc: 0, services: 0, gateway: 0, sandbox: 0 };
 
-  private constructor({ stack, folder, hasLimitedDisk, link, server }: Started) {
+  private constructor({ stack, folder, canMount, link, server }: Started) {
     this.#stack = stack;
     this.folder = folder;
-    this.hasLimitedDisk = hasLimitedDisk;
+    this.canMount = canMount;
     this.link = link;
     this.#server = server;
   }
@@ -72,13 +73,13 @@ export class DatabaseClients implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const path = mkdtempSync(join(tmpdir(), 'payments-failures-'));
     stack.defer(() => rmSync(path, { recursive: true, force: true }));
-    const hasLimitedDisk = limitDisk(path, stack);
+    const canMount = limitDisk(path, stack);
     const folder = stack.adopt(DataFolder.open(path), (opened) => opened.close());
     const postgres = await startPostgres({ folder, log: () => undefined, throwaway: true });
     const server = { postgres };
     stack.defer(() => server.postgres.stop());
     const link = stack.use(await openLink(postgres.port));
-    const system = new DatabaseClients({ stack, folder, hasLimitedDisk, link, server });
+    const system = new DatabaseClients({ stack, folder, canMount, link, server });
     await system.#startProcesses(clocks);
     system.#stack = stack.move();
     return system;
@@ -99,6 +100,12 @@ export class DatabaseClients implements AsyncDisposable {
     this.#server.postgres = await startPostgres(options);
   }
 
+  /** Whether the name of the database can be resolved; for `canMount` alone. */
+  knowName(isKnown: boolean): void {
+    const known = isKnown ? [`127.0.0.1 ${DATABASE_NAME}`] : [];
+    writeFileSync(this.folder.file('hosts'), ['127.0.0.1 localhost', ...known, ''].join('\n'));
+  }
+
   /** A merchant with an endpoint, and their API key. */
   async merchant() {
     const receiver = this.stack.use<Receiver>(await startReceiver());
@@ -109,7 +116,7 @@ export class DatabaseClients implements AsyncDisposable {
       name: 'Shop',
       scopes: [...ALL_SCOPES],
     });
-    return { merchant, key };
+    return { merchant, key, receiver };
   }
 
   /** A request to the sandbox. */
@@ -143,6 +150,8 @@ export class DatabaseClients implements AsyncDisposable {
     for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await findFreePort();
     const databaseUrl = new URL(this.postgres.url);
     databaseUrl.port = `${this.link.port}`;
+    if (this.canMount) databaseUrl.hostname = DATABASE_NAME;
+    this.knowName(true);
     const secret = () => `v1:${randomBytes(32).toString('base64')}`;
     const sending = {
       ...{ DATABASE_URL: databaseUrl.href, WEBHOOK_SECRET_KEYS: secret() },
@@ -166,15 +175,22 @@ export class DatabaseClients implements AsyncDisposable {
   }
 
   async #run(file: string, readyLine: string, settings: Record<string, string>): Promise<void> {
-    const started = startRuntime(file, { HOST: '127.0.0.1', ...settings }, (kill) => this.stack.defer(kill));
+    const hosts = this.folder.file('hosts');
+    const via = ['unshare', '-m', 'sh', '-c', `mount --bind ${hosts} /etc/hosts && exec "$@"`, 'sh'];
+    const started = startRuntime(
+      file,
+      { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', ...settings },
+      (kill) => this.stack.defer(kill),
+      this.canMount ? via : [],
+    );
     this.processes.push(started);
     await vi.waitFor(() => expect(started.logged()).toContain(readyLine), { timeout: START_MS });
   }
 }
 
-/** Mounts a small file system on a folder, for root alone. @returns whether it could. */
+/** Mounts a small file system on a folder. @returns whether it could, as only root can. */
 function limitDisk(path: string, stack: AsyncDisposableStack): boolean {
-  if (process.getuid?.() !== 0) return false;
+  if (process.getuid?.() !== 0 || spawnSync('unshare', ['-m', 'true']).status !== 0) return false;
   const options = ['-t', 'tmpfs', '-o', 'size=512m', 'tmpfs', path];
   if (spawnSync('mount', options, { stdio: 'ignore' }).status !== 0) return false;
   stack.defer(() => void spawnSync('umount', ['-l', path]));

@@ -16,8 +16,8 @@ export interface DatabaseFailure {
   readonly write: 'SUCCEEDS' | readonly ProblemCode[];
   /** What /readyz of the services says: its status and how it describes the database. */
   readonly ready: readonly [status: number, database?: string];
-  /** Whether it needs a small disk, which only root can make. */
-  readonly fillsDisk?: boolean;
+  /** Whether only root can make it fail so. */
+  readonly mounts?: boolean;
   /** @returns how it ends. */
   begin(system: DatabaseClients): Promise<() => Promise<void>>;
 }
@@ -41,8 +41,16 @@ export const DATABASE_FAILURES: readonly DatabaseFailure[] = [
     read: 'SUCCEEDS',
     write: AWAY,
     ready: [200, 'up'],
-    fillsDisk: true,
+    mounts: true,
     begin: fillDisk,
+  },
+  {
+    what: 'unknown by its name',
+    read: AWAY,
+    write: AWAY,
+    ready: [503],
+    mounts: true,
+    begin: loseName,
   },
   // The last one: what follows runs on the other server.
   { what: 'failed over to another address', read: AWAY, write: AWAY, ready: [503], begin: failOver },
@@ -101,6 +109,13 @@ async function useUpConnections({ postgres, link }: DatabaseClients) {
   return async () => {
     await Promise.all(held.map((client) => client.end()));
   };
+}
+
+/** Its clients have lost their connections, and its name cannot be resolved. */
+async function loseName(system: DatabaseClients) {
+  system.knowName(false);
+  system.link.begin('reset')();
+  return async () => system.knowName(true);
 }
 
 /** Nothing is left for tables; the file of the WAL that is being written was made before. */

@@ -58,6 +58,12 @@ const TEMPORAL_STATES = [
   },
 ];
 
+/** Refunds that only the provider knows are booked with these settings. */
+const WITHOUT_PROVIDER = {
+  REFUND_EXECUTION: 'manual',
+  ...{ REFUND_PROVIDER_URL: 'none', REFUND_PROVIDER_TOKEN: '' },
+};
+
 const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
 
 it.each(TEMPORAL_STATES)(
@@ -79,16 +85,27 @@ it.each(TEMPORAL_STATES)(
       ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
       ...{ REFUND_EXECUTION: 'automatic', WEBHOOK_SCHEDULE_SANDBOX: `0s${',1s'.repeat(60)}` },
     };
-    const start = async (url: string, before?: (harness: TestHarness) => Promise<void>) => {
-      const harness = await startHarness(settings, undefined, url);
+    const start = async (
+      url: string,
+      before?: (harness: TestHarness) => Promise<void>,
+      overrides: Record<string, string> = {},
+    ) => {
+      const harness = await startHarness({ ...settings, ...overrides }, undefined, url);
       await before?.(harness);
       harness.services.startWebhookLanes();
       const worker = await startHarnessWorker(harness, temporal);
+      let closing: Promise<void> | undefined;
       const close = async () => {
         await worker.close();
         await harness.close();
       };
-      return { harness, close };
+      return {
+        harness,
+        close() {
+          closing ??= close();
+          return closing;
+        },
+      };
     };
 
     const original = await start(postgres.url);
@@ -190,6 +207,19 @@ it.each(TEMPORAL_STATES)(
     await expect.poll(() => workingOf(temporal), SOON).toEqual([]);
     expect(await verifyFunds(restored.harness)).toBeGreaterThan(0);
     await areasAgree(temporal);
+
+    // It is booked again, and not submitted again.
+    await restored.close();
+    const booking = await start(url, undefined, WITHOUT_PROVIDER);
+    stack.defer(booking.close);
+    const again = merchantOf(booking.harness, refunds.tenant);
+    const booked = await again.approved(50n, saleId);
+    await again.start(booked);
+    await again.becomes(booked, RefundCaseStatus.PROCESSING);
+    await again.record(booked, ProviderOutcome.SUCCEEDED);
+    await again.becomes(booked, RefundCaseStatus.SUCCEEDED);
+    expect(provider.callsOf(booked)).toEqual([]);
+    expect(await again.funds.balance()).toMatchObject({ availableAmountMinor: 350n, blockedAmountMinor: 0n });
   },
   600_000,
 );

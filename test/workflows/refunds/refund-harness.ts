@@ -6,7 +6,7 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
-import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { refundsOf, type Tenant } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
@@ -33,9 +33,9 @@ export async function startRefundHarness(settings: Record<string, string> = {}) 
 export const eventually = (check: () => Promise<void>, timeout = 45_000) =>
   vi.waitFor(check, { timeout, interval: 50 });
 
-/** A merchant's refunds and funds beside each other. */
-export function merchantOf(harness: TestHarness) {
-  const refunds = refundsOf(harness);
+/** A merchant's refunds and funds beside each other. Default: of a new merchant. */
+export function merchantOf(harness: TestHarness, of?: Tenant) {
+  const refunds = refundsOf(harness, 'inProcess', of);
   const funds = fundsCaller(harness.transports.inProcess, refunds.tenant);
   const { tenant, write } = refunds;
   const caseOf = async (refundCaseId: string) =>

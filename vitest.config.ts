@@ -19,7 +19,7 @@ const SLOW = [
   'test/docs/internal-api.test.ts',
   'test/journeys/{books.property,demo-connector,newcomer,outages,operations,resend,work-queues}.test.ts',
   'test/journeys/{database-failures,mutual-tls,point-in-time-recovery,separate-processes}.test.ts',
-  'test/journeys/{traces,upgrade,wrong-clocks}.test.ts',
+  'test/journeys/{traces,wrong-clocks}.test.ts',
   'test/workflows/{encoded-payloads,lost-state,secured-temporal}.test.ts',
   'test/workflows/accounts/{notify-contact,quiet-hour,worker-death}.test.ts',
   'test/workflows/area-check/area-check.test.ts',
@@ -48,9 +48,9 @@ const SLOW_PROPERTIES = [
   'test/workflows/refunds/refund-fencing.property.test.ts',
 ];
 
-/** Journeys that fill the machine with faults: after `slow`, two at a time, since each waits for minutes to recover. */
+/** Journeys that fill the machine with faults or processes: after `slow`, two at a time, since each waits for minutes to recover. */
 const FAULTS = [
-  'test/journeys/{chaos-month,saga-faults}.test.ts',
+  'test/journeys/{chaos-month,saga-faults,upgrade}.test.ts',
   'test/reconciliation/reconciliation.test.ts',
 ];
 

@@ -1,5 +1,4 @@
 import pg, { type PoolClient } from 'pg';
-import { isTracing } from '../tracing/tracing.ts';
 import { type Database, retryTransaction } from './database.ts';
 import { bindNamed, type NamedParameters } from './named-sql.ts';
 import { traceSql } from './trace-sql.ts';
@@ -32,8 +31,7 @@ export class CrossTenantDatabase {
 
   /** Runs one statement in its own transaction. */
   readonly run: Run = <Row>(statement: Statement, parameters: NamedParameters = {}) => {
-    const run = () => this.#run<Row>(statement, parameters);
-    return isTracing() ? traceSql(statement.name, undefined, run) : run();
+    return traceSql(statement.name, undefined, () => this.#run<Row>(statement, parameters));
   };
 
   async #run<Row>(statement: Statement, parameters: NamedParameters): Promise<Row[]> {
@@ -70,8 +68,9 @@ export class CrossTenantDatabase {
     { lockTimeoutMs }: { lockTimeoutMs?: number } = {},
   ): Promise<T> {
     const begin = lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`;
-    const run = () => retryTransaction(() => this.#transactionOnce(begin, work));
-    return isTracing() ? traceSql('transaction', undefined, run) : run();
+    return traceSql('transaction', undefined, () =>
+      retryTransaction(() => this.#transactionOnce(begin, work)),
+    );
   }
 
   async #transactionOnce<T>(begin: string, work: (run: Run) => Promise<T>): Promise<T> {

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
 import { Pool, type PoolClient } from 'pg';
-import { isTracing } from '../tracing/tracing.ts';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { watchPool } from './pool-metrics.ts';
@@ -131,7 +130,7 @@ export class Database {
    * for use in messages.
    */
   read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
-    return isTracing() ? traceSql('read', query.sql, () => this.#read(query)) : this.#read(query);
+    return traceSql('read', query.sql, () => this.#read(query));
   }
 
   async #read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
@@ -184,8 +183,9 @@ export class Database {
    * {@link retryTransaction}.
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
-    const run = () => retryTransaction(() => this.#orm.em.fork().transactional(work, { clear: true }));
-    return isTracing() ? traceSql('transaction', undefined, run) : run();
+    return traceSql('transaction', undefined, () =>
+      retryTransaction(() => this.#orm.em.fork().transactional(work, { clear: true })),
+    );
   }
 
   /** A connection for LISTEN, NOTIFY and individual statements; release it when done. */

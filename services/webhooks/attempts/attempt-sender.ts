@@ -3,7 +3,6 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
-import { isTracing } from '../../platform/tracing/tracing.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import { type Attempt, sendAttempt } from './send-attempt.ts';
 import { traceAttempt } from './trace-attempt.ts';
@@ -57,8 +56,7 @@ export class AttemptSender {
 
   /** Makes one attempt of a delivery. Never rejects. */
   send(delivery: SentDelivery, attempt: Attempt): Promise<AttemptResult> {
-    const send = () => this.#send(delivery, attempt);
-    return isTracing() ? traceAttempt(delivery, attempt, send) : send();
+    return traceAttempt(delivery, attempt, () => this.#send(delivery, attempt));
   }
 
   async #send(

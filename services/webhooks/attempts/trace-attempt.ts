@@ -1,5 +1,5 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { traceFor } from '../../platform/tracing/tracing.ts';
+import { isTracing, traceFor } from '../../platform/tracing/tracing.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import type { Attempt } from './send-attempt.ts';
 
@@ -13,12 +13,13 @@ interface TracedDelivery {
 
 const REQUEST_ID = /"requestId":("(?:[^"\\]|\\.)*")/;
 
-/** Makes an attempt part of the trace of the request that caused the event. */
+/** Makes an attempt part of the trace of the request that caused the event, if this process records traces. */
 export function traceAttempt(
   { id, merchant_id, attempt_count, body }: TracedDelivery,
   { eventId, subscriptionId }: Attempt,
   send: () => Promise<AttemptResult>,
 ): Promise<AttemptResult> {
+  if (!isTracing()) return send();
   const [, requestId = '""'] = REQUEST_ID.exec(body) ?? [];
   const attributes = {
     'payments.merchant_id': merchant_id,

@@ -12,9 +12,11 @@ import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
+import type { TlsFiles } from '../services/platform/process/tls-files.ts';
 import {
   connectDashboardServices,
   connectServices,
+  openRpcTls,
   type RpcTlsConfig,
 } from '../services/platform/rpc/connect-services.ts';
 import { startTracing } from '../services/platform/tracing/start-tracing.ts';
@@ -34,7 +36,8 @@ await runProcess('gateway', async () => {
   });
   const logger = createLogger(config.LOG_LEVEL);
   await startTracing('gateway', config, logger);
-  const transport = connectServices(config, logger);
+  const tls = openRpcTls(config, logger);
+  const transport = connectServices(config, tls);
   const health = createClient(Health, transport);
   const live = createGateway({ environment: 'live', config, transport, logger });
   const sandbox = createGateway({ environment: 'test', config, transport, logger });
@@ -49,7 +52,7 @@ await runProcess('gateway', async () => {
   });
   await live.listen({ host: config.HOST, port: config.LIVE_PORT });
   await sandbox.listen({ host: config.HOST, port: config.SANDBOX_PORT });
-  const dashboard = await openDashboard(config, logger);
+  const dashboard = await openDashboard(config, tls, logger);
   for (const listener of [live, sandbox, dashboard]) if (listener) drain.endConnectionsOf(listener.server);
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });
   const { LIVE_PORT, SANDBOX_PORT, OPS_PORT } = config;
@@ -68,9 +71,13 @@ type DashboardSettings = DashboardConfig &
   Pick<Config, 'DASHBOARD_PORT' | 'DASHBOARD_SERVICE_TOKEN'> & { readonly SERVICES_URL: string };
 
 /** Starts the dashboard if it has a service token or a certificate, and an OpenID provider. */
-async function openDashboard(config: DashboardSettings, logger: Logger): Promise<Dashboard | undefined> {
+async function openDashboard(
+  config: DashboardSettings,
+  tls: TlsFiles | undefined,
+  logger: Logger,
+): Promise<Dashboard | undefined> {
   const { OIDC_ISSUER, HOST, DASHBOARD_PORT } = config;
-  const transport = OIDC_ISSUER ? connectDashboardServices(config, logger) : undefined;
+  const transport = OIDC_ISSUER ? connectDashboardServices(config, tls, logger) : undefined;
   if (transport === undefined) {
     logger.info(
       'the dashboard is disabled: set OIDC_ISSUER, and DASHBOARD_SERVICE_TOKEN or DASHBOARD_RPC_TLS_CERT_PATH, to enable it',

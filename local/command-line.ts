@@ -7,7 +7,7 @@ import { KEY_RINGS, readConfig, TEMPORAL_SECURITY } from '../services/platform/p
 import { duration } from '../services/platform/process/setting-parsers.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
 import { errorInfoOf } from '../services/platform/rpc/connect-errors.ts';
-import { connectServices } from '../services/platform/rpc/connect-services.ts';
+import { connectServices, openRpcTls } from '../services/platform/rpc/connect-services.ts';
 import { remoteTransport } from '../services/platform/rpc/remote-transport.ts';
 
 /** A wrong command line; its message is printed above the usage. */
@@ -110,7 +110,8 @@ async function connect(environment: NodeJS.ProcessEnv): Promise<Transport> {
     unused: [...KEY_RINGS, ...TEMPORAL_SECURITY],
   });
   const { SERVICES_URL, DATA_DIR } = config;
-  if (SERVICES_URL) return connectServices({ ...config, SERVICES_URL }, createLogger('silent'));
+  if (SERVICES_URL)
+    return connectServices({ ...config, SERVICES_URL }, openRpcTls(config, createLogger('silent')));
   const path = join(DATA_DIR, 'demo.json');
   const demo = await readFile(path, 'utf8').catch(() => {
     throw new Error(`cannot read ${path}: run npm start first, or set SERVICES_URL and SERVICE_TOKEN`);

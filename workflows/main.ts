@@ -3,7 +3,7 @@ import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
-import { connectServices } from '../services/platform/rpc/connect-services.ts';
+import { connectServices, openRpcTls } from '../services/platform/rpc/connect-services.ts';
 import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { startWorker } from './worker.ts';
 
@@ -19,7 +19,7 @@ await runProcess('worker', async () => {
   const worker = await startWorker({
     config,
     logger,
-    transport: connectServices(config, logger),
+    transport: connectServices(config, openRpcTls(config, logger)),
     temporalAddress: config.TEMPORAL_ADDRESS,
   });
   const drain = new Drain(config.STOP_DELAY);

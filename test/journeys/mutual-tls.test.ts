@@ -15,7 +15,7 @@ import {
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { connectServices } from '../../services/platform/rpc/connect-services.ts';
+import { connectServices, openRpcTls } from '../../services/platform/rpc/connect-services.ts';
 import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { expectRefusal } from '../support/expect-refusal.ts';
@@ -75,7 +75,7 @@ async function expectNoConnection(transport: Transport): Promise<void> {
   expect(errorInfoOf(error)).toBeUndefined();
 }
 
-it('refuses whoever shows no certificate of a caller, by gRPC and Connect, and executes nothing', async () => {
+it('refuses clients without the certificate of a known caller, over gRPC and Connect, and executes nothing', async () => {
   const { certificates } = system;
   const names = [uriOf('test')];
   await certificates.issue('foreign', { names, ...CLIENT }, await createAuthority());
@@ -125,7 +125,8 @@ it('a client refuses services whose certificate has another name or is of anothe
     const SERVICES_URL = system.baseUrl.replace('localhost', host);
     const own = { ...system.certificates.settings('test'), ...settings };
     const config = readConfig(own, { unused: KEY_RINGS });
-    return listCases(connectServices({ ...config, SERVICES_URL }, createLogger('silent')));
+    const files = openRpcTls(config, createLogger('silent'));
+    return listCases(connectServices({ ...config, SERVICES_URL }, files));
   };
   expect(await at('127.0.0.1', { RPC_TLS_SERVER_NAME: 'localhost' })).toEqual([]);
   await expect(at('127.0.0.1', {})).rejects.toMatchObject({

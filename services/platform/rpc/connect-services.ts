@@ -15,17 +15,24 @@ export function openRpcTls(config: RpcTlsConfig, logger: Logger): TlsFiles | und
   return openFiles('rpc', { ...config, certPath, keyPath }, logger);
 }
 
-/** A transport to services in other processes, with the process's token, certificate or both. */
+/**
+ * A transport to services in other processes, with the process's token, certificate or both.
+ * @param files the process's, as `openRpcTls` opens them.
+ */
 export function connectServices(
   config: ClientConfig & Pick<Config, 'SERVICE_TOKEN'>,
-  logger: Logger,
+  files: TlsFiles | undefined,
 ): Transport {
-  return connect(config, config.SERVICE_TOKEN, openRpcTls(config, logger));
+  return connect(config, config.SERVICE_TOKEN, files);
 }
 
-/** The same for the dashboard: undefined without a token or a certificate of its own. */
+/**
+ * The same for the dashboard: undefined without a token or a certificate of its own.
+ * @param files the process's, used with a token where the dashboard has no certificate.
+ */
 export function connectDashboardServices(
   config: ClientConfig & Pick<Config, 'DASHBOARD_SERVICE_TOKEN'>,
+  files: TlsFiles | undefined,
   logger: Logger,
 ): Transport | undefined {
   const {
@@ -35,7 +42,7 @@ export function connectDashboardServices(
   } = config;
   const own = openFiles('dashboard-rpc', { ...config, certPath, keyPath }, logger);
   if (own === undefined && token === undefined) return undefined;
-  return connect(config, token, own ?? openRpcTls(config, logger));
+  return connect(config, token, own ?? files);
 }
 
 function connect(

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { isSuccess } from '../deliveries/delivery.ts';
+import { deliveryFacts } from '../deliveries/delivery-facts.ts';
 import type { PlannedReport } from './plan-reports.ts';
 
 /**
@@ -28,12 +29,7 @@ export function logReports(logger: Logger, decided: readonly PlannedReport[]): v
 function factsOf({ change, report, row }: PlannedReport) {
   const { httpStatus, failure } = 'result' in report.outcome ? report.outcome.result : {};
   return {
-    deliveryId: row.id,
-    eventId: row.event_id,
-    subscriptionId: row.subscription_id,
-    merchantId: row.merchant_id,
-    environment: row.environment,
-    requestId: row.request_id,
+    ...deliveryFacts(row),
     attempt: report.number,
     cause: failure ?? (httpStatus === undefined ? undefined : `HTTP ${httpStatus}`),
     status: change?.status,

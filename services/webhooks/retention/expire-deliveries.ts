@@ -9,6 +9,7 @@ import {
   type OrderedObjectRow,
   unblockDeliveries,
 } from '../attempts/unblock-deliveries.ts';
+import { deliveryFacts } from '../deliveries/delivery-facts.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionError } from '../subscriptions/subscription.ts';
@@ -138,15 +139,7 @@ async function expireEach(
 }
 
 /** What the log says of a delivery that expires. */
-const factsOf = (row: OldRow) => ({
-  deliveryId: row.id,
-  eventId: row.event_id,
-  subscriptionId: row.subscription_id,
-  merchantId: row.merchant_id,
-  environment: row.environment,
-  requestId: row.request_id,
-  cause: 'RETENTION_PERIOD_OVER',
-});
+const factsOf = (row: OldRow) => ({ ...deliveryFacts(row), cause: 'RETENTION_PERIOD_OVER' });
 
 /** @returns the deliveries that it ended. */
 function expire(

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { expect, test, vi } from 'vitest';
 import { ProviderOutcome, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -9,7 +7,7 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { seedMerchant } from '../gateway/seed-merchant.ts';
 import { newKey } from '../support/harness.ts';
-import { startProvider } from '../support/provider-server.ts';
+import { accepted, startProvider } from '../support/provider-server.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
 import { type LogLine, startObservedSystem } from './observed-system.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
@@ -56,7 +54,7 @@ test('the log tells what became of a delivery by its id, and of a refund by its 
   const seed = seedMerchant(system.transport, tenant.merchantId, tenant.environment);
   await seed.sale(10_000n, 0);
   const { id: refundCaseId } = await seed.refundCase();
-  provider.refund(refundCaseId, () => ACCEPTED);
+  provider.refund(refundCaseId, accepted);
   const refunds = createClient(RefundCaseService, system.transport);
   await vi.waitFor(async () => {
     const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
@@ -95,14 +93,3 @@ const isPing = (body: Buffer) => body.includes('"type":"webhook.ping.v1"');
 
 const names = (line: LogLine, fields: Readonly<Record<string, string>>) =>
   Object.entries(fields).every(([name, value]) => line[name] === value);
-
-const ACCEPTED = {
-  result: {
-    case: 'accepted' as const,
-    value: {
-      providerRefundId: randomUUID(),
-      submissionStatus: 'queued',
-      submittedAt: timestampFromDate(new Date()),
-    },
-  },
-};

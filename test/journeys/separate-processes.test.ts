@@ -1,24 +1,18 @@
-import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { WebhookSubscriptionState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
-import { seedMerchant } from '../gateway/seed-merchant.ts';
-import { newKey } from '../support/harness.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
-import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
-import { SandboxMerchant } from './sandbox-merchant.ts';
+import type { Receiver } from '../support/tls-receiver.ts';
+import type { SandboxMerchant } from './sandbox-merchant.ts';
 import { Load } from './separate-processes/load.ts';
 import { historiesOf } from './separate-processes/secrets.ts';
 import { type Role, SeparateSystem, STOP_DELAY_MS } from './separate-processes/separate-system.ts';
+import { openShop, type RetriedReceiver, startRetriedReceiver } from './separate-processes/shop.ts';
 
 const PROCESSES: readonly Role[] = [
   ...(['services', 'services', 'gateway', 'gateway', 'webhook-lanes', 'webhook-lanes'] as const),
   ...(['worker', 'worker', 'worker'] as const),
 ];
 const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'];
-const { ACTIVE } = WebhookSubscriptionState;
 /** Far less than the lease of a workflow command, which is 30 seconds, also on a busy machine. */
 const WITHOUT_A_LEASE_MS = 12_000;
 /** That lease, or the minute after which Temporal repeats an activity of a killed worker, and what a busy machine takes. */
@@ -29,32 +23,13 @@ let receiver: Receiver;
 let merchant: SandboxMerchant;
 let load: Load;
 let key: string;
-/** When each event was answered with success, by id. */
-const deliveredAt = new Map<string, number>();
+let deliveredAt: RetriedReceiver['deliveredAt'];
 
 beforeAll(async () => {
-  const attempted = new Set<string>();
-  // The first attempt of each event fails, so that a workflow has to make the second.
-  receiver = await startReceiver((request, response) => {
-    const id = String(request.headers['webhook-id']);
-    const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
-    const fails = type !== 'webhook.ping.v1' && !attempted.has(id);
-    attempted.add(id);
-    if (!fails) deliveredAt.set(id, deliveredAt.get(id) ?? Date.now());
-    response.writeHead(fails ? 503 : 204).end();
-  });
+  ({ receiver, deliveredAt } = await startRetriedReceiver());
   system = await SeparateSystem.open();
   await Promise.all(PROCESSES.map((role) => system.start(role)));
-  merchant = await SandboxMerchant.subscribe(system.transport, receiver);
-  await merchant.becomes(ACTIVE, AFTER_A_KILL_MS);
-  ({ key } = await createClient(ApiKeyService, system.transport).issueApiKey({
-    ...merchant.tenant,
-    idempotencyKey: newKey(),
-    name: 'Shop',
-    scopes: [...ALL_SCOPES],
-  }));
-  const { merchantId, environment } = merchant.tenant;
-  await seedMerchant(system.transport, merchantId, environment).refundCase();
+  ({ merchant, key } = await openShop(system, receiver));
   const publish = () => merchant.publish();
   load = new Load({ gateways: system.gateways, paths: ['/v1/refund-cases'], key, publish });
 }, TEMPORAL_START_MS);

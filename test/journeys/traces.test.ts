@@ -1,5 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createHash } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { expect, test, vi } from 'vitest';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -9,7 +8,7 @@ import { call } from '../gateway/http-call.ts';
 import { seedMerchant } from '../gateway/seed-merchant.ts';
 import { newKey, newTenant } from '../support/harness.ts';
 import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { startProvider } from '../support/provider-server.ts';
+import { accepted, startProvider } from '../support/provider-server.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
 import { startObservedSystem } from './observed-system.ts';
 
@@ -83,7 +82,7 @@ test('one trace leads from a request over all processes to the attempts of its w
   const seed = seedMerchant(system.transport, tenant.merchantId, tenant.environment);
   await seed.sale(10_000n, 0);
   const { id } = await seed.refundCase();
-  provider.refund(id, () => ACCEPTED);
+  provider.refund(id, accepted);
   const delivered = await vi.waitFor(() => {
     const bodies = receiver.requests.map(({ body }) => JSON.parse(String(body)));
     const events = bodies.filter(({ type, data }) => type === REFUND_EVENT && data.id === id);
@@ -137,14 +136,3 @@ class Trace {
 }
 
 const nameOf = ({ service, name }: ReceivedSpan) => `${service} ${name}`;
-
-const ACCEPTED = {
-  result: {
-    case: 'accepted' as const,
-    value: {
-      providerRefundId: randomUUID(),
-      submissionStatus: 'queued',
-      submittedAt: timestampFromDate(new Date()),
-    },
-  },
-};

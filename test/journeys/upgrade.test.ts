@@ -2,25 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { WebhookSubscriptionState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
-import { seedMerchant } from '../gateway/seed-merchant.ts';
 import { newKey } from '../support/harness.ts';
+import { query } from '../support/query.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
-import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
-import { SandboxMerchant } from './sandbox-merchant.ts';
+import type { Receiver } from '../support/tls-receiver.ts';
+import type { SandboxMerchant } from './sandbox-merchant.ts';
 import type { ImageFiles } from './separate-processes/image-files.ts';
 import { Load } from './separate-processes/load.ts';
 import { type Role, SeparateSystem } from './separate-processes/separate-system.ts';
+import { openShop, type RetriedReceiver, startRetriedReceiver } from './separate-processes/shop.ts';
 import { nextRelease, releaseAfterNext } from './upgrade/next-releases.ts';
 
 const ROLES: readonly Role[] = ['services', 'webhook-lanes', 'worker', 'gateway'];
-const ACTIVE_MS = 150_000;
 const DELIVERED_MS = 60_000;
-/** As long as a report that has a table open while it is migrated. Whoever waits behind the migration waits less. */
+/** How long a report holds a lock on a table that is migrated. Writes must not wait that long. */
 const REPORT_MS = 8_000;
 const STAGE_MS = 180_000;
 
@@ -31,36 +28,18 @@ let receiver: Receiver;
 let merchant: SandboxMerchant;
 let load: Load;
 let key: string;
-const delivered = new Set<string>();
+let deliveredAt: RetriedReceiver['deliveredAt'];
 let slowestWriteMs = 0;
 /** The names of products that were created and renamed under load, by id. */
 const names = new Map<string, string>();
 
 beforeAll(async () => {
-  const attempted = new Set<string>();
-  // The first attempt of each event fails, so that a workflow has to make the second.
-  receiver = await startReceiver((request, response) => {
-    const id = String(request.headers['webhook-id']);
-    const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
-    const fails = type !== 'webhook.ping.v1' && !attempted.has(id);
-    attempted.add(id);
-    if (!fails) delivered.add(id);
-    response.writeHead(fails ? 503 : 204).end();
-  });
+  ({ receiver, deliveredAt } = await startRetriedReceiver());
   system = await SeparateSystem.open();
   const tables = await tablesOf(system.databaseUrl);
   [next, afterNext] = await Promise.all([nextRelease(tables), releaseAfterNext(tables)]);
   await Promise.all(ROLES.map((role) => system.start(role)));
-  merchant = await SandboxMerchant.subscribe(system.transport, receiver);
-  await merchant.becomes(WebhookSubscriptionState.ACTIVE, ACTIVE_MS);
-  ({ key } = await createClient(ApiKeyService, system.transport).issueApiKey({
-    ...merchant.tenant,
-    idempotencyKey: newKey(),
-    name: 'Shop',
-    scopes: [...ALL_SCOPES],
-  }));
-  const { merchantId, environment } = merchant.tenant;
-  await seedMerchant(system.transport, merchantId, environment).refundCase();
+  ({ merchant, key } = await openShop(system, receiver));
   const publish = async () => {
     const startedAt = performance.now();
     await writeProduct();
@@ -97,15 +76,13 @@ async function writeProduct(): Promise<void> {
 
 /** All tables, without partitions, which have the columns of their table. */
 async function tablesOf(databaseUrl: string): Promise<string[]> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  const { rows } = await client.query<{ name: string }>(
+  const rows = await query(
+    databaseUrl,
     `select c.oid::regclass::text as name from pg_class c
       where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace::regnamespace::text
             in ('platform', 'catalog', 'refunds', 'funds', 'advances', 'webhooks', 'api_keys', 'accounts')
       order by 1`,
   );
-  await client.end();
   return rows.map(({ name }) => name);
 }
 
@@ -124,7 +101,7 @@ async function expectWhole(): Promise<void> {
   await load.moreEvents(15);
   expect([...new Set(load.failures.map(({ what }) => what.slice(0, 120)))]).toEqual([]);
   const published = [...load.published.keys()];
-  await vi.waitFor(() => expect(published.filter((id) => !delivered.has(id))).toEqual([]), {
+  await vi.waitFor(() => expect(published.filter((id) => !deliveredAt.has(id))).toEqual([]), {
     timeout: DELIVERED_MS,
     interval: 50,
   });

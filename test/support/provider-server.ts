@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import {
@@ -80,6 +82,18 @@ export type TestProvider = Awaited<ReturnType<typeof startProvider>>;
 
 const idOf = (request: SubmitRefundRequest | SubmitPayoutRequest) =>
   'refundCaseId' in request ? request.refundCaseId : request.advanceRequestId;
+
+/** The answer that a refund has been accepted, and queued. */
+export const accepted = () => ({
+  result: {
+    case: 'accepted' as const,
+    value: {
+      providerRefundId: randomUUID(),
+      submissionStatus: 'queued',
+      submittedAt: timestampFromDate(new Date()),
+    },
+  },
+});
 
 /** An answer that is an error. */
 export const failing =

@@ -2,10 +2,11 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { ProblemCode } from '../../../gateway/problems/problem-types.ts';
-import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
+import { startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../reconciliation/victims.ts';
 import { recoverAs, takeBaseBackup } from '../../support/base-backup.ts';
+import { query } from '../../support/query.ts';
 import type { DatabaseClients } from './database-clients.ts';
 
 /** A way in which PostgreSQL fails, and what its clients see meanwhile. */
@@ -69,7 +70,7 @@ async function slowDown({ link }: DatabaseClients) {
 async function makeReadOnly({ postgres }: DatabaseClients) {
   const set = async (value: string) => {
     await query(
-      postgres,
+      postgres.url,
       `alter system set default_transaction_read_only = ${value}`,
       'select pg_reload_conf()',
     );
@@ -95,7 +96,7 @@ async function useUpConnections({ postgres, link }: DatabaseClients) {
   const held: Client[] = [];
   const reconnect = link.begin('reset');
   const others = `select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
-  while ((await query(postgres, others)).length > 0) await delay(20);
+  while ((await query(postgres.url, others)).length > 0) await delay(20);
   for (let refused = false; !refused; ) {
     const client = new Client({ connectionString: postgres.url });
     client.on('error', () => undefined);
@@ -121,7 +122,7 @@ async function loseName(system: DatabaseClients) {
 /** Nothing is left for tables; the file of the WAL that is being written was made before. */
 async function fillDisk({ postgres, folder }: DatabaseClients) {
   await query(
-    postgres,
+    postgres.url,
     // So that the next row needs a page of its own.
     'alter table platform.idempotency_record set (fillfactor = 10)',
     'select pg_switch_wal()',
@@ -154,10 +155,10 @@ async function failOver(system: DatabaseClients) {
   });
   const standby = await startPostgres({ folder: data.folder, log: () => undefined, throwaway: true });
   system.stack.defer(() => standby.stop());
-  const [{ lsn }] = await query(primary, 'select pg_current_wal_flush_lsn() as lsn');
+  const [{ lsn }] = await query(primary.url, 'select pg_current_wal_flush_lsn() as lsn');
   for (;;) {
     const [{ caughtUp }] = await query(
-      standby,
+      standby.url,
       `select pg_last_wal_replay_lsn() >= '${lsn}'::pg_lsn as "caughtUp"`,
     );
     if (caughtUp) break;
@@ -166,20 +167,6 @@ async function failOver(system: DatabaseClients) {
   await primary.stop();
   system.link.leadTo(standby.port);
   return async () => {
-    await query(standby, 'select pg_promote()');
+    await query(standby.url, 'select pg_promote()');
   };
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: rows of every shape
-async function query({ url }: EmbeddedPostgres, ...statements: string[]): Promise<any[]> {
-  const client = new Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    let rows: unknown[] = [];
-    for (const statement of statements) ({ rows } = await client.query(statement));
-    return rows;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
 }

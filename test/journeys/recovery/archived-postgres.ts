@@ -1,13 +1,13 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { vi } from 'vitest';
 import type { DataFolder } from '../../../local/data-folder.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { migrate } from '../../../services/platform/database/migrate.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
 import { recoverAs, takeBaseBackup } from '../../support/base-backup.ts';
+import { query } from '../../support/query.ts';
 
 const ARCHIVED = { timeout: 30_000, interval: 100 };
 
@@ -94,18 +94,5 @@ export class ArchivedPostgres implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#stack.disposeAsync();
-  }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: rows of every shape
-async function query(url: string, ...statements: string[]): Promise<any[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    let rows: unknown[] = [];
-    for (const statement of statements) ({ rows } = await client.query(statement));
-    return rows;
-  } finally {
-    await client.end();
   }
 }

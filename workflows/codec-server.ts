@@ -19,8 +19,8 @@ interface JsonPayload {
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /**
- * Decodes and encodes payloads by Temporal's protocol for remote codecs, for its UI in a browser and its command line. Whoever
- * reaches it can read what workflows contain: it has no access control of its own.
+ * Temporal's remote codec protocol, for its UI and command line. It has no access control: anyone who can reach it can
+ * decrypt workflow payloads.
  */
 function createCodecServer(
   codec: PayloadCodec,

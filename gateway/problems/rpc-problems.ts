@@ -79,8 +79,8 @@ export function invalidEventType(pointer: string, name: string): Problem {
   );
 }
 
-/** Part of the system is away or overloaded. Clients that fail together are told to come back at different times. */
-export function serviceUnavailable(cause: unknown): Problem {
+/** A service is down or overloaded. `Retry-After` is random, so that clients do not all retry at the same moment. */
+export function serviceUnavailable(cause?: unknown): Problem {
   const retryAfter = String(randomInt(1, MAX_RETRY_AFTER_S + 1));
   return staticProblem('SERVICE_UNAVAILABLE', { 'retry-after': retryAfter }, cause);
 }

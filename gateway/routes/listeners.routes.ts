@@ -181,7 +181,7 @@ class Streams {
     open: Parameters<typeof sendEventStream>[2],
   ) {
     const release = this.#slots.acquire('test', request.caller.apiKeyId);
-    if (release === 'PROCESS_LIMIT') throw serviceUnavailable(undefined);
+    if (release === 'PROCESS_LIMIT') throw serviceUnavailable();
     if (release === 'OWNER_LIMIT') {
       throw new Problem(
         'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -64,7 +64,7 @@ async function readMigrations(): Promise<Migration[]> {
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(new URL(name, MIGRATIONS), 'utf8');
-      return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
+      return { name, sql, sha256: hash('sha256', sql) };
     }),
   );
 }

@@ -33,8 +33,9 @@ function rejectMissingGrant(missing: string | undefined): void {
 }
 
 /**
- * A stream ends when the token or the certificate of its caller ends: with the next message that it would send. A client stream is refused if
- * it has ended when its last message arrives; its only answer says what has been written, and is always sent.
+ * A stream ends once the token or certificate of its caller is no longer valid: with the next message that it would send. A
+ * client stream is refused if that is so when its last message arrives; its only answer says what has been written, and is
+ * always sent.
  * @param grants of the caller; undefined for a person, who needs none of them.
  */
 async function authorizeStream(

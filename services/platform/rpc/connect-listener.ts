@@ -95,7 +95,7 @@ async function* within(
     }
   } finally {
     clearTimeout(timer);
-    // Waits for the chunk that is late, and nobody for it.
+    // Not awaited: it completes only when the late chunk arrives.
     void body.return?.();
   }
 }

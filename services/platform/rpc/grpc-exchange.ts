@@ -95,6 +95,6 @@ function refuse(stream: ServerHttp2Stream, error: ConnectError): void {
   if (stream.destroyed || stream.headersSent) return;
   const status = Object.fromEntries(setTrailerStatus(new Headers(), error));
   stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...status }, { endStream: true });
-  // The rest of a body. Node closes a stream whose body nobody has begun to read.
+  // Stop receiving the rest of the body. Node itself closes a stream whose body was never read.
   if (stream.readableFlowing !== null && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }

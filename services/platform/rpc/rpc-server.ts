@@ -71,7 +71,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     },
     async close() {
       const timer = setTimeout(() => shutdown.abort(), SHUTDOWN_MS);
-      // A server that has never listened reports that as an error.
+      // `close` fails if the server never listened, which is fine here.
       await new Promise((resolve) => server.close(resolve));
       clearTimeout(timer);
     },

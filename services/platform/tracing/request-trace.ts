@@ -23,7 +23,7 @@ export const TRACEPARENT_HEADER = 'traceparent';
 
 export const traceparentOf = ({ traceId, spanId }: SpanContext) => `00-${traceId}-${spanId}-01`;
 
-/** The span in a header, if it belongs to this trace: nobody else decides what our traces contain. */
+/** The span in a `traceparent` header, if it belongs to this trace. Others are ignored: callers must not choose trace ids. */
 export function parentIn(traceparent: string | null, root: SpanContext): SpanContext | undefined {
   const [, traceId, spanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-01$/.exec(traceparent ?? '') ?? [];
   return traceId === root.traceId && spanId !== undefined ? { ...root, spanId } : undefined;

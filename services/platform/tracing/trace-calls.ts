@@ -59,14 +59,12 @@ function describe({ parent, name }: DescMethod, message: Message): TracedWork {
 }
 
 const FAILURES: ReadonlySet<Code> = new Set([
-  ...[
-    Code.Unknown,
-    Code.DeadlineExceeded,
-    Code.Unimplemented,
-    Code.Internal,
-    Code.Unavailable,
-    Code.DataLoss,
-  ],
+  Code.Unknown,
+  Code.DeadlineExceeded,
+  Code.Unimplemented,
+  Code.Internal,
+  Code.Unavailable,
+  Code.DataLoss,
 ]);
 
 const isFailure = (error: unknown) => FAILURES.has(ConnectError.from(error).code);

@@ -15,7 +15,7 @@ const PROCESSES: readonly Role[] = [
 const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'];
 /** Far less than the lease of a workflow command, which is 30 seconds, also on a busy machine. */
 const WITHOUT_A_LEASE_MS = 12_000;
-/** That lease, or the minute after which Temporal repeats an activity of a killed worker, and what a busy machine takes. */
+/** That lease, and what a busy machine takes. */
 const AFTER_A_KILL_MS = 150_000;
 
 let system: SeparateSystem;

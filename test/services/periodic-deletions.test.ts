@@ -113,15 +113,17 @@ it('processes that owned lanes leave a day after their lease ended', async () =>
   expect(await run(formerLaneOwners)).toEqual([1]);
 });
 
-it('quotes that nobody requested leave thirty days after they expired, with their installments', async () => {
+it('quotes that nobody requested leave thirty days after they expired and were made, with their installments', async () => {
   await sql(
     `with added as (
        insert into advances.quote (merchant_id, environment, id, schedule_id, amount_minor, fee_minor, net_minor,
          monthly_rate_bps, quoted_at, expires_at, requested_by, expired, stale)
-       select uuidv7(), 'live', uuidv7(), uuidv7(), amount, 0, amount, 0, now() - interval '1 year', now() - age, requester,
-              false, false
-         from (values (1, interval '31 days', null), (2, interval '29 days', null), (3, interval '31 days', 'requester'))
-                as quoted (amount, age, requester)
+       select uuidv7(), 'live', uuidv7(-made), uuidv7(), amount, 0, amount, 0, now() - interval '1 year', now() - expired,
+              requester, false, false
+         from (values (1, interval '31 days', interval '31 days', null),
+                      (2, interval '31 days', interval '29 days', null),
+                      (3, interval '31 days', interval '31 days', 'requester'),
+                      (4, interval '1 hour', interval '31 days', null)) as quoted (amount, made, expired, requester)
        returning merchant_id, environment, id, amount_minor
      )
      insert into advances.quote_installment
@@ -130,7 +132,7 @@ it('quotes that nobody requested leave thirty days after they expired, with thei
   );
   expect(await run(expiredQuotes)).toEqual([1]);
   for (const table of ['advances.quote', 'advances.quote_installment']) {
-    expect(await namesIn(table, 'amount_minor')).toEqual(['2', '3']);
+    expect(await namesIn(table, 'amount_minor')).toEqual(['2', '3', '4']);
   }
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
-import { activityInfo } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import {
   AttemptFailure,
@@ -19,7 +19,6 @@ import type {
 } from '../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { retryLater } from '../retry-later.ts';
-import { retrying } from '../retrying.ts';
 
 interface Clients {
   readonly dispatch: Client<typeof DispatchService>;
@@ -33,8 +32,9 @@ const WAIT_MS = 20_000;
 const WAITS = 2;
 const CALL = { timeoutMs: 5_000 };
 const WAIT_CALL = { timeoutMs: WAIT_MS + 5_000 };
-/** How long an attempt that is due now is asked for while the services are unavailable. */
-const RETRY_NOW = { forMs: 10_000, codeOf: (error: unknown) => ConnectError.from(error).code };
+/** Heartbeat details once the attempt has been asked for. The next try of the activity finds them. */
+const REQUESTED = 'requested';
+const HEARTBEAT_MS = 2_000;
 /** An attempt that has not begun, because its subscription is at a limit, is asked for again. */
 const NOT_MADE_MS = 1_000;
 /** Refusals of a cancellation: the delivery has ended otherwise, or its retention period has. */
@@ -47,22 +47,32 @@ export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
      * Has the next attempt of a delivery made, if it is due. Returns once the retry workflow has nothing left to do; until
      * then it fails and names the delay to the next try. After the last attempt of the schedule it fails for good
      * (DELIVERY_EXHAUSTED).
-     * @param now makes the first attempt due; later ones follow the schedule.
+     * @param now makes the next attempt due at once, by the first try that reaches the services; later ones follow the
+     * schedule.
      */
     async attemptDelivery(deliveryId: string, now: boolean): Promise<RetryDeliveryResult> {
-      const isNow = now && activityInfo().attempt === 1;
-      const request = () => dispatch.requestAttempt({ deliveryId, now: isNow }, CALL);
-      // Later tries of the activity only make an attempt that is due.
-      const { attemptNumber, state } = await (isNow ? retrying(request, RETRY_NOW) : request());
-      if (attemptNumber === undefined) return resultOf(state!);
-      for (let wait = 0; wait < WAITS; wait += 1) {
-        const awaited = await dispatch.awaitAttempt(
-          { deliveryId, attemptNumber, waitMs: WAIT_MS },
-          WAIT_CALL,
-        );
-        if (awaited.ended) return resultOf(awaited.state!);
+      const context = Context.current();
+      let details: unknown = context.info.heartbeatDetails;
+      // A worker that dies is noticed by its missing heartbeats.
+      const heartbeats = setInterval(() => context.heartbeat(details), HEARTBEAT_MS);
+      try {
+        // Only once: later tries of the activity make an attempt that is due.
+        const isNow = now && details !== REQUESTED;
+        const { attemptNumber, state } = await dispatch.requestAttempt({ deliveryId, now: isNow }, CALL);
+        details = REQUESTED;
+        if (isNow) context.heartbeat(details);
+        if (attemptNumber === undefined) return resultOf(state!);
+        for (let wait = 0; wait < WAITS; wait += 1) {
+          const awaited = await dispatch.awaitAttempt(
+            { deliveryId, attemptNumber, waitMs: WAIT_MS },
+            WAIT_CALL,
+          );
+          if (awaited.ended) return resultOf(awaited.state!);
+        }
+        throw retryLater(`attempt ${attemptNumber} has not been made yet`, NOT_MADE_MS);
+      } finally {
+        clearInterval(heartbeats);
       }
-      throw retryLater(`attempt ${attemptNumber} has not been made yet`, NOT_MADE_MS);
     },
 
     /** The deliveries that a workflow of records shows. */

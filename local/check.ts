@@ -26,7 +26,7 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'OpenAPI lint': openApiLint,
   'licences of dependencies': () => run('node', 'local/licences.ts', '--check'),
   'known vulnerabilities of dependencies': audit,
-  'imports, settings, grants, compose': () =>
+  'imports, settings, grants, compose, Grafana': () =>
     run(
       'vitest',
       'run',
@@ -34,6 +34,7 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
       'test/local/settings-table.test.ts',
       'test/local/grants-table.test.ts',
       'test/local/compose.test.ts',
+      'test/local/grafana.test.ts',
     ),
 };
 

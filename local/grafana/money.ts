@@ -1,0 +1,41 @@
+import { RequestsPerSecond, Seconds, Short } from '@grafana/grafana-foundation-sdk/units';
+import { chart, dashboard } from './chart.ts';
+
+/** PromQL: seconds since the time that a gauge last told, which a restarted process does not know. */
+const since = (timestamp: string) => `time() - max(max_over_time(${timestamp}[2d]) > 0)`;
+
+export const money = dashboard(
+  'payments-money',
+  'money',
+  'Whether funds, refunds, payouts and their records agree, and what waits.',
+  [
+    chart('Differences found in funds, a day', Short, {
+      '{{invariant}}': 'sum by (invariant) (increase(payments_funds_differences_total[1d]))',
+    }).description('Alert: FundsDiffer'),
+    chart('Differences found between areas, a day', Short, {
+      '{{rule}}': 'sum by (rule) (increase(payments_area_differences_total[1d]))',
+    }).description('Alert: AreasDiffer'),
+    chart('Since the last verification', Seconds, {
+      funds: since('payments_funds_verification_end_timestamp_seconds'),
+      areas: since('payments_area_check_end_timestamp_seconds'),
+    }).description(
+      'Alerts: FundsVerificationLate, AreaCheckLate. Both run every night; empty until they first end.',
+    ),
+    chart('Accounts that could not be verified, a day', Short, {
+      '{{cause}}': 'sum by (cause) (increase(payments_funds_verification_failures_total[1d]))',
+    }).description('Alert: FundsVerificationFails'),
+    chart('Calls to providers', RequestsPerSecond, {
+      '{{provider}} {{environment}} {{result}}':
+        'sum by (provider, environment, result) (rate(payments_provider_submissions_total[5m]))',
+    }),
+    chart('Longest silence of a provider about a refund', Seconds, {
+      '{{environment}}': 'max by (environment) (payments_refunds_provider_silence_seconds)',
+    }).description('Alert: RefundProviderSilent'),
+    chart('Refund cases overdue', Short, {
+      '{{environment}} {{owner}}': 'max by (environment, owner) (payments_refunds_overdue)',
+    }).description('Alert: RefundCasesOverdue'),
+    chart('Longest stuck payout', Seconds, {
+      '{{environment}}': 'max by (environment) (payments_payouts_stuck_seconds)',
+    }).description('Alert: PayoutsStuck'),
+  ],
+);

@@ -102,8 +102,7 @@ describe('periodic tasks', () => {
       },
       { name: 'successor', runBatch: successor },
     );
-    await expect.poll(() => tries).toBeGreaterThan(2);
-    expect(successor.mock.calls.length).toBeGreaterThan(1);
+    await expect.poll(() => Math.min(tries, successor.mock.calls.length)).toBeGreaterThan(2);
     expect(await metrics.metrics()).not.toContain('task="failing"');
   });
 

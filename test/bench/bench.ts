@@ -1,10 +1,12 @@
 import { benchFunds } from './funds-bench.ts';
 import { benchGrowth } from './growth-bench.ts';
 import { benchHosts } from './hosts-bench.ts';
+import { benchOwners } from './owners-bench.ts';
 import { benchPublish } from './publish-bench.ts';
 import { benchReads } from './read-bench.ts';
 import { benchRetention } from './retention-bench.ts';
 import { benchSales } from './sales-bench.ts';
+import { benchSoak } from './soak-bench.ts';
 import { benchWebhooks } from './webhooks-bench.ts';
 
 /** `npm run bench`: all short parts, or those named: `npm run bench -- funds`. */
@@ -19,10 +21,12 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   webhooks: benchWebhooks,
   growth: benchGrowth,
   hosts: benchHosts,
+  owners: benchOwners,
+  soak: benchSoak,
 };
 
-/** Runs for a quarter of an hour, so only if it is named. */
-const isShort = (name: string) => name !== 'growth';
+/** They run for a quarter of an hour and more, so only if they are named. */
+const LONG = new Set(['growth', 'soak']);
 
 const named = process.argv.slice(2);
 const unknown = named.filter((name) => !Object.hasOwn(PARTS, name));
@@ -30,4 +34,5 @@ if (unknown.length > 0) {
   console.error(`no such part: ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);
   process.exit(2);
 }
-for (const name of named.length > 0 ? named : Object.keys(PARTS).filter(isShort)) await PARTS[name]!();
+for (const name of named.length > 0 ? named : Object.keys(PARTS).filter((name) => !LONG.has(name)))
+  await PARTS[name]!();

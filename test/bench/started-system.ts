@@ -18,6 +18,8 @@ export interface StartedSystem {
   readonly databaseUrl: string;
   /** A certificate that deliveries trust, for a receiver on localhost. */
   readonly certificate: { readonly cert: string; readonly key: string };
+  /** With these, another process delivers webhooks of this system to loopback. */
+  readonly laneSettings: Readonly<Record<string, string>>;
 }
 
 /** No demo data is written beside it: its workflows would run while something is measured. */
@@ -67,7 +69,22 @@ export async function startSystem(
     password: string;
   };
   const databaseUrl = `postgres://payments:${password}@127.0.0.1:${port}/payments`;
-  return { grpcUrl: grpc.baseUrl, token: grpc.token, pid: child.pid!, databaseUrl, certificate };
+  const { keyRings } = JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8')) as {
+    keyRings: { WEBHOOK_SECRET_KEYS: string };
+  };
+  const laneSettings = {
+    WEBHOOK_SECRET_KEYS: keyRings.WEBHOOK_SECRET_KEYS,
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+    WEBHOOK_EXTRA_CA: join(folder, 'certificates/demo-ca.pem'),
+  };
+  return {
+    grpcUrl: grpc.baseUrl,
+    token: grpc.token,
+    pid: child.pid!,
+    databaseUrl,
+    certificate,
+    laneSettings,
+  };
 }
 
 const stringsOf = (values: Record<string, string | number>) =>

@@ -97,7 +97,8 @@ export async function whenArrived(
   return accepted.reduce((last, { id }) => Math.max(last, arrivals.get(id)!), 0);
 }
 
-function latencies({ arrivals }: WebhookSink, accepted: readonly AcceptedEvent[]): string {
+/** Milliseconds from the answer that accepts an event to its arrival: p50 / p95 / p99. */
+export function latencies({ arrivals }: WebhookSink, accepted: readonly AcceptedEvent[]): string {
   const sorted = accepted
     .map(({ id, acceptedAt }) => Math.max(arrivals.get(id)! - acceptedAt, 0))
     .sort((a, b) => a - b);

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { findFreePort } from '../../local/ports.ts';
+import { textTable } from '../../local/text-table.ts';
+import { Publisher } from './event-publisher.ts';
+import { cpuSeconds } from './process-cpu.ts';
+import { type StartedSystem, startSystem } from './started-system.ts';
+import { startSink } from './webhook-sink.ts';
+import { latencies, whenArrived } from './webhooks-bench.ts';
+
+const SECONDS = 20;
+const ROUNDS = 3;
+const PER_SECOND = 500;
+/** Enough that lanes of both owners have work. */
+const MERCHANTS = 100;
+const WITHOUT_LANES = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
+const SETTLE_MS = 5_000;
+const HEADINGS = ['', 'accept to arrival p50/p95/p99 ms', 'CPU s', 'deliveries/CPU s', 'lanes owned'];
+
+/**
+ * What a second process that owns lanes costs: deliveries per CPU-second at a steady rate, with one such process and with
+ * two in turn, next to the services on the same machine.
+ */
+export async function benchOwners(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const system = await startSystem({ SERVICES: WITHOUT_LANES }, stack);
+  const sink = await startSink(system.certificate);
+  stack.defer(() => sink.close());
+  const publisher = new Publisher(system);
+  stack.defer(() => publisher.close());
+  const client = new pg.Client({ connectionString: system.databaseUrl });
+  await client.connect();
+  stack.defer(() => client.end());
+  await using first = await startOwner(system);
+  const merchants = Array.from({ length: MERCHANTS }, () => crypto.randomUUID());
+  await Promise.all(merchants.map((merchantId) => publisher.subscribe(merchantId, sink.promptUrl)));
+
+  const perCpuSecond = { one: [] as number[], two: [] as number[] };
+  const rows: string[][] = [];
+  const measure = async (name: 'one' | 'two', pids: readonly number[]) => {
+    await delay(SETTLE_MS);
+    const cpu = () =>
+      pids.flatMap((pid) => Object.values(cpuSeconds(pid))).reduce((sum, seconds) => sum + seconds, 0);
+    const before = cpu();
+    const load = { perSecond: PER_SECOND / MERCHANTS };
+    const accepted = (await Promise.all(merchants.map((id) => publisher.publish(id, load, SECONDS)))).flat();
+    await whenArrived(sink, accepted);
+    await delay(SETTLE_MS);
+    const used = cpu() - before;
+    perCpuSecond[name].push(accepted.length / used);
+    rows.push([
+      name,
+      latencies(sink, accepted),
+      used.toFixed(1),
+      (accepted.length / used).toFixed(0),
+      await lanesOwned(client),
+    ]);
+  };
+  // The first run warms up.
+  await measure('one', [system.pid, first.pid]);
+  perCpuSecond.one = [];
+  rows.length = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await measure('one', [system.pid, first.pid]);
+    await using second = await startOwner(system);
+    await measure('two', [system.pid, first.pid, second.pid]);
+  }
+  console.log(`\n${textTable([HEADINGS, ...rows])}`);
+  const ratio = median(perCpuSecond.two) / median(perCpuSecond.one);
+  console.log(`two owners to one, medians of deliveries per CPU-second: ${ratio.toFixed(2)}`);
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+
+/** The lanes of each owner that lives, in descending order. */
+async function lanesOwned(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ lanes: number }>(
+    'select count(*)::int as lanes from webhooks.lane where owner_id is not null group by owner_id order by 1 desc',
+  );
+  return rows.map(({ lanes }) => lanes).join(' + ');
+}
+
+/** A process that owns lanes and does nothing else. */
+async function startOwner({ databaseUrl, laneSettings }: StartedSystem) {
+  const opsPort = await findFreePort();
+  const script = fileURLToPath(new URL('../../services/webhook-lanes.ts', import.meta.url));
+  const settings = { ...laneSettings, DATABASE_URL: databaseUrl, HOST: '127.0.0.1', OPS_PORT: `${opsPort}` };
+  const child = spawn(process.execPath, [script], {
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await isReady())) {
+    if (child.exitCode !== null) throw new Error('the process that owns lanes ended while it started');
+    await delay(100);
+  }
+  return {
+    pid: child.pid!,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { textTable } from '../../local/text-table.ts';
+import { Publisher } from './event-publisher.ts';
+import { cpuSeconds } from './process-cpu.ts';
+import { startSystem } from './started-system.ts';
+import { startSink } from './webhook-sink.ts';
+import { latencies, whenArrived } from './webhooks-bench.ts';
+
+const MINUTES = Number(process.env.SOAK_MINUTES ?? 30);
+const PERIOD_MINUTES = Math.min(5, MINUTES);
+const MOST_SECONDS = 20;
+const SETTLE_MS = 5_000;
+const HEADINGS = [
+  'after minutes',
+  'events',
+  'accept to arrival p50/p95/p99 ms',
+  'last arrival after ms',
+  'CPU ms per delivery',
+  'process MB',
+];
+
+/**
+ * Half of the events a second that the system takes at most, for half an hour, in periods of five minutes: latency, CPU
+ * and memory should be those of the first.
+ */
+export async function benchSoak(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const system = await startSystem({}, stack);
+  const sink = await startSink(system.certificate);
+  stack.defer(() => sink.close());
+  const publisher = new Publisher(system);
+  stack.defer(() => publisher.close());
+  const merchantId = crypto.randomUUID();
+  await publisher.subscribe(merchantId, sink.promptUrl);
+  await delay(SETTLE_MS);
+  const most = async () => {
+    const accepted = await publisher.publish(merchantId, { atATime: 64 }, MOST_SECONDS);
+    await whenArrived(sink, accepted);
+    await delay(SETTLE_MS);
+    return accepted.length / MOST_SECONDS;
+  };
+  // The first run warms up.
+  await most();
+  const mostPerSecond = await most();
+  const perSecond = Math.floor(mostPerSecond / 2);
+  console.log(`soak: ${perSecond} events/s for ${MINUTES} minutes, half of ${mostPerSecond.toFixed(0)}/s`);
+
+  const rows: string[][] = [];
+  for (let minutes = PERIOD_MINUTES; minutes <= MINUTES; minutes += PERIOD_MINUTES) {
+    const cpuBefore = cpuOf(system.pid);
+    const accepted = await publisher.publish(merchantId, { perSecond }, PERIOD_MINUTES * 60);
+    const lastAcceptedAt = accepted.reduce((last, { acceptedAt }) => Math.max(last, acceptedAt), 0);
+    const lastAt = await whenArrived(sink, accepted);
+    const row = [
+      `${minutes}`,
+      `${accepted.length}`,
+      latencies(sink, accepted),
+      Math.max(lastAt - lastAcceptedAt, 0).toFixed(0),
+      (((cpuOf(system.pid) - cpuBefore) / accepted.length) * 1_000).toFixed(2),
+      megabytesOf(system.pid).toFixed(0),
+    ];
+    console.log(row.join('  '));
+    rows.push(row);
+  }
+  console.log(`\n${textTable([HEADINGS, ...rows])}`);
+}
+
+/** Seconds of all processes of the system. */
+const cpuOf = (pid: number) => Object.values(cpuSeconds(pid)).reduce((sum, seconds) => sum + seconds, 0);
+
+/** Resident memory of one process. Linux only: NaN elsewhere. */
+function megabytesOf(pid: number): number {
+  if (process.platform !== 'linux') return Number.NaN;
+  const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1_024;
+}

@@ -8,7 +8,7 @@ import { EventService, WebhookSubscriptionState } from '../../proto/gen/payments
 import { ALL_GRANTS, bearer, createTestDatabase } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
-import { createTestNamespace, testWorkflowBundle } from '../support/temporal-namespace.ts';
+import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
 import { startProgram } from './child-program.ts';
 import { LaneOwners } from './lane-owners.ts';
@@ -40,7 +40,7 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     await publishing.atLeast(publishing.count + 20);
     await owners.areSharing();
     const published = await publishing.stop();
-    const { slowestMs, repeated } = await owners.delivered(published);
+    const { slowestMs, repeated } = await owners.delivered(published, pausedAt);
     expect(slowestMs).toBeLessThan(TAKEN_OVER_MS);
     for (const { firstAt, secondAt } of repeated) {
       expect(firstAt).toBeLessThanOrEqual(pausedAt + SIGNAL_MS);
@@ -69,7 +69,7 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     const killedAt = Date.now();
     await owners.first.kill();
     await publishing.atLeast(publishing.count + 20);
-    const { slowestMs, repeated } = await owners.delivered(await publishing.stop());
+    const { slowestMs, repeated } = await owners.delivered(await publishing.stop(), killedAt);
     expect(slowestMs).toBeLessThan(TAKEN_OVER_MS);
     for (const { firstAt } of repeated) expect(firstAt).toBeLessThanOrEqual(killedAt + SIGNAL_MS);
   });
@@ -106,7 +106,7 @@ describe('the whole system in one process', () => {
     const settings = {
       ...{ ...loopbackSettings(), DATABASE_URL: await createTestDatabase(), LOG_LEVEL: 'error' },
       ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-      WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
+      ...testWorkflowBundles(),
       ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key(), GRPC_PORT: `${port}` },
       SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
     };

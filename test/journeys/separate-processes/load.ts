@@ -13,6 +13,8 @@ interface Failure {
 
 const READERS = 6;
 const PUBLISH_INTERVAL_MS = 100;
+/** A reader without a gateway waits, so that other work of this process goes on. */
+const AFTER_FAILURE_MS = 50;
 
 interface LoadOptions {
   readonly gateways: ReadyBackends;
@@ -69,6 +71,7 @@ export class Load {
       if (backend && (error as NodeJS.ErrnoException).code === 'ECONNREFUSED')
         return gateways.refused(backend);
       this.failures.push({ what: String(error), backend, startedAt });
+      await delay(AFTER_FAILURE_MS);
     }
   }
 

@@ -14,5 +14,8 @@ COPY proto/gen proto/gen
 COPY services services
 COPY gateway gateway
 COPY workflows workflows
+# Once, and not at each start of a worker.
+ENV WORKFLOW_BUNDLE_DIR=/app/workflow-bundles
+RUN node workflows/write-bundles.ts workflow-bundles
 # Its files belong to root: the process can change none of them.
 USER node

@@ -1,25 +1,23 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { connectProviders } from './provider-clients.ts';
 import { registerTemporalUp } from './relay/relay-metrics.ts';
 import { backOff } from './retrying.ts';
-import { createDataConverter, encodesPayloads } from './temporal/data-converter.ts';
+import { createDataConverter } from './temporal/data-converter.ts';
 import { openTemporalCredentials } from './temporal/temporal-connection.ts';
 import { openSession, type SessionDeps, type TemporalSession, type WorkerConfig } from './worker-session.ts';
+import { type BundleConfig, workflowBundleOf } from './workflow-bundle.ts';
 
 export interface WorkerOptions {
-  readonly config: WorkerConfig;
+  readonly config: WorkerConfig & BundleConfig;
   /** Calls the services with the grants of the caller `worker`. */
   readonly transport: Transport;
   /** `host:port`. */
   readonly temporalAddress: string;
   readonly logger: Logger;
-  /** The bundled workflow code. Default: bundled on the first start in this process. */
+  /** The bundled workflow code. Default: that of the settings. */
   readonly workflowBundle?: WorkflowBundleOption | undefined;
 }
 
@@ -33,11 +31,6 @@ export interface PaymentsWorker {
 /** The SDK's own calls keep retrying for ten seconds. */
 const HEALTH_TIMEOUT_MS = 1_000;
 
-/** An argument of the process that bundles. */
-const ENCODES_FAILURES = '--encodes-failures';
-
-let bundle: Promise<WorkflowBundleOption> | undefined;
-
 /**
  * Starts the worker of all workflows and activities, and the relay of workflow commands. Resolves even while Temporal is unavailable: the
  * worker connects in the background, and reconnects when it loses the connection. Throws for invalid settings and for
@@ -48,7 +41,7 @@ export async function startWorker(options: WorkerOptions): Promise<PaymentsWorke
   const { logger } = options;
   const dataConverter = await createDataConverter(config, logger);
   const credentials = openTemporalCredentials(options.temporalAddress, config, logger);
-  const workflowBundle = options.workflowBundle ?? (await bundleOnce(encodesPayloads(config)));
+  const workflowBundle = options.workflowBundle ?? (await workflowBundleOf(config));
   const providers = connectProviders(config);
   const supervisor = new Supervisor({ ...options, providers, workflowBundle, credentials, dataConverter });
   registerTemporalUp(() => supervisor.isTemporalUp());
@@ -60,22 +53,6 @@ export async function startWorker(options: WorkerOptions): Promise<PaymentsWorke
       credentials.close();
     },
   };
-}
-
-function bundleOnce(encodesFailures: boolean): Promise<WorkflowBundleOption> {
-  bundle ??= bundleInOwnProcess(encodesFailures);
-  return bundle;
-}
-
-/** In a process of its own: see there. */
-async function bundleInOwnProcess(encodesFailures: boolean): Promise<WorkflowBundleOption> {
-  const program = fileURLToPath(new URL('./bundle-process.ts', import.meta.url));
-  const child = fork(program, encodesFailures ? [ENCODES_FAILURES] : [], { execArgv: [] });
-  const ended = once(child, 'close').then(([code]) => {
-    throw new Error(`the workflow code does not bundle: its process ended with ${code}`);
-  });
-  const [code] = (await Promise.race([once(child, 'message'), ended])) as [string];
-  return { code };
 }
 
 /** Keeps one session with Temporal open, and reopens it when it ends. */

@@ -17,7 +17,7 @@ import {
 import { ALL_GRANTS, bearer, createTestDatabase, newKey, newTenant } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
-import { testWorkflowBundle } from '../support/temporal-namespace.ts';
+import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { type ChildProgram, startProgram } from './child-program.ts';
 import { HostileEndpoints, type Trouble } from './isolation-endpoints.ts';
@@ -82,10 +82,10 @@ beforeAll(async () => {
       ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },
       SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
     }),
-    startProgram('test/support/worker-process.ts', {
+    startProgram('workflows/main.ts', {
       ...{
         ...shared,
-        WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
+        ...testWorkflowBundles(),
         SERVICES_URL: baseUrl,
         SERVICE_TOKEN: token,
         TEMPORAL_ADDRESS: temporal.address,

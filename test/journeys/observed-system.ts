@@ -6,7 +6,7 @@ import { findFreePort } from '../../local/ports.ts';
 import { ALL_GRANTS, bearer, createTestDatabase } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
-import { createTestNamespace, testWorkflowBundle } from '../support/temporal-namespace.ts';
+import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 const STARTED = { timeout: 60_000 };
 
@@ -62,11 +62,11 @@ export async function startObservedSystem(
     ...caller,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
-    WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
+    ...testWorkflowBundles(),
   };
   await Promise.all([
     start('gateway/main.ts', gateway, 'the public API is listening'),
-    start('test/support/worker-process.ts', worker, 'the worker has connected to Temporal'),
+    start('workflows/main.ts', worker, 'the worker has connected to Temporal'),
   ]);
   return {
     transport: createConnectTransport({

@@ -37,7 +37,10 @@ beforeAll(async () => {
   ({ receiver, deliveredAt } = await startRetriedReceiver());
   system = await SeparateSystem.open();
   const tables = await tablesOf(system.databaseUrl);
-  [next, afterNext] = await Promise.all([nextRelease(tables), releaseAfterNext(tables)]);
+  [next, afterNext] = await Promise.all([
+    nextRelease(system.image, tables),
+    releaseAfterNext(system.image, tables),
+  ]);
   await Promise.all(ROLES.map((role) => system.start(role)));
   ({ merchant, key } = await openShop(system, receiver));
   const publish = async () => {

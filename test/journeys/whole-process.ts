@@ -12,13 +12,10 @@ await runProcess('the whole', async () => {
   const logger = createLogger(config.LOG_LEVEL);
   const services = await createServices({ config, databaseUrl: config.DATABASE_URL, logger });
   const transport = services.transportFor(WORKER_CALLER);
-  const { WORKFLOW_BUNDLE: codePath } = process.env;
-  const workflowBundle = codePath ? { codePath } : undefined;
   const worker = await startWorker({
     config,
     logger,
     transport,
-    workflowBundle,
     temporalAddress: config.TEMPORAL_ADDRESS,
   });
   await services.server.listen({ host: config.HOST, port: config.GRPC_PORT });

@@ -1,15 +1,15 @@
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { DataFolder } from '../../local/data-folder.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { inTest, PUBLISH_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
-import { bundleWorkflows } from '../../workflows/worker-session.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import type { EndpointName, LANE_OWNERS, LinkName, ProcessName } from './fault-schedule.ts';
@@ -104,14 +104,14 @@ export async function startSystem(
   const servicesAddress = await link('worker to services', rpcPort);
   const temporalAddress = await link('worker to temporal', Number(temporal.address.split(':')[1]));
   // Bundled once, as a killed worker is started again and again.
-  const workflowBundle = folder.file('workflows.cjs');
-  await writeFile(workflowBundle, (await bundleWorkflows(createLogger('fatal'))).code);
+  const bundles = folder.file('workflow-bundles');
+  await promisify(execFile)(process.execPath, ['workflows/write-bundles.ts', bundles]);
   const worker = program(
     'worker',
-    'test/support/worker-process.ts',
+    'workflows/main.ts',
     {
       ...{ SERVICES_URL: `http://${servicesAddress}`, TEMPORAL_ADDRESS: temporalAddress },
-      ...{ SERVICE_TOKEN: tokens.worker, WORKFLOW_BUNDLE: workflowBundle },
+      ...{ SERVICE_TOKEN: tokens.worker, WORKFLOW_BUNDLE_DIR: bundles },
     },
     'the worker has connected to Temporal',
   );

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
+import { bundleFile } from '../../workflows/workflow-bundle.ts';
 import type { TestNamespace } from './temporal.ts';
 
 /** A new namespace of the server that the test files of this run share: for tests that never stop their Temporal. */
@@ -21,4 +23,7 @@ export async function createTestNamespace(): Promise<TestNamespace> {
 
 /** The workflow code of the product, bundled once for this run. */
 export const testWorkflowBundle = () =>
-  ({ codePath: inject('workflowBundlePath') }) satisfies WorkflowBundleOption;
+  ({ codePath: join(inject('workflowBundleFolder'), bundleFile(false)) }) satisfies WorkflowBundleOption;
+
+/** The same, as a setting of a program. */
+export const testWorkflowBundles = () => ({ WORKFLOW_BUNDLE_DIR: inject('workflowBundleFolder') });

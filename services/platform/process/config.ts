@@ -117,6 +117,11 @@ export const SETTINGS = {
     '',
     'JavaScript module that exports a payloadCodec of your own (PayloadCodec of the Temporal SDK), in place of these keys',
   ),
+  WORKFLOW_BUNDLE_DIR: setting(
+    optional(text),
+    '',
+    'folder with the workflow code as `node workflows/write-bundles.ts` bundles it, as in the image; if absent, the worker bundles it at each start, which takes seconds',
+  ),
   CODEC_PORT: setting(
     integer(0, 65535),
     '8084',

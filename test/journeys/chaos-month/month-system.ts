@@ -85,7 +85,7 @@ export async function startMonthSystem(): Promise<MonthSystem> {
     PAYOUT_PROVIDER_TOKEN: worker.token,
     PROVIDER_SILENT_AFTER: `${SILENT_AFTER_MS}ms`,
     REFUND_WORK_DUE_AFTER: `${SILENT_AFTER_MS}ms`,
-    WORKFLOW_BUNDLE: inject('workflowBundlePath'),
+    WORKFLOW_BUNDLE_DIR: inject('workflowBundleFolder'),
     SERVICE_TOKENS: [
       `test|${test.sha256}|${ALL_GRANTS.join(' ')}`,
       `${CONNECTOR_CALLER.name}|${connector.sha256}|${[...CONNECTOR_CALLER.grants].join(' ')}`,

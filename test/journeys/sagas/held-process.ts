@@ -25,9 +25,7 @@ await runProcess('the held process', async () => {
   const logger = createLogger(config.LOG_LEVEL);
   const services = await createServices({ config, databaseUrl, logger });
   const transport = gate.over(services.transportFor(WORKER_CALLER));
-  const { WORKFLOW_BUNDLE: codePath } = process.env;
-  const workflowBundle = codePath ? { codePath } : undefined;
-  const worker = await startWorker({ config, logger, transport, workflowBundle, temporalAddress });
+  const worker = await startWorker({ config, logger, transport, temporalAddress });
   return {
     async close() {
       await worker.close();

@@ -5,7 +5,7 @@ import { sqlOf } from '../../support/harness-sql.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { startProvider } from '../../support/provider-server.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
-import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
+import { testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { startSmtpInbox } from '../../workflows/accounts/smtp-inbox.ts';
 import { type ChildProgram, startProgram } from '../child-program.ts';
 import { HeldWrites } from './held-writes.ts';
@@ -137,7 +137,7 @@ function startHeldProcess({ harness, provider, inbox }: SagaWorld, temporal: Tes
     DATABASE_URL: harness.databaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
-    WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
+    ...testWorkflowBundles(),
     LOG_LEVEL: 'fatal',
     API_KEY_PEPPERS: key(),
     WEBHOOK_SECRET_KEYS: key(),

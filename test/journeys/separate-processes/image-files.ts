@@ -1,21 +1,29 @@
+import { execFile } from 'node:child_process';
 import { copyFile, cp, link, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Holds no files of packages: a package below it is an entry of its own in the lock file. */
 const NESTED = 'node_modules';
+const BUNDLES = 'workflow-bundles';
 
 /** A folder with the files of the image and no others, outside the repository, so that nothing else can be imported. */
 export interface ImageFiles extends AsyncDisposable {
   readonly folder: string;
+  /** The variables that the Dockerfile sets. */
+  readonly env: Readonly<Record<string, string>>;
   /** Files and folders that have been written since. A container's are read-only. */
   changed(): Promise<string[]>;
 }
 
-/** Copies what the Dockerfile copies, and the packages that `npm ci --omit=dev` installs. */
-export async function copyImageFiles(): Promise<ImageFiles> {
+/**
+ * Copies what the Dockerfile copies, and the packages that `npm ci --omit=dev` installs, and runs its last steps.
+ * @param built an image with the same workflow code, whose bundles are copied.
+ */
+export async function copyImageFiles(built?: ImageFiles): Promise<ImageFiles> {
   const folder = await mkdtemp(join(tmpdir(), 'payments-image-'));
   for (const source of await copiedSources()) {
     const target = join(folder, source);
@@ -23,9 +31,13 @@ export async function copyImageFiles(): Promise<ImageFiles> {
     await cp(join(ROOT, source), target, { recursive: true });
   }
   for (const path of await productionPackages()) await linkFiles(join(ROOT, path), join(folder, path));
+  const { env, steps } = await lastStage(folder);
+  if (built) await cp(join(built.folder, BUNDLES), join(folder, BUNDLES), { recursive: true });
+  else for (const args of steps) await promisify(execFile)(process.execPath, args, { cwd: folder });
   const copiedAt = Date.now();
   return {
     folder,
+    env,
     async changed() {
       const paths = (await readdir(folder, { recursive: true })).filter((path) => !path.startsWith(NESTED));
       const times = await Promise.all(
@@ -39,11 +51,22 @@ export async function copyImageFiles(): Promise<ImageFiles> {
 
 const changeOf = async (path: string) => ({ changedAt: (await stat(path)).mtimeMs });
 
+const dockerfile = () => readFile(join(ROOT, 'Dockerfile'), 'utf8');
+
 /** The sources of COPY that come from the repository. */
 async function copiedSources(): Promise<string[]> {
-  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
-  const lines = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
+  const lines = [...(await dockerfile()).matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
   return [...new Set(lines.flatMap(([, sources]) => sources!.split(' ')))];
+}
+
+/** Of the stage that is the image: variables, and the arguments of what Node.js runs. */
+async function lastStage(folder: string) {
+  const [, stage] = /^FROM (?!.* AS )([\s\S]*)/m.exec(await dockerfile())!;
+  const variables = [...stage!.matchAll(/^ENV (\w+)=(.+)$/gm)];
+  return {
+    env: Object.fromEntries(variables.map(([, name, value]) => [name!, value!.replace('/app', folder)])),
+    steps: [...stage!.matchAll(/^RUN node (.+)$/gm)].map(([, args]) => args!.split(' ')),
+  };
 }
 
 /** The folders of installed packages that production needs. */

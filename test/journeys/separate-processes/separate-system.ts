@@ -226,12 +226,12 @@ async function createRoles(folder: string, databaseUrl: string): Promise<void> {
 }
 
 /** Runs a container's command with the files of the image, and with its environment alone. */
-function spawnIn({ folder }: ImageFiles, command: readonly string[], settings: object): ChildProcess {
+function spawnIn({ folder, env }: ImageFiles, command: readonly string[], settings: object): ChildProcess {
   const [, ...args] = command;
   return spawn(process.execPath, args, {
     cwd: folder,
     // Nobody can write there, as in a container: only its /tmp can be written to.
-    env: { NODE_ENV: 'production', HOME: '/dev/null', ...COMPILE_CACHE, ...asText(settings) },
+    env: { ...env, HOME: '/dev/null', ...COMPILE_CACHE, ...asText(settings) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }

@@ -53,8 +53,8 @@ alter table catalog.product validate constraint has_title;
 };
 
 /** The release after this one, which adds what it needs to the database and removes nothing. */
-export async function nextRelease(probed: readonly string[]): Promise<ImageFiles> {
-  const image = await copyImageFiles();
+export async function nextRelease(present: ImageFiles, probed: readonly string[]): Promise<ImageFiles> {
+  const image = await copyImageFiles(present);
   for (const [name, old, replacement] of EDITS) {
     const path = join(image.folder, 'services/catalog', name);
     const text = await readFile(path, 'utf8');
@@ -66,8 +66,8 @@ export async function nextRelease(probed: readonly string[]): Promise<ImageFiles
 }
 
 /** The release after the next, which removes what only this release needed. */
-export async function releaseAfterNext(probed: readonly string[]): Promise<ImageFiles> {
-  const image = await nextRelease(probed);
+export async function releaseAfterNext(present: ImageFiles, probed: readonly string[]): Promise<ImageFiles> {
+  const image = await nextRelease(present, probed);
   await addMigrations(image, CONTRACT);
   return image;
 }

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { startProgram } from '../../journeys/child-program.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { startTemporal, TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
+import { testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import {
   FailingMerchant,
   mailTo,
@@ -28,19 +28,21 @@ it(
       SERVICE_TOKEN: harness.token,
       TEMPORAL_ADDRESS: temporal.address,
       LOG_LEVEL: 'error',
-      WORKFLOW_BUNDLE: testWorkflowBundle().codePath,
+      HOST: '127.0.0.1',
+      OPS_PORT: '0',
+      ...testWorkflowBundles(),
       SMTP_URL: inbox.url,
     };
     const merchant = new FailingMerchant(harness, endpoints);
     inbox.silentFor.add(merchant.email);
-    await using first = startProgram('test/support/worker-process.ts', settings);
+    await using first = startProgram('workflows/main.ts', settings);
     try {
       await merchant.subscribe();
       await merchant.fail();
       await mailTo(inbox, merchant.email);
       await first.kill();
       inbox.silentFor.delete(merchant.email);
-      await using _second = startProgram('test/support/worker-process.ts', settings);
+      await using _second = startProgram('workflows/main.ts', settings);
       const mails = () => inbox.mailTo(merchant.email).map(({ mail }) => mail.messageId);
       await vi.waitFor(() => expect(mails()).toHaveLength(2), { timeout: RETRY_DEADLINE_MS });
       expect(new Set(mails()).size).toBe(1);

@@ -1,0 +1,41 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import type { Config } from '../services/platform/process/config.ts';
+import { encodesPayloads, type PayloadConfig } from './temporal/data-converter.ts';
+
+export type BundleConfig = PayloadConfig & Partial<Pick<Config, 'WORKFLOW_BUNDLE_DIR'>>;
+
+/** An argument of the process that bundles. */
+export const ENCODES_FAILURES = '--encodes-failures';
+
+/** The files of WORKFLOW_BUNDLE_DIR, by whether a codec encodes failures. */
+export const bundleFile = (encodesFailures: boolean) =>
+  encodesFailures ? 'workflows-encoded.cjs' : 'workflows.cjs';
+
+let bundle: Promise<WorkflowBundleOption> | undefined;
+
+/**
+ * The workflow code: of WORKFLOW_BUNDLE_DIR, or else bundled on the first call in this process. Rejects if it does not
+ * bundle.
+ */
+export async function workflowBundleOf(config: BundleConfig): Promise<WorkflowBundleOption> {
+  const encodesFailures = encodesPayloads(config);
+  if (config.WORKFLOW_BUNDLE_DIR)
+    return { codePath: join(config.WORKFLOW_BUNDLE_DIR, bundleFile(encodesFailures)) };
+  bundle ??= bundleInOwnProcess(encodesFailures);
+  return bundle;
+}
+
+/** In a process of its own: see there. */
+async function bundleInOwnProcess(encodesFailures: boolean): Promise<WorkflowBundleOption> {
+  const program = fileURLToPath(new URL('./bundle-process.ts', import.meta.url));
+  const child = fork(program, encodesFailures ? [ENCODES_FAILURES] : [], { execArgv: [] });
+  const ended = once(child, 'close').then(([code]) => {
+    throw new Error(`the workflow code does not bundle: its process ended with ${code}`);
+  });
+  const [code] = (await Promise.race([once(child, 'message'), ended])) as [string];
+  return { code };
+}

@@ -19,7 +19,7 @@ import { makeFolder } from '../local/temporary-data-folder.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { bearer, newKey } from '../support/harness.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
-import { createTestNamespace } from '../support/temporal-namespace.ts';
+import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 /** With a demo.json, `npm start` writes no demo data, which takes longer than everything else. */
 const EMPTY_DEMO_FILE = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
@@ -51,6 +51,7 @@ async function npmStart(): Promise<void> {
   const env = {
     ...process.env,
     ...ports,
+    ...testWorkflowBundles(),
     DEMO_RECEIVER_PORT: '0',
     OIDC_PORT: String(await findFreePort()),
     DATA_DIR: folder.path,

@@ -18,6 +18,7 @@ import { serveDocs } from './plugins/docs.ts';
 import { serveErrorDocs } from './plugins/error-docs.ts';
 import { handleErrors, ProblemWriter } from './plugins/problem-details.ts';
 import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
+import { limitRequests } from './plugins/request-limit.ts';
 import { addResponseHeaders, newRequestId, setResponseHeaders } from './plugins/response-headers.ts';
 import { rejectUnroutable, routeProblem } from './plugins/routing.ts';
 import { serializerCompiler } from './plugins/serialization.ts';
@@ -49,6 +50,7 @@ export type GatewayConfig = Pick<
   | 'WEBHOOK_EGRESS_ADDRESSES'
   | 'TRUSTED_PROXIES'
   | 'HTTP_REQUEST_TIMEOUT'
+  | 'API_MAX_CONCURRENT_REQUESTS'
 > &
   RateLimitConfig;
 
@@ -109,6 +111,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   const dependencies: RouteDependencies = { clients, access };
   const operations = collectOperations(app);
   announceDeprecations(app);
+  limitRequests(app, config.API_MAX_CONCURRENT_REQUESTS);
   refundsRoutes(app, dependencies);
   catalogRoutes(app, dependencies);
   fundsRoutes(app, dependencies);

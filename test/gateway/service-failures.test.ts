@@ -6,7 +6,7 @@ import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { DomainError, type ErrorKind } from '../../services/platform/errors.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { createLogger, metrics } from '../../services/platform/process/telemetry.ts';
 import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { testConfig } from '../support/harness.ts';
@@ -58,6 +58,49 @@ describe('the failure of a service', () => {
     expect(answer.text).not.toContain('sesame');
   });
 });
+
+it('requests beyond API_MAX_CONCURRENT_REQUESTS are refused at once, until others have ended', async () => {
+  let release = Promise.withResolvers<void>();
+  let running = 0;
+  const busy = await startGateways(
+    { SERVICES: 'api-keys', API_MAX_CONCURRENT_REQUESTS: '2', RATE_LIMIT_LIVE: '100000' },
+    (router) => {
+      router.service(ProductService, {
+        async getProduct() {
+          running += 1;
+          await release.promise;
+          throw refusal('NOT_FOUND', 'PRODUCT_NOT_FOUND');
+        },
+      });
+    },
+  );
+  onTestFinished(() => busy.close());
+  const { keys } = await newMerchant(busy);
+  const path = `/v1/products/${randomUUID()}`;
+  const askBusy = () => call(busy.ports.live, path, { key: keys.live });
+  // Twice, so that both answers and clients that give up make room.
+  for (let round = 0; round < 2; round += 1) {
+    release = Promise.withResolvers<void>();
+    running = 0;
+    const [answered, abandoned] = [askBusy(), fetchAndLeave(busy.ports.live, path, keys.live)];
+    await expect.poll(() => running).toBe(2);
+    const refusedAnswer = await askBusy();
+    expectProblem(refusedAnswer, 'SERVICE_UNAVAILABLE');
+    expect(Number(refusedAnswer.headers['retry-after'])).toBeGreaterThan(0);
+    abandoned.abort();
+    release.resolve();
+    expectProblem(await answered, 'PRODUCT_NOT_FOUND');
+  }
+  expect(await metrics.metrics()).toMatch(/^payments_overload_refusals_total\{api="public"\} 2$/m);
+});
+
+/** A request whose client can go away. */
+function fetchAndLeave(port: number, path: string, bearerKey: string): AbortController {
+  const leaving = new AbortController();
+  const headers = { authorization: `Bearer ${bearerKey}` };
+  fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: leaving.signal }).catch(() => undefined);
+  return leaving;
+}
 
 it('a response without a required member is an error, not a partial response', async () => {
   const other = await startGateways({ SERVICES: 'api-keys' }, (router) => {

@@ -51,6 +51,11 @@ export const SETTINGS = {
     '1000',
     'calls that services run at once on GRPC_PORT; more are refused as UNAVAILABLE, reason OVERLOADED',
   ),
+  API_MAX_CONCURRENT_REQUESTS: setting(
+    integer(1, 100_000),
+    '1000',
+    'requests that each listener of the public API handles at once; more are refused with 503 and Retry-After',
+  ),
   OPS_PORT: setting(integer(0, 65535), '8083', '/healthz, /readyz and /metrics'),
   DASHBOARD_PORT: setting(integer(0, 65535), '8090', "merchants' dashboard"),
   STOP_DELAY: setting(

@@ -1,13 +1,6 @@
 import { Code } from '@connectrpc/connect';
-import { Counter } from 'prom-client';
-import { metrics } from '../process/telemetry.ts';
+import { countOverloads } from '../process/overload.ts';
 import { callError } from './connect-errors.ts';
-
-const refused = new Counter({
-  name: 'payments_rpc_overload_refusals_total',
-  help: 'Calls on the internal port that were refused because as many as a process accepts were running.',
-  registers: [metrics],
-});
 
 /**
  * Bounds how many unary calls a process runs at once. Without a bound, callers that send more than it can do fill its
@@ -16,6 +9,7 @@ const refused = new Counter({
  */
 export class CallLimit {
   readonly #most: number;
+  readonly #countRefusal = countOverloads('internal');
   #running = 0;
 
   constructor(most: number) {
@@ -25,7 +19,7 @@ export class CallLimit {
   /** UNAVAILABLE with the reason OVERLOADED: the call has not been made, and may be repeated after a while. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#most) {
-      refused.inc();
+      this.#countRefusal();
       throw callError(Code.Unavailable, 'OVERLOADED', 'too many calls are running: wait, then try again');
     }
     this.#running += 1;

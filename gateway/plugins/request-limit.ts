@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import { countOverloads } from '../../services/platform/process/overload.ts';
+import type { GatewayApp } from '../gateway-app.ts';
+import { serviceUnavailable } from '../problems/rpc-problems.ts';
+
+/**
+ * Bounds how many requests are handled at once, and refuses more as SERVICE_UNAVAILABLE. A request counts from when its
+ * body has arrived to when its response is ready, so that slow clients take no one's place. Streams of the command-line
+ * tool have limits of their own. Call it before adding routes.
+ */
+export function limitRequests(app: GatewayApp, most: number): void {
+  const countRefusal = countOverloads('public');
+  const running = new Set<FastifyRequest>();
+  app.addHook('onRoute', (route) => {
+    if (!route.url.startsWith('/v1/')) return;
+    route.preHandler = [
+      (request, _reply, done) => {
+        if (running.size >= most) {
+          countRefusal();
+          return done(serviceUnavailable());
+        }
+        running.add(request);
+        done();
+      },
+      ...[route.preHandler ?? []].flat(),
+    ];
+    route.onSend = [
+      (request, _reply, payload, done) => {
+        running.delete(request);
+        done(null, payload);
+      },
+      ...[route.onSend ?? []].flat(),
+    ];
+  });
+}

@@ -1,0 +1,15 @@
+import { Counter } from 'prom-client';
+import { metrics } from './telemetry.ts';
+
+const refusals = new Counter({
+  name: 'payments_overload_refusals_total',
+  help: 'Requests that were refused because as many as the process accepts at once were running, by API.',
+  labelNames: ['api'],
+  registers: [metrics],
+});
+
+/** Counts what an API refuses because it is overloaded, from 0 on. */
+export function countOverloads(api: 'internal' | 'public'): () => void {
+  refusals.inc({ api }, 0);
+  return () => refusals.inc({ api });
+}

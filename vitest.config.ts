@@ -26,7 +26,7 @@ const SLOW = [
   'test/workflows/{funds/funds-history,refunds/funding-history,refunds/refund-funding}.test.ts',
   'test/workflows/webhooks/{changed-code,temporal-on-postgres}.test.ts',
   'test/services/webhooks/{retention,retention-locks}.test.ts',
-  'test/services/platform/database/silent-database.test.ts',
+  'test/services/platform/database/{read-replicas,silent-database}.test.ts',
   'test/reconciliation/reconcile.test.ts',
   'test/local/{first-start,demo/demo-data}.test.ts',
   'test/gateway/{docs-browser,docs-samples,idempotency-crash}.test.ts',

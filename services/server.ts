@@ -87,6 +87,7 @@ export async function createServices({
     poolSize: config.DATABASE_POOL_SIZE,
     preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
     entities: [...entitiesOf(config.SERVICES, areas)],
+    replicas: { urls: config.DATABASE_REPLICA_URLS, maxLagMs: config.DATABASE_REPLICA_MAX_LAG, logger },
     ...(onStatement && { onStatement }),
   });
   const people = new PersonCheck(database, config.DASHBOARD_SESSION_IDLE);

@@ -27,7 +27,7 @@ export async function listAdvanceRequests(
   const filters = filterOf(request);
   const scope = { tenant, list: 'advance-requests', filters: { ...filters }, order: requestOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectRequests({ ...tenant, ...filters, ...range })),
+    database.readList(selectRequests({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.advances.v1.ListAdvanceRequestsResponse',
@@ -55,7 +55,7 @@ export function exportAdvanceRequests(
 }
 
 async function totalsOf(database: Database, filter: Tenant & RequestFilter): Promise<AdvanceRequestTotal[]> {
-  const rows = await database.read(selectRequestTotals(filter));
+  const rows = await database.readList(selectRequestTotals(filter));
   const totals = rows.map((row) => ({
     $typeName: 'payments.advances.v1.AdvanceRequestTotal' as const,
     status: AdvanceRequestStatus[row.status],

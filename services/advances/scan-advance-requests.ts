@@ -14,7 +14,7 @@ export async function scanAdvanceRequests(
   request: ScanAdvanceRequestsRequest,
   context: HandlerContext,
 ): Promise<ScanAdvanceRequestsResponse> {
-  const rows = await database.read(scanRequests(recordScanOf(request, context)));
+  const rows = await database.readList(scanRequests(recordScanOf(request, context)));
   const next = nextPosition(rows, (row) => row.id);
   return {
     $typeName: 'payments.advances.v1.ScanAdvanceRequestsResponse',

@@ -20,7 +20,7 @@ export async function listApiKeys(
   const filters = { state: enumName(ApiKeyState, request.state) };
   const scope = { tenant, list: 'api-keys', filters, order: apiKeyOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectApiKeys({ ...tenant, ...filters, ...range })),
+    database.readList(selectApiKeys({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.apikeys.v1.ListApiKeysResponse',

@@ -27,7 +27,7 @@ export async function listProducts(
     order: productOrder,
   };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectProducts({ ...tenant, status, productIds, ...range })),
+    database.readList(selectProducts({ ...tenant, status, productIds, ...range })),
   );
   return {
     $typeName: 'payments.catalog.v1.ListProductsResponse',

@@ -17,7 +17,7 @@ export async function listDebts(
   const tenant = tenantOf(request);
   const scope = { tenant, list: 'debts', filters: {}, order: debtOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectDebts({ ...tenant, ...range })),
+    database.readList(selectDebts({ ...tenant, ...range })),
   );
   return {
     $typeName: 'payments.funds.v1.ListDebtsResponse',

@@ -27,10 +27,10 @@ export async function listFundsReleases(
   const filter = releaseFilterOf(request);
   const scope = { tenant, list: 'funds-releases', filters: { ...filter }, order: releaseOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectReleases({ ...tenant, ...filter, ...range })),
+    database.readList(selectReleases({ ...tenant, ...filter, ...range })),
   );
   const totals =
-    request.includeTotals && (await database.read(selectReleaseTotals({ ...tenant, ...filter })));
+    request.includeTotals && (await database.readList(selectReleaseTotals({ ...tenant, ...filter })));
   return {
     $typeName: 'payments.funds.v1.ListFundsReleasesResponse',
     releases: page.rows.map(releaseMessage),

@@ -27,7 +27,7 @@ export async function listReleaseSales(
   const status = enumName(FundsReleaseStatus, request.status);
   const scope = { tenant, list: 'release-sales', filters: { date, status }, order: releaseSaleOrder };
   const page = await pagination.page<ReleaseSaleReadRow>(scope, request, (range) =>
-    database.read(selectReleaseSales[status ?? 'DAY']({ ...tenant, date, ...range })),
+    database.readList(selectReleaseSales[status ?? 'DAY']({ ...tenant, date, ...range })),
   );
   return {
     $typeName: 'payments.funds.v1.ListReleaseSalesResponse',

@@ -33,9 +33,10 @@ export async function listSales(
     order: saleOrder,
   };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectSales({ ...tenant, ...filter, ...range })),
+    database.readList(selectSales({ ...tenant, ...filter, ...range })),
   );
-  const totals = request.includeTotals && (await database.read(selectSaleTotals({ ...tenant, ...filter })));
+  const totals =
+    request.includeTotals && (await database.readList(selectSaleTotals({ ...tenant, ...filter })));
   return {
     $typeName: 'payments.funds.v1.ListSalesResponse',
     sales: page.rows.map(saleMessage),

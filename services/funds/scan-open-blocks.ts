@@ -17,7 +17,7 @@ export async function scanOpenBlocks(
   context: HandlerContext,
 ): Promise<ScanOpenBlocksResponse> {
   const reason = enumName(BlockReason, request.reason);
-  const rows = await database.read(selectOpenBlocks({ ...recordScanOf(request, context), reason }));
+  const rows = await database.readList(selectOpenBlocks({ ...recordScanOf(request, context), reason }));
   const next = nextPosition(rows, (row) => row.source_id);
   return {
     $typeName: 'payments.funds.v1.ScanOpenBlocksResponse',

@@ -16,7 +16,7 @@ export async function scanRefundDebits(
   context: HandlerContext,
 ): Promise<ScanRefundDebitsResponse> {
   const select = request.state === RefundDebitState.PENDING ? scanPendingDebits : scanDebits;
-  const rows = await database.read(select(recordScanOf(request, context)));
+  const rows = await database.readList(select(recordScanOf(request, context)));
   const next = nextPosition(rows, (row) => row.refund_case_id);
   return {
     $typeName: 'payments.funds.v1.ScanRefundDebitsResponse',

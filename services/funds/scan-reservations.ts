@@ -14,7 +14,7 @@ export async function scanReservations(
   request: ScanReservationsRequest,
   context: HandlerContext,
 ): Promise<ScanReservationsResponse> {
-  const rows = await database.read(selectReservations(recordScanOf(request, context)));
+  const rows = await database.readList(selectReservations(recordScanOf(request, context)));
   const next = nextPosition(rows, (row) => row.advance_request_id);
   return {
     $typeName: 'payments.funds.v1.ScanReservationsResponse',

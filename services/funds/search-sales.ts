@@ -11,7 +11,7 @@ export async function searchSales(
 ): Promise<SearchSalesResponse> {
   const { orderNumberPrefix: prefix, limit } = request;
   const search = { ...tenantOf(request), prefix, limit: limit + 1 };
-  const rows = await database.read(selectFoundSales(search));
+  const rows = await database.readList(selectFoundSales(search));
   return {
     $typeName: 'payments.funds.v1.SearchSalesResponse',
     sales: rows.slice(0, limit).map(saleMessage),

@@ -30,10 +30,10 @@ export async function listDisputes(
   const page =
     request.order === DisputeOrder.DUE_DATE
       ? await pagination.page({ ...scope, order: dueDateOrder }, request, (range) =>
-          database.read(selectAwaitingDisputes({ ...tenant, ...filters, now, ...range })),
+          database.readList(selectAwaitingDisputes({ ...tenant, ...filters, now, ...range })),
         )
       : await pagination.page({ ...scope, order: disputeOrder }, request, (range) =>
-          database.read(selectDisputes[filters.status ?? 'ALL']({ ...tenant, ...filters, ...range })),
+          database.readList(selectDisputes[filters.status ?? 'ALL']({ ...tenant, ...filters, ...range })),
         );
   return {
     $typeName: 'payments.refunds.v1.ListDisputesResponse',

@@ -48,10 +48,10 @@ export async function listRefundCases(
   const page =
     request.order === RefundCaseOrder.REVIEW_DEADLINE
       ? await pagination.page({ ...scope, order: reviewDeadlineOrder }, request, (range) =>
-          database.read(selectUndecidedCases({ ...tenant, ...filters, ...range })),
+          database.readList(selectUndecidedCases({ ...tenant, ...filters, ...range })),
         )
       : await pagination.page({ ...scope, order: refundCaseOrder }, request, (range) =>
-          database.read(selectRefundCases({ ...tenant, ...filters, ...range })),
+          database.readList(selectRefundCases({ ...tenant, ...filters, ...range })),
         );
   return {
     $typeName: 'payments.refunds.v1.ListRefundCasesResponse',
@@ -79,7 +79,7 @@ export function exportRefundCases(
 }
 
 async function totalsOf(database: Database, filter: Tenant & RefundCaseFilter): Promise<RefundCaseTotal[]> {
-  const rows = await database.read(selectRefundCaseTotals(filter));
+  const rows = await database.readList(selectRefundCaseTotals(filter));
   const totals = rows.map((row) => ({
     $typeName: 'payments.refunds.v1.RefundCaseTotal' as const,
     status: RefundCaseStatus[row.status],

@@ -14,7 +14,7 @@ export async function scanDisputes(
   request: ScanDisputesRequest,
   context: HandlerContext,
 ): Promise<ScanDisputesResponse> {
-  const rows = await database.read(selectDisputes(recordScanOf(request, context)));
+  const rows = await database.readList(selectDisputes(recordScanOf(request, context)));
   const next = nextPosition(rows, (row) => row.id);
   return {
     $typeName: 'payments.refunds.v1.ScanDisputesResponse',

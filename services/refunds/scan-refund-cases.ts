@@ -15,7 +15,7 @@ export async function scanRefundCases(
   request: ScanRefundCasesRequest,
   context: HandlerContext,
 ): Promise<ScanRefundCasesResponse> {
-  const rows = await database.read(selectionOf(request.scope)(recordScanOf(request, context)));
+  const rows = await database.readList(selectionOf(request.scope)(recordScanOf(request, context)));
   const next = nextPosition(rows, (row) => row.id);
   return {
     $typeName: 'payments.refunds.v1.ScanRefundCasesResponse',

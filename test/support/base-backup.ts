@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, mkdirSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { DataFolder } from '../../local/data-folder.ts';
+import { type EmbeddedPostgres, startPostgres } from '../../local/postgres/postgres-server.ts';
 
 /** What GNU tar and others answer when a file changed or vanished while it was read, as files of a running server do. */
 const FILES_CHANGED = 1;
@@ -44,6 +45,20 @@ export function recoverAs(
   // Root runs PostgreSQL as another user.
   const { uid, gid } = process.getuid?.() === 0 ? postgresUser() : owner;
   execFileSync('chown', ['-R', `${uid}:${gid}`, cluster]);
+}
+
+/** Starts a streaming standby of a running server, from a base backup. Stop it when done with it. */
+export async function startStandby(
+  primary: EmbeddedPostgres,
+  from: DataFolder,
+  to: DataFolder,
+): Promise<EmbeddedPostgres> {
+  const { port, username, password } = new URL(primary.url);
+  await takeBaseBackup(primary.url, from, to);
+  recoverAs('standby', to, {
+    primary_conninfo: `host=127.0.0.1 port=${port} user=${username} password=${password}`,
+  });
+  return startPostgres({ folder: to, log: () => undefined, throwaway: true });
 }
 
 const idOf = (flag: '-u' | '-g') => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));

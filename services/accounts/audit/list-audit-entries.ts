@@ -21,7 +21,7 @@ export async function listAuditEntries(
   };
   const scope = { tenant, list: 'audit-entries', filters, order: auditEntryOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectAuditEntries({ ...tenant, ...filters, ...range })),
+    database.readList(selectAuditEntries({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.accounts.v1.ListAuditEntriesResponse',

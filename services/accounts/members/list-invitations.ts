@@ -19,7 +19,7 @@ export async function listInvitations(
   const now = new Date();
   const scope = { tenant, list: 'invitations', filters: {}, order: invitationOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectOpenInvitations({ merchantId, now, ...range })),
+    database.readList(selectOpenInvitations({ merchantId, now, ...range })),
   );
   return {
     $typeName: 'payments.accounts.v1.ListInvitationsResponse',

@@ -18,7 +18,7 @@ export async function listMembers(
   const { merchantId } = tenant;
   const scope = { tenant, list: 'members', filters: {}, order: memberOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectMembers({ merchantId, ...range })),
+    database.readList(selectMembers({ merchantId, ...range })),
   );
   return {
     $typeName: 'payments.accounts.v1.ListMembersResponse',

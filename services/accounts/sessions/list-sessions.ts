@@ -19,7 +19,7 @@ export async function listSessions(
   const bounds = openBounds(new Date(), limits);
   const scope = { list: 'sessions', filters: { accountId }, order: sessionOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectOpenSessions({ accountId, ...bounds, ...range })),
+    database.readList(selectOpenSessions({ accountId, ...bounds, ...range })),
   );
   return {
     $typeName: 'payments.accounts.v1.ListSessionsResponse',

@@ -24,7 +24,7 @@ export async function listAdvanceQueue(
   const filters = { ...merchantFilterOf(request), status: enumName(AdvanceRequestStatus, request.status) };
   const scope = { list: 'advance-queue', filters, order: advanceQueueOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectAdvanceQueue({ ...filters, ...range })),
+    database.readList(selectAdvanceQueue({ ...filters, ...range })),
   );
   return {
     $typeName: 'payments.advances.v1.ListAdvanceQueueResponse',

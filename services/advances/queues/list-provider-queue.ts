@@ -20,7 +20,7 @@ export async function listProviderQueue(
   const filters = { ...merchantFilterOf(request), stuckOnly: request.stuckOnly || undefined };
   const scope = { list: 'payout-provider-queue', filters, order: providerQueueOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectProviderQueue({ ...filters, ...range })),
+    database.readList(selectProviderQueue({ ...filters, ...range })),
   );
   return {
     $typeName: 'payments.advances.v1.ListProviderQueueResponse',

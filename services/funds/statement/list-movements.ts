@@ -27,7 +27,7 @@ export async function listMovements(
   const scope = { tenant, list: 'movements', filters: { ...range }, order: movementOrder };
   let read: StatementReadRow[] = [];
   const page = await pagination.page(scope, request, async (pageRange) => {
-    read = await database.read(selectStatement({ ...tenant, ...range, totals, ...pageRange }));
+    read = await database.readList(selectStatement({ ...tenant, ...range, totals, ...pageRange }));
     return movementsOf(read);
   });
   const [balances] = read;

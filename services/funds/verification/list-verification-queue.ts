@@ -44,7 +44,7 @@ export async function listVerificationQueue(
   const filters = { ...merchantFilterOf(request) };
   const scope = { list: 'verification-queue', filters, order };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectFailingAccounts({ ...filters, ...range })),
+    database.readList(selectFailingAccounts({ ...filters, ...range })),
   );
   return {
     $typeName: 'payments.funds.v1.ListVerificationQueueResponse',

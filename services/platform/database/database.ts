@@ -1,12 +1,13 @@
-import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
-import { Pool, type PoolClient } from 'pg';
+import { Pool, type PoolClient, type QueryConfig } from 'pg';
+import { createSocket, readOptions, replicaOptions, writeOptions } from './connection-settings.ts';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { watchPool } from './pool-metrics.ts';
 import { PreparedQuery } from './prepared-query.ts';
+import { ReadReplicas, type ReplicaOptions } from './read-replicas.ts';
 import { readTypes } from './read-types.ts';
 import { requirePrimary } from './require-primary.ts';
 import { Snapshot, type SnapshotLimits } from './snapshot.ts';
@@ -23,6 +24,8 @@ export interface DatabaseOptions {
   /** False behind a pooler without support for prepared statements (PgBouncer before 1.21). */
   readonly preparedStatements: boolean;
   readonly entities: readonly EntityDefinition[];
+  /** Replicas that lists are read from. Default: the primary alone. */
+  readonly replicas?: ReplicaOptions | undefined;
   /** A connection on which the server sends nothing for this long is closed. Default: 75 s. */
   readonly maxSilenceMs?: number;
   /** Receives the SQL of each statement; tests use it to check that every statement names its tenant. */
@@ -42,38 +45,21 @@ const MAX_TRANSACTION_ATTEMPTS = 5;
 const CLOSE_MS = 8_000;
 
 /**
- * Settings of every connection. A write whose client is gone or that cannot get its lock releases its connection, so stuck
- * writes never exhaust the pool; lock_timeout is longer than the deadline of public API calls. Transactions wait only for
- * the database, so an idle one belongs to a frozen process, whose locks would block others, including dispatch for all
- * merchants.
- */
-const SESSION_SETTINGS = [
-  'timezone=UTC',
-  'lock_timeout=15s',
-  'client_connection_check_interval=1s',
-  'idle_in_transaction_session_timeout=10s',
-];
-
-/**
- * Settings of connections for reads and dispatch, which use prepared statements with generic, index-based plans. A plan
- * chosen while a table was empty or had no statistics must still be right when the table is full.
- */
-const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'jit=off'];
-
-/**
  * One PostgreSQL database: entities for writes, prepared statements for hot reads. Each has a separate pool, so writes
  * that wait for one merchant's locks never block reads.
  */
 export class Database {
   readonly #orm: MikroORM;
   readonly #reads: Pool;
+  readonly #replicas: ReadReplicas | undefined;
   readonly #options: OpenOptions;
   readonly #statementNames = new Map<string, string>();
   #pinging: Promise<DatabaseState> | undefined;
 
-  private constructor(orm: MikroORM, reads: Pool, options: OpenOptions) {
+  private constructor(orm: MikroORM, reads: Pool, replicas: ReadReplicas | undefined, options: OpenOptions) {
     this.#orm = orm;
     this.#reads = reads;
+    this.#replicas = replicas;
     this.#options = options;
   }
 
@@ -89,18 +75,15 @@ export class Database {
 
   static async open(options: DatabaseOptions): Promise<Database> {
     const { maxSilenceMs = MAX_SILENCE_MS } = options;
-    const connection = {
-      connectionTimeoutMillis: 5_000,
-      stream: () => createSocket(maxSilenceMs),
-      verify: requirePrimary,
-    };
+    const stream = () => createSocket(maxSilenceMs);
+    const connection = { connectionTimeoutMillis: 5_000, stream, verify: requirePrimary };
     const orm = await MikroORM.init({
       clientUrl: options.url,
       entities: [...options.entities],
       pool: { min: 0, max: options.poolSize },
       driverOptions: {
         ...connection,
-        options: serverOptions(SESSION_SETTINGS),
+        options: writeOptions,
         onPoolCreated: (pool: Pool) => {
           reclaimDeadClients(pool);
           watchPool(pool, 'writes');
@@ -115,14 +98,21 @@ export class Database {
       ...connection,
       connectionString: options.url,
       max: options.poolSize,
-      options: serverOptions([...SESSION_SETTINGS, ...(options.preparedStatements ? PREPARED_SETTINGS : [])]),
+      options: readOptions(options.preparedStatements),
     });
     // A dead connection leaves the pool, and the next read opens another. Unhandled 'error' events would end the process:
     // the pool emits those of idle connections, each client in use its own.
     reads.on('error', () => undefined);
     reads.on('connect', (client) => client.on('error', () => undefined));
     watchPool(reads, 'reads');
-    return new Database(orm, reads, { ...options, maxSilenceMs });
+    const replicas = options.replicas?.urls.length
+      ? new ReadReplicas(options.replicas, reads, {
+          ...replicaOptions(options.preparedStatements),
+          max: options.poolSize,
+          stream,
+        })
+      : undefined;
+    return new Database(orm, reads, replicas, { ...options, maxSilenceMs });
   }
 
   /**
@@ -130,12 +120,26 @@ export class Database {
    * for use in messages.
    */
   read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
-    return traceSql('read', query.sql, () => this.#read(query));
+    return traceSql('read', query.sql, () => this.#read<Row>(this.#statementOf(query)));
   }
 
-  async #read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
-    const statement = new PreparedQuery(this.#statementOf(query));
-    const { rows } = (await this.#reads.query(statement)) as unknown as { readonly rows: Row[] };
+  /**
+   * Like `read`, for lists: from a replica if one is configured and shows all that the primary had committed when it was
+   * called. Whatever a replica fails at, the primary answers.
+   */
+  readList<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
+    const replicas = this.#replicas;
+    if (!replicas) return this.read(query);
+    return traceSql('read', query.sql, async () => {
+      const statement = this.#statementOf(query);
+      return (await replicas.read<Row>(statement)) ?? this.#read<Row>(statement);
+    });
+  }
+
+  async #read<Row>(statement: QueryConfig): Promise<Row[]> {
+    const { rows } = (await this.#reads.query(new PreparedQuery(statement))) as unknown as {
+      readonly rows: Row[];
+    };
     return rows;
   }
 
@@ -221,7 +225,7 @@ export class Database {
 
   /** Resolves when all connections have closed, or after a timeout: a pool waits forever for connections never released. */
   async close(): Promise<void> {
-    const ended = Promise.all([this.#orm.close(), this.#reads.end()]);
+    const ended = Promise.all([this.#orm.close(), this.#reads.end(), this.#replicas?.close()]);
     await Promise.race([ended, delay(CLOSE_MS, undefined, { ref: false })]);
   }
 
@@ -255,17 +259,3 @@ export async function retryTransaction<T>(transaction: () => Promise<T>): Promis
     }
   }
 }
-
-/**
- * Without this timeout TCP waits 15 minutes for a server that disappears silently, as after a network partition or a
- * failover, and all connections of a pool would hang that long. Keep-alive does not help while a statement is in flight.
- */
-function createSocket(maxSilenceMs: number): Socket {
-  const socket = new Socket();
-  return socket.setTimeout(maxSilenceMs, () => {
-    const message = `PostgreSQL has sent nothing for ${maxSilenceMs} ms`;
-    socket.destroy(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
-  });
-}
-
-const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { Gauge } from 'prom-client';
 import { metrics } from '../process/telemetry.ts';
 
-type PoolName = 'reads' | 'writes';
+type PoolName = 'reads' | 'writes' | 'replica';
 
 const watched = new Map<Pool, PoolName>();
 

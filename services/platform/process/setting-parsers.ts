@@ -125,6 +125,10 @@ export const postgresUrl: Parser<string> = (value) => {
   return value;
 };
 
+/** URLs of PostgreSQL databases, separated by commas. */
+export const postgresUrls: Parser<readonly string[]> = (value) =>
+  value === '' ? [] : value.split(',').map((each) => postgresUrl(each.trim()));
+
 /** The store of rate-limit counts. A URL may contain a password, so errors do not repeat it. */
 export const rateLimitStore: Parser<string> = (value) => {
   if (value === 'memory' || value === 'postgresql') return value;

@@ -57,7 +57,7 @@ async function listServiceTokens(
   const filters = { name: request.name, state: enumName(ServiceTokenState, request.state) };
   const scope = { list: 'service-tokens', filters, order: serviceTokenOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectServiceTokens({ ...filters, ...range })),
+    database.readList(selectServiceTokens({ ...filters, ...range })),
   );
   return {
     $typeName: 'payments.servicetokens.v1.ListServiceTokensResponse',

@@ -15,7 +15,7 @@ export async function listEvidence(
 ): Promise<ListEvidenceResponse> {
   const tenant = tenantOf(request);
   const { refundCaseId, disputeId } = subjectOf(request);
-  const rows = await database.read(
+  const rows = await database.readList(
     refundCaseId === null
       ? selectEvidenceOfDispute({ ...tenant, subjectId: disputeId })
       : selectEvidenceOfCase({ ...tenant, subjectId: refundCaseId }),

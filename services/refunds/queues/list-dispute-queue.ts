@@ -29,7 +29,7 @@ export async function listDisputeQueue(
     order: dueDateOrder,
   };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectDisputeQueue({ ...filter, dueBy, ...range })),
+    database.readList(selectDisputeQueue({ ...filter, dueBy, ...range })),
   );
   return {
     $typeName: 'payments.refunds.v1.ListDisputeQueueResponse',

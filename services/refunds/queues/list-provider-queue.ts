@@ -30,7 +30,7 @@ export async function listProviderQueue(
   const silentSince = silentOnly ? new Date(now - rules.silentAfterMs) : undefined;
   const scope = { list: 'refund-provider-queue', filters, order: providerQueueOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectProviderQueue({ ...filter, silentSince, ...range })),
+    database.readList(selectProviderQueue({ ...filter, silentSince, ...range })),
   );
   return {
     $typeName: 'payments.refunds.v1.ListProviderQueueResponse',

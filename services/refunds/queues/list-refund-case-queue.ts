@@ -38,7 +38,7 @@ export async function listRefundCaseQueue(
   const requestedBy = minAgeSeconds === 0 ? undefined : new Date(Date.now() - minAgeSeconds * 1_000);
   const scope = { list: 'refund-case-queue', filters, order: refundCaseQueueOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectRefundCaseQueue({ ...filter, requestedBy, ...range })),
+    database.readList(selectRefundCaseQueue({ ...filter, requestedBy, ...range })),
   );
   return {
     $typeName: 'payments.refunds.v1.ListRefundCaseQueueResponse',

@@ -33,10 +33,10 @@ export async function listDeliveries(
   };
   const scope = { tenant, list: 'deliveries', filters: { status, ...filters }, order: deliveryOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectDeliveries(status, { ...tenant, ...filters, ...range })),
+    database.readList(selectDeliveries(status, { ...tenant, ...filters, ...range })),
   );
   const ids = request.withLastAttempt ? page.rows.map(({ id }) => id) : [];
-  const attempts = ids.length > 0 ? await database.read(selectLastAttempts({ ...tenant, ids })) : [];
+  const attempts = ids.length > 0 ? await database.readList(selectLastAttempts({ ...tenant, ids })) : [];
   const lastOf = new Map(attempts.map((row) => [row.delivery_id, attemptMessage(row)]));
   return {
     $typeName: 'payments.webhooks.v1.ListDeliveriesResponse',

@@ -25,7 +25,7 @@ export async function listEvents(
   };
   const scope = { tenant, list: 'events', filters, order: eventOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectEvents({ ...tenant, ...filters, ...range })),
+    database.readList(selectEvents({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.webhooks.v1.ListEventsResponse',

@@ -24,7 +24,7 @@ export async function listResends(
   };
   const scope = { tenant, list: 'resends', filters, order: resendOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectResends({ ...tenant, ...filters, ...range })),
+    database.readList(selectResends({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.webhooks.v1.ListResendsResponse',

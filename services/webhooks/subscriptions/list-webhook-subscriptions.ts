@@ -22,10 +22,10 @@ export async function listWebhookSubscriptions(
   const filters = { state: enumName(WebhookSubscriptionState, request.state) };
   const scope = { tenant, list: 'webhook-subscriptions', filters, order: subscriptionOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.read(selectSubscriptions({ ...tenant, ...filters, ...range })),
+    database.readList(selectSubscriptions({ ...tenant, ...filters, ...range })),
   );
   const ids = request.withHealth ? page.rows.map(({ id }) => id) : [];
-  const healths = ids.length > 0 ? await database.read(selectEndpointHealths({ ...tenant, ids })) : [];
+  const healths = ids.length > 0 ? await database.readList(selectEndpointHealths({ ...tenant, ids })) : [];
   const healthOf = new Map(healths.map((row) => [row.id, endpointHealthMessage(row)]));
   return {
     $typeName: 'payments.webhooks.v1.ListWebhookSubscriptionsResponse',

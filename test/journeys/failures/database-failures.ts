@@ -2,10 +2,9 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { ProblemCode } from '../../../gateway/problems/problem-types.ts';
-import { startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../reconciliation/victims.ts';
-import { recoverAs, takeBaseBackup } from '../../support/base-backup.ts';
+import { startStandby } from '../../support/base-backup.ts';
 import { query } from '../../support/query.ts';
 import type { DatabaseClients } from './database-clients.ts';
 
@@ -148,12 +147,7 @@ async function fillDisk({ postgres, folder }: DatabaseClients) {
 async function failOver(system: DatabaseClients) {
   const { postgres: primary } = system;
   const data = system.stack.use(temporaryDataFolder());
-  const { port, username, password } = new URL(primary.url);
-  await takeBaseBackup(primary.url, system.folder, data.folder);
-  recoverAs('standby', data.folder, {
-    primary_conninfo: `host=127.0.0.1 port=${port} user=${username} password=${password}`,
-  });
-  const standby = await startPostgres({ folder: data.folder, log: () => undefined, throwaway: true });
+  const standby = await startStandby(primary, system.folder, data.folder);
   system.stack.defer(() => standby.stop());
   const [{ lsn }] = await query(primary.url, 'select pg_current_wal_flush_lsn() as lsn');
   for (;;) {

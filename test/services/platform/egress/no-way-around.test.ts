@@ -43,7 +43,7 @@ const OWN: Readonly<Record<string, RegExp>> = {
   'node:child_process': /^workflows\/worker\.ts$/,
   // BlockList and isIP; the connections to the database.
   'node:net':
-    /^(services\/platform\/(process\/setting-parsers|database\/database)|workflows\/temporal\/tls-refusal)\.ts$/,
+    /^(services\/platform\/(process\/setting-parsers|database\/connection-settings)|workflows\/temporal\/tls-refusal)\.ts$/,
   // Checks certificates, and finds out why Temporal refuses a connection.
   'node:tls': /^(services\/platform\/process\/tls-files|workflows\/temporal\/tls-refusal)\.ts$/,
   // The agent of connections to the services.

@@ -1,0 +1,54 @@
+import { Socket } from 'node:net';
+import type { PoolConfig } from 'pg';
+
+/**
+ * Settings of every connection. A write whose client is gone or that cannot get its lock releases its connection, so stuck
+ * writes never exhaust the pool; lock_timeout is longer than the deadline of public API calls. Transactions wait only for
+ * the database, so an idle one belongs to a frozen process, whose locks would block others, including dispatch for all
+ * merchants.
+ */
+const SESSION_SETTINGS = [
+  'timezone=UTC',
+  'lock_timeout=15s',
+  'client_connection_check_interval=1s',
+  'idle_in_transaction_session_timeout=10s',
+];
+
+/**
+ * Settings of connections for reads and dispatch, which use prepared statements with generic, index-based plans. A plan
+ * chosen while a table was empty or had no statistics must still be right when the table is full.
+ */
+const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'jit=off'];
+
+/** Locks that a replica replays are those of migrations, which are short; a read that meets one had better ask the primary. */
+const REPLICA_SETTINGS = ['timezone=UTC', 'lock_timeout=1s', 'client_connection_check_interval=1s'];
+
+/** Leaves the primary time for what a replica has not answered, within the deadline of a request. */
+const REPLICA_TIMEOUTS = { connectionTimeoutMillis: 1_000, query_timeout: 4_000 };
+
+const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');
+
+/** Server options of connections for writes. */
+export const writeOptions = serverOptions(SESSION_SETTINGS);
+
+/** Server options of connections for reads. */
+export const readOptions = (preparedStatements: boolean): string =>
+  serverOptions([...SESSION_SETTINGS, ...(preparedStatements ? PREPARED_SETTINGS : [])]);
+
+/** Timeouts and server options of connections to a read replica. */
+export const replicaOptions = (preparedStatements: boolean): PoolConfig => ({
+  ...REPLICA_TIMEOUTS,
+  options: serverOptions([...REPLICA_SETTINGS, ...(preparedStatements ? PREPARED_SETTINGS : [])]),
+});
+
+/**
+ * Without this timeout TCP waits 15 minutes for a server that disappears silently, as after a network partition or a
+ * failover, and all connections of a pool would hang that long. Keep-alive does not help while a statement is in flight.
+ */
+export function createSocket(maxSilenceMs: number): Socket {
+  const socket = new Socket();
+  return socket.setTimeout(maxSilenceMs, () => {
+    const message = `PostgreSQL has sent nothing for ${maxSilenceMs} ms`;
+    socket.destroy(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
+  });
+}

@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool, type PoolConfig, type QueryConfig } from 'pg';
+import { watchPool } from './pool-metrics.ts';
+import { PreparedQuery } from './prepared-query.ts';
+
+/** Up to where a primary has flushed its WAL, and on which timeline. Every failover begins a new timeline. */
+export interface WalPosition {
+  readonly lsn: bigint;
+  readonly timeline: number;
+}
+
+const POLL_MS = 2;
+/** A server that does not say within this time how far it is counts as lost. */
+const POSITION_MS = 1_000;
+
+const IDENTITY = `
+  select system_identifier::text as system, timeline_id as timeline, pg_is_in_recovery() as "isStandby"
+    from pg_control_system(), pg_control_checkpoint()`;
+
+interface Identity {
+  readonly system: string;
+  /** That of the last checkpoint: a standby has replayed it, so that it cannot have left this timeline. */
+  readonly timeline: number;
+  readonly isStandby: boolean;
+}
+
+export async function identityOf(pool: Pool): Promise<Identity> {
+  const { rows } = await pool.query<Identity>(IDENTITY);
+  return rows[0]!;
+}
+
+/** A streaming replica of a primary. It is used from `admit` until it turns out to be behind or is dismissed. */
+export class Replica {
+  /** Host and port, for logs and metrics. */
+  readonly name: string;
+  readonly #pool: Pool;
+  readonly #maxLagMs: number;
+  /** Of the primary that it follows; undefined while it is not used. */
+  #timeline: number | undefined;
+  #replayed = 0n;
+  #asking: Promise<void> | undefined;
+
+  /** @param maxLagMs how long a read waits for the replica to catch up. */
+  constructor(url: string, pool: PoolConfig, maxLagMs: number) {
+    this.name = new URL(url).host;
+    this.#pool = new Pool({ ...pool, connectionString: url });
+    this.#maxLagMs = maxLagMs;
+    this.#pool.on('error', () => undefined);
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+    watchPool(this.#pool, 'replica');
+  }
+
+  get isUsed(): boolean {
+    return this.#timeline !== undefined;
+  }
+
+  /** Up to where it has replayed the primary's WAL, when it was last asked. */
+  get replayed(): bigint {
+    return this.#replayed;
+  }
+
+  dismiss(): void {
+    this.#timeline = undefined;
+  }
+
+  /**
+   * Begins to use it if it has caught up with its primary. Throws if it is no standby of this primary, or has not followed
+   * its last failover yet: it could hold transactions that the failover has lost.
+   */
+  async admit(primary: Identity, { lsn, timeline }: WalPosition): Promise<void> {
+    const { isStandby, ...own } = await identityOf(this.#pool);
+    if (!isStandby) throw new Error('the server is not a standby');
+    if (own.system !== primary.system) throw new Error('the server is a standby of another primary');
+    if (own.timeline !== timeline)
+      throw new Error('the server has not followed a failover of the primary yet');
+    if (await this.#catchUp(lsn)) this.#timeline = timeline;
+  }
+
+  /** Whether it shows what the primary had committed at a position, at the latest after the maximum lag; if not, it is dismissed. */
+  async shows({ lsn, timeline }: WalPosition): Promise<boolean> {
+    if (timeline === this.#timeline && (await this.#catchUp(lsn))) return true;
+    this.dismiss();
+    return false;
+  }
+
+  async read<Row>(statement: QueryConfig): Promise<Row[]> {
+    const { rows } = (await this.#pool.query(new PreparedQuery(statement))) as unknown as {
+      readonly rows: Row[];
+    };
+    return rows;
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  async #catchUp(lsn: bigint): Promise<boolean> {
+    const giveUpAt = performance.now() + this.#maxLagMs;
+    while (this.#replayed < lsn) {
+      await this.#ask();
+      if (this.#replayed >= lsn) break;
+      if (performance.now() >= giveUpAt) return false;
+      await delay(POLL_MS);
+    }
+    return true;
+  }
+
+  /** Reads that wait at once share the question. */
+  #ask(): Promise<void> {
+    this.#asking ??= this.#askPosition().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #askPosition(): Promise<void> {
+    const text = `select (pg_last_wal_replay_lsn() - '0/0')::text as lsn`;
+    const statement = { text, query_timeout: POSITION_MS };
+    const { rows } = await this.#pool.query<{ lsn: string }>(statement);
+    this.#replayed = BigInt(rows[0]!.lsn);
+  }
+}

@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import { gzip } from 'node:zlib';
-import scalar, { type ApiReferenceConfiguration } from '@scalar/fastify-api-reference';
-import type { FastifyReply } from 'fastify';
-import { DOCUMENT_PATHS, GUIDE_LANGUAGES, headingId, REFERENCE_PATHS } from '../docs/languages.ts';
+import { type HtmlRenderingConfiguration, renderApiReference } from '@scalar/client-side-rendering';
+import {
+  DOCUMENT_PATHS,
+  GUIDE_LANGUAGES,
+  type GuideLanguage,
+  headingId,
+  REFERENCE_PATHS,
+} from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
-import { Problem } from '../problems/problem.ts';
 
 /** Tables with columns as wide as their words and headings, where the page has room for them. */
 const TABLE_STYLE = `@media (min-width: 1000px) {
@@ -15,8 +21,7 @@ const TABLE_STYLE = `@media (min-width: 1000px) {
 }`;
 
 /** Scalar with everything disabled that calls another host: fonts, telemetry, assistants and product links. */
-const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
-  pageTitle: 'Merchant Payments API',
+const CONFIGURATION: Partial<HtmlRenderingConfiguration> = {
   // "Try it" calls the host that served the page, the only one that its content security policy allows.
   servers: [{ url: '/' }],
   documentDownloadType: 'direct',
@@ -29,66 +34,66 @@ const CONFIGURATION: Partial<ApiReferenceConfiguration> = {
   showDeveloperTools: 'never',
   generateHeadingSlug: headingId,
   customCss: TABLE_STYLE,
-  // The script is the same for every language.
-  cdn: `${REFERENCE_PATHS.en}/js/scalar.js`,
 };
+
+/** The script is the same for every language. */
+const SCRIPT_PATH = `${REFERENCE_PATHS.en}/js/scalar.js`;
 
 const INLINE_SCRIPT = /<script type="text\/javascript">(.*?)<\/script>/gs;
 const ACCEPTS_GZIP = /\bgzip\b(?! *; *q=0(\.0*)? *(,|$))/i;
+const CACHED = { 'cache-control': 'public, max-age=300', vary: 'accept-encoding' };
 
 /** Serves the interactive API reference, with the guides in each language. It requires no API key and loads nothing from other hosts. */
 export function serveDocs(app: GatewayApp, { access }: Pick<RouteDependencies, 'access'>): void {
-  app.register(async (docs) => {
-    docs.addHook('onRequest', (request, _reply, done) => {
-      // Scalar parses the host as a URL, and a trusted proxy may pass on any X-Forwarded-Host.
-      if (!URL.canParse(`${request.protocol}://${request.hostname}`)) {
-        throw new Problem('INVALID_REQUEST', 'Header Host must name a host.');
-      }
-      done();
-    });
-    const script = encodeOnce();
-    docs.addHook('onSend', async ({ headers }, reply, payload) => {
-      if (reply.statusCode !== 200 || typeof payload !== 'string') return payload;
-      reply.header('cache-control', 'public, max-age=300').header('vary', 'accept-encoding');
-      if (isPage(reply)) {
-        reply.header('content-security-policy', policyOf(payload));
-        return payload;
-      }
-      if (!ACCEPTS_GZIP.test(headers['accept-encoding'] ?? '')) return script.plain(payload);
-      reply.header('content-encoding', 'gzip');
-      return script.compressed(payload);
-    });
-    for (const language of GUIDE_LANGUAGES) {
-      await docs.register(scalar, {
-        routePrefix: REFERENCE_PATHS[language],
-        hooks: { onRequest: access.open('readDocs') },
-        configuration: { ...CONFIGURATION, url: DOCUMENT_PATHS[language] },
-      });
-    }
+  const hooks = { onRequest: access.open('readDocs') };
+  for (const language of GUIDE_LANGUAGES) {
+    const path = REFERENCE_PATHS[language];
+    const page = referencePage(language);
+    const policy = policyOf(page);
+    app.get(path, hooks, (_request, reply) => reply.redirect(`${path}/`, 301));
+    app.get(`${path}/`, hooks, (_request, reply) =>
+      reply
+        .type('text/html; charset=utf-8')
+        .headers({ ...CACHED, 'content-security-policy': policy })
+        .send(page),
+    );
+  }
+  app.get(SCRIPT_PATH, hooks, async ({ headers }, reply) => {
+    const { plain, compressed } = await referenceScript();
+    reply.type('application/javascript; charset=utf-8').headers(CACHED);
+    if (!ACCEPTS_GZIP.test(headers['accept-encoding'] ?? '')) return reply.send(plain);
+    return reply.header('content-encoding', 'gzip').send(compressed);
   });
 }
 
-function isPage(reply: FastifyReply): boolean {
-  return String(reply.getHeader('content-type')).startsWith('text/html');
+const referencePage = (language: GuideLanguage): string =>
+  renderApiReference({
+    config: { ...CONFIGURATION, url: DOCUMENT_PATHS[language] },
+    pageTitle: 'Merchant Payments API',
+    cdn: SCRIPT_PATH,
+  });
+
+interface Encoded {
+  readonly plain: Buffer;
+  readonly compressed: Buffer;
 }
 
-/**
- * The script is several megabytes and never changes. It is encoded once and every response shares the bytes, so clients
- * that do not read their response take no memory.
- */
-function encodeOnce() {
-  let plain: Buffer | undefined;
-  let compressed: Promise<Buffer> | undefined;
-  return {
-    plain: (text: string) => {
-      plain ??= Buffer.from(text);
-      return plain;
-    },
-    compressed: (text: string) => {
-      compressed ??= promisify(gzip)(text);
-      return compressed;
-    },
-  };
+let script: Promise<Encoded> | undefined;
+
+/** Loads the script on its first request. Every response shares the bytes, so clients that do not read theirs take no memory. */
+function referenceScript(): Promise<Encoded> {
+  script ??= loadScript().catch((error: unknown) => {
+    script = undefined;
+    throw error;
+  });
+  return script;
+}
+
+async function loadScript(): Promise<Encoded> {
+  const thread = new Worker(new URL('../docs/load-reference-script.ts', import.meta.url));
+  const [text] = (await once(thread, 'message')) as [string];
+  const plain = Buffer.from(text);
+  return { plain, compressed: await promisify(gzip)(plain) };
 }
 
 /** Allows scripts of this host and the inline ones of the page. Styles cannot be as strict: Scalar adds them at run time. */

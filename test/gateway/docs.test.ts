@@ -146,13 +146,6 @@ describe('everything below /docs', () => {
     '%s is another route',
     async (path) => expectProblem(await call(gateways.ports.live, path), 'ROUTE_NOT_FOUND'),
   );
-
-  it('an invalid host is an invalid request', async () => {
-    for (const path of ['/docs', '/docs/']) {
-      const answer = await call(gateways.ports.live, path, { headers: { host: '%' } });
-      expectProblem(answer, 'INVALID_REQUEST', 'Header Host');
-    }
-  });
 });
 
 it('reading is limited by address, and does not count against any key', async () => {

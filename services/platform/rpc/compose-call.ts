@@ -30,8 +30,12 @@ export function composeCall(
       isMessage(answer, method.output) ? answer : create(method.output, answer),
     );
   };
-  return interceptors.reduceRight<UnaryFn>(
+  return withInterceptors(interceptors, invoke);
+}
+
+/** Runs interceptors, outermost first, before a call is made. */
+export const withInterceptors = (interceptors: readonly Interceptor[], invoke: UnaryFn): UnaryFn =>
+  interceptors.reduceRight<UnaryFn>(
     (next, interceptor) => interceptor(next as Parameters<Interceptor>[0]) as UnaryFn,
     invoke,
   );
-}

@@ -1,11 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { create, isMessage } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import type { UnaryRequest } from '@connectrpc/connect';
-import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
+import {
+  Code,
+  ConnectError,
+  createContextValues,
+  type Interceptor,
+  type Transport,
+  type UnaryRequest,
+} from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { Health } from '../../../proto/gen/health/v1/health_pb.js';
 import { propagatedTraces } from '../tracing/trace-calls.ts';
 import { type ClientTls, secureRequestOptions } from './client-tls.ts';
+import { withInterceptors } from './compose-call.ts';
+import { UnaryCall } from './unary-call.ts';
+import { unaryOverHttp } from './unary-exchange.ts';
 
 /** Waits before the repetitions of a call whose connection failed. */
 const REPEAT_AFTER_MS = [20, 100, 400];
@@ -18,16 +28,23 @@ const REPEAT_AFTER_MS = [20, 100, 400];
  * @param tls with a client certificate. Default: by the URL alone.
  */
 export function remoteTransport(baseUrl: string, token: string | undefined, tls?: ClientTls): Transport {
-  return createConnectTransport({
+  const identified = [...propagatedTraces(), ...(token === undefined ? [] : [bearer(token)])];
+  const run = withInterceptors([repeatWhenDisconnected, ...identified], unaryOverHttp(baseUrl, tls));
+  const { stream } = createConnectTransport({
     baseUrl,
     httpVersion: '1.1',
     ...(tls && { nodeOptions: secureRequestOptions(tls) }),
-    interceptors: [
-      ...propagatedTraces(),
-      ...[repeatWhenDisconnected, unreachableIsUnavailable],
-      ...(token === undefined ? [] : [bearer(token)]),
-    ],
+    interceptors: [unreachableIsUnavailable, ...identified],
   });
+  return {
+    stream,
+    async unary(method, signal, timeoutMs, headers, input, contextValues = createContextValues()) {
+      const message = isMessage(input, method.input) ? input : create(method.input, input);
+      const call = new UnaryCall(method, message, { protocolName: 'connect', headers, contextValues });
+      if (timeoutMs !== undefined) call.header.set('connect-timeout-ms', String(timeoutMs));
+      return (await call.run(() => run(call), timeoutMs, signal)) as never;
+    },
+  };
 }
 
 /** A connection to a service that other teams run. */
@@ -80,7 +97,7 @@ const repeatWhenDisconnected: Interceptor = (next) => async (request) => {
 };
 
 /** No connection, or one that ended without an answer. */
-const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const isDisconnected = (error: unknown) =>
   error instanceof ConnectError && DISCONNECTED.has(systemCodeOf(error.cause));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createClient } from '@connectrpc/connect';
+import { Code, createClient } from '@connectrpc/connect';
 import { expect, onTestFinished, test } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
@@ -41,4 +41,25 @@ test('a call whose connection ends is repeated if it only reads or has an idempo
   const claim = createClient(WorkflowCommandService, claims.transport).claimCommands({ maxCommands: 1 });
   await expect(claim).rejects.toThrow();
   expect(claims.calls()).toBe(1);
+});
+
+test('a call ends at its deadline or when its caller stops waiting, and so does its request', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const products = createClient(ProductService, remoteTransport(`http://127.0.0.1:${port}`, 'mps_token'));
+  const caller = new AbortController();
+  for (const [options, code] of [
+    [{ timeoutMs: 200 }, Code.DeadlineExceeded],
+    [{ signal: caller.signal }, Code.Canceled],
+  ] as const) {
+    const received = once(server, 'request');
+    const answer = products.listProducts(newTenant(), options).catch((error: unknown) => error);
+    const [request] = await received;
+    const ended = once(request.socket, 'close');
+    if ('signal' in options) caller.abort();
+    expect(await answer).toMatchObject({ code });
+    await ended;
+  }
 });

@@ -6,7 +6,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force
 
 FROM node:24.21.0-bookworm-slim
-ENV NODE_ENV=production
+# By default, threads that have once been busy at the same time keep their memory apart for good.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules

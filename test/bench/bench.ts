@@ -4,6 +4,7 @@ import { benchHosts } from './hosts-bench.ts';
 import { benchOwners } from './owners-bench.ts';
 import { benchPublish } from './publish-bench.ts';
 import { benchReads } from './read-bench.ts';
+import { benchRest } from './rest-bench.ts';
 import { benchRetention } from './retention-bench.ts';
 import { benchSales } from './sales-bench.ts';
 import { benchSoak } from './soak-bench.ts';
@@ -11,6 +12,7 @@ import { benchWebhooks } from './webhooks-bench.ts';
 
 /** `npm run bench`: all short parts, or those named: `npm run bench -- funds`. */
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  rest: benchRest,
   reads: benchReads,
   funds: async () => {
     await benchSales();

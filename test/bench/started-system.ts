@@ -26,14 +26,24 @@ export interface StartedSystem {
 const NO_DEMO_DATA = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
 const START_MS = 180_000;
 
-/** Starts the whole system and waits until it delivers; the stack ends it and removes its data. */
-export async function startSystem(
-  settings: Record<string, string>,
-  stack: AsyncDisposableStack,
-): Promise<StartedSystem> {
+/** A data folder without demo data, which the stack removes. */
+export async function newDataFolder(stack: AsyncDisposableStack): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'payments-bench-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'demo.json'), NO_DEMO_DATA);
+  return folder;
+}
+
+/**
+ * Starts the whole system and waits until it delivers; the stack ends it.
+ * @param dataFolder of an earlier start. Default: a new one, which the stack removes.
+ */
+export async function startSystem(
+  settings: Record<string, string>,
+  stack: AsyncDisposableStack,
+  dataFolder?: string,
+): Promise<StartedSystem> {
+  const folder = dataFolder ?? (await newDataFolder(stack));
   const [ops, temporal, ui, oidc] = await Promise.all(Array.from({ length: 4 }, () => findFreePort()));
   const environment = {
     LIVE_PORT: 0,
@@ -47,6 +57,7 @@ export async function startSystem(
     TEMPORAL_UI_PORT: ui!,
     OIDC_PORT: oidc!,
     DATA_DIR: folder,
+    MALLOC_ARENA_MAX: 2,
   };
   const script = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
   const child = spawn(process.execPath, ['--max-semi-space-size=8', script], {

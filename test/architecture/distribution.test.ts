@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises';
+import { createClient } from '@connectrpc/connect';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { BlockReason, FundsService, RefundDebitState } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { RefundCaseScope, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { startHarness, type TestHarness } from '../support/harness.ts';
+import { query } from '../support/query.ts';
+import { tablesOfAnyMerchant } from './merchant-predicate.ts';
+import { SCENARIOS } from './rpc-scenarios.ts';
+
+const FILE = new URL('../../services/platform/database/distribute-by-merchant.sql', import.meta.url);
+
+const KEYS = `
+select c.conrelid::regclass::text as "table", c.conname as name,
+       array(select a.attname::text from unnest(c.conkey) with ordinality k (number, place)
+              join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.number order by place) as columns,
+       c.confrelid::regclass::text as referenced,
+       array(select a.attname::text from unnest(c.confkey) with ordinality k (number, place)
+              join pg_attribute a on a.attrelid = c.confrelid and a.attnum = k.number order by place) as "referencedColumns"
+  from pg_constraint c where c.contype in ('p', 'u', 'x', 'f')
+ union all
+select i.indrelid::regclass::text, i.indexrelid::regclass::text,
+       array(select pg_get_indexdef(i.indexrelid, place, false) from generate_series(1, i.indnkeyatts) place), '-', '{}'
+  from pg_index i where i.indisunique`;
+
+interface Key {
+  readonly table: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly referenced: string;
+  readonly referencedColumns: readonly string[];
+}
+
+/**
+ * What asks every node, for it works across merchants by design: the queues of operations, the scans that compare areas, the
+ * release and the verification of all accounts. With the tables of which it names rows of any merchant.
+ */
+const ACROSS_MERCHANTS = {
+  'AdvanceService.ListAdvanceQueue': ['advances.request'],
+  'AdvanceService.ListProviderQueue': ['advances.request'],
+  'AdvanceService.ScanAdvanceRequests': ['advances.request'],
+  'FundsService.ListVerificationQueue': ['funds.failing_account'],
+  'FundsService.ReleaseDueFunds': ['funds.installment', 'funds.release', 'funds.reservation'],
+  'FundsService.ScanOpenBlocks': ['funds.block'],
+  'FundsService.ScanRefundDebits': ['funds.refund_debit'],
+  'FundsService.ScanReservations': ['funds.reservation'],
+  'FundsService.VerifyFunds': ['funds.account'],
+  'RefundCaseService.ListDisputeQueue': ['refunds.dispute'],
+  'RefundCaseService.ListProviderQueue': ['refunds.refund_case'],
+  'RefundCaseService.ListRefundCaseQueue': ['refunds.refund_case'],
+  'RefundCaseService.ScanDisputes': ['refunds.dispute'],
+  'RefundCaseService.ScanRefundCases': ['refunds.refund_case'],
+};
+
+let harness: TestHarness;
+let distributed: readonly string[];
+const statements = new Set<string>();
+
+/** Notes what this process sends to PostgreSQL over any connection. */
+function recordStatements() {
+  const send = pg.Client.prototype.query as (...call: unknown[]) => unknown;
+  vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: unknown, ...call: unknown[]) {
+    const [first] = call as [string | { readonly text?: string }];
+    const text = typeof first === 'string' ? first : first.text;
+    if (text) statements.add(text);
+    return send.apply(this, call);
+  } as never);
+}
+
+/** The distributed tables that recorded statements read or write without saying whose rows. */
+async function strays() {
+  const found = await Promise.all(
+    [...statements].map(async (sql) => (await tablesOfAnyMerchant(sql)).map((table) => ({ table, sql }))),
+  );
+  return found.flat().filter(({ table }) => distributed.includes(table));
+}
+
+beforeAll(async () => {
+  const sql = await readFile(FILE, 'utf8');
+  const [, names] = /array\[([^\]]*)\]/.exec(sql)!;
+  distributed = [...names!.matchAll(/'([a-z_.]+)'/g)].map(([, table]) => table!);
+  recordStatements();
+  harness = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+});
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await harness.close();
+});
+
+describe('distributed tables', () => {
+  test('are all tables of the areas of reads and money', async () => {
+    const rows = await query(
+      harness.databaseUrl,
+      `select c.oid::regclass::text as "table" from pg_class c
+        where c.relkind in ('r', 'p') and not c.relispartition
+          and c.relnamespace::regnamespace::text in ('catalog', 'refunds', 'funds', 'advances')`,
+    );
+    expect(rows.map(({ table }) => table).sort()).toEqual([...distributed].sort());
+  });
+
+  test('have the merchant in every key, and reference only each other, within a merchant', async () => {
+    const keys = (await query(harness.databaseUrl, KEYS)) as Key[];
+    const theirs = keys.filter(({ table }) => distributed.includes(table));
+    expect(new Set(theirs.map(({ table }) => table)).size).toBe(distributed.length);
+    const without = theirs.filter(({ columns }) => !columns.includes('merchant_id'));
+    const elsewhere = theirs.filter(
+      ({ columns, referenced, referencedColumns }) =>
+        referenced !== '-' &&
+        (!distributed.includes(referenced) ||
+          columns.indexOf('merchant_id') !== referencedColumns.indexOf('merchant_id')),
+    );
+    const fromOutside = keys.filter(
+      ({ table, referenced }) => distributed.includes(referenced) && !distributed.includes(table),
+    );
+    expect({ without, elsewhere, fromOutside }).toEqual({ without: [], elsewhere: [], fromOutside: [] });
+  });
+
+  test('are found by their merchant in every statement of every RPC with a tenant', async () => {
+    for (const play of Object.values(SCENARIOS)) await play(harness);
+    const named = [...statements].join(' ').replaceAll('"', '');
+    expect(distributed.filter((table) => !named.includes(table))).toEqual([]);
+    expect(await strays()).toEqual([]);
+  });
+
+  test('are read without a merchant only by what works across merchants', async () => {
+    const found: Record<string, string[]> = {};
+    for (const [rpc, call] of Object.entries(callsAcrossMerchants())) {
+      statements.clear();
+      await call();
+      const tables = new Set((await strays()).map(({ table }) => table));
+      found[rpc] = [...tables].sort();
+    }
+    expect(found).toEqual(ACROSS_MERCHANTS);
+  });
+});
+
+function callsAcrossMerchants(): Record<keyof typeof ACROSS_MERCHANTS, () => Promise<unknown>> {
+  const { inProcess } = harness.transports;
+  const advances = createClient(AdvanceService, inProcess);
+  const funds = createClient(FundsService, inProcess);
+  const refunds = createClient(RefundCaseService, inProcess);
+  return {
+    'AdvanceService.ListAdvanceQueue': () => advances.listAdvanceQueue({}),
+    'AdvanceService.ListProviderQueue': () => advances.listProviderQueue({}),
+    'AdvanceService.ScanAdvanceRequests': () => advances.scanAdvanceRequests({}),
+    'FundsService.ListVerificationQueue': () => funds.listVerificationQueue({}),
+    'FundsService.ReleaseDueFunds': () => funds.releaseDueFunds({}),
+    'FundsService.ScanOpenBlocks': () => funds.scanOpenBlocks({ reason: BlockReason.REFUND_IN_PROGRESS }),
+    'FundsService.ScanRefundDebits': () => funds.scanRefundDebits({ state: RefundDebitState.DEBITED }),
+    'FundsService.ScanReservations': () => funds.scanReservations({}),
+    'FundsService.VerifyFunds': () => funds.verifyFunds({}),
+    'RefundCaseService.ListDisputeQueue': () => refunds.listDisputeQueue({}),
+    'RefundCaseService.ListProviderQueue': () => refunds.listProviderQueue({}),
+    'RefundCaseService.ListRefundCaseQueue': () => refunds.listRefundCaseQueue({}),
+    'RefundCaseService.ScanDisputes': () => refunds.scanDisputes({}),
+    'RefundCaseService.ScanRefundCases': () => refunds.scanRefundCases({ scope: RefundCaseScope.OPEN }),
+  };
+}
+
+describe('the rule', () => {
+  test.each([
+    ['select * from funds.sale where merchant_id = $1', []],
+    ["select * from funds.sale where merchant_id = '1'::uuid and id = $2", []],
+    ['select * from funds.sale where id = $1', ['funds.sale']],
+    ['update funds.sale set status = $1 where merchant_id = $2 or true', ['funds.sale']],
+    ['select merchant_id from funds.sale where merchant_id = any($1)', ['funds.sale']],
+    ["delete from funds.sale where (merchant_id, id) in (('1', '2'), ('3', '4'))", []],
+    ['select * from funds.sale s join funds.block b using (merchant_id) where s.merchant_id = $1', []],
+    [
+      'select * from funds.sale s join funds.block b on b.sale_id = s.id where s.merchant_id = $1',
+      ['funds.block'],
+    ],
+    [
+      'select (select 1 from funds.block b where b.merchant_id = s.merchant_id) from funds.sale s where s.merchant_id = $1',
+      [],
+    ],
+    ['with s as (select id from funds.sale) select * from s where merchant_id = $1', ['funds.sale']],
+    ['insert into funds.sale (id) values ($1)', ['funds.sale']],
+    ['insert into funds.sale (merchant_id, id) select merchant_id, id from funds.block', ['funds.block']],
+  ])('of %s', async (sql, tables) => {
+    expect(await tablesOfAnyMerchant(sql)).toEqual(tables);
+  });
+});

@@ -1,9 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { call } from '../gateway/http-call.ts';
+import { startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { startProvider, type TestProvider } from '../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
 import type { SandboxMerchant } from './sandbox-merchant.ts';
-import { Load } from './separate-processes/load.ts';
+import { releaseAdvance } from './separate-processes/advance.ts';
+import { DashboardPerson } from './separate-processes/dashboard-person.ts';
+import { apiReads, Load } from './separate-processes/load.ts';
 import { historiesOf } from './separate-processes/secrets.ts';
 import { type Role, SeparateSystem, STOP_DELAY_MS } from './separate-processes/separate-system.ts';
 import { openShop, type RetriedReceiver, startRetriedReceiver } from './separate-processes/shop.ts';
@@ -17,9 +22,15 @@ const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'
 const WITHOUT_A_LEASE_MS = 12_000;
 /** That lease, and what a busy machine takes. */
 const AFTER_A_KILL_MS = 150_000;
+const SOON = { timeout: 20_000 };
+const JWT = /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\./;
+const COLLECTOR_TOKEN = randomBytes(24).toString('base64url');
 
 let system: SeparateSystem;
 let receiver: Receiver;
+let collector: Awaited<ReturnType<typeof startOtlpReceiver>>;
+let provider: TestProvider;
+let person: DashboardPerson;
 let merchant: SandboxMerchant;
 let load: Load;
 let key: string;
@@ -27,16 +38,30 @@ let deliveredAt: RetriedReceiver['deliveredAt'];
 
 beforeAll(async () => {
   ({ receiver, deliveredAt } = await startRetriedReceiver());
-  system = await SeparateSystem.open();
+  collector = await startOtlpReceiver(`Bearer ${COLLECTOR_TOKEN}`);
+  provider = await startProvider();
+  person = await DashboardPerson.create();
+  system = await SeparateSystem.open({
+    ...person.settings,
+    PAYOUT_PROVIDER_URL: provider.url,
+    PAYOUT_PROVIDER_TOKEN: provider.settings.PAYOUT_PROVIDER_TOKEN,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${COLLECTOR_TOKEN}`,
+    OTEL_TRACES_SAMPLER_ARG: '1',
+  });
   await Promise.all(PROCESSES.map((role) => system.start(role)));
   ({ merchant, key } = await openShop(system, receiver));
-  const publish = () => merchant.publish();
-  load = new Load({ gateways: system.gateways, paths: ['/v1/refund-cases'], key, publish });
+  await person.join(system, merchant.tenant);
+  load = new Load({
+    gateways: system.gateways,
+    reads: [...apiReads(key, '/v1/refund-cases', '/v1/advance/requests'), person.read('/advances')],
+    publish: () => merchant.publish(),
+  });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
   await load?.stop().catch(() => undefined);
   await system?.[Symbol.asyncDispose]();
-  await receiver?.[Symbol.asyncDispose]();
+  for (const outside of [receiver, collector, provider, person]) await outside?.[Symbol.asyncDispose]();
 });
 
 /** Waits until all events that were published have been delivered. @returns the longest that one took. */
@@ -54,8 +79,11 @@ const whatOf = (failures: Load['failures']) => [...new Set(failures.map(({ what 
 it('gateways count rate limits together, and answer with public addresses, whatever they listen on', async () => {
   const gateways = [...system.running].filter(({ role }) => role === 'gateway');
   for (const { backend } of gateways) {
-    const { text } = await call(backend.opsPort, '/metrics');
-    expect(text).toContain('payments_rate_limit_store_up{environment="test"} 1');
+    // Known from the first request on.
+    await vi.waitFor(async () => {
+      const { text } = await call(backend.opsPort, '/metrics');
+      expect(text.includes('payments_rate_limit_store_up{environment="test"} 1')).toBe(true);
+    }, SOON);
   }
   const { status, json } = await call(system.gateways.next().port, '/v1/refund-cases');
   expect([status, json.type]).toEqual([401, expect.stringMatching(/^http:\/\/127\.0\.0\.1:8081\//)]);
@@ -79,9 +107,10 @@ it.each(ROLES)('no request fails and no delivery waits for a lease when one of %
 });
 
 it(
-  'only requests in flight fail when one of each is killed, and all events are delivered',
+  'only requests in flight fail when one of each is killed, all events are delivered and an advance is paid out once',
   async () => {
     await load.moreEvents(5);
+    const advance = await releaseAdvance({ system, person, provider, tenant: merchant.tenant });
     const [failed, from] = [load.failures.length, Date.now()];
     const victims = ROLES.map((role) => system.one(role));
     await Promise.all(victims.map((victim) => system.kill(victim)));
@@ -94,6 +123,7 @@ it(
       expect(startedAt, what).toBeLessThanOrEqual(killedAt);
     }
     await slowestDelivery(from);
+    await advance.isPaidOut(AFTER_A_KILL_MS);
   },
   2 * AFTER_A_KILL_MS,
 );
@@ -109,7 +139,7 @@ it(
   2 * AFTER_A_KILL_MS,
 );
 
-it('no log, metric or history of the whole run holds a secret', async () => {
+it('no log, metric, history or trace of the whole run holds a secret', async () => {
   const { count, text: histories } = await historiesOf(system.temporal.client);
   const metrics = await Promise.all(
     [...system.running].map(async ({ backend }) => (await call(backend.opsPort, '/metrics')).text),
@@ -118,16 +148,22 @@ it('no log, metric or history of the whole run holds a secret', async () => {
   // What is searched is there, and not encoded.
   const { merchantId } = merchant.tenant;
   for (const text of [logs, histories]) expect(text.includes(merchantId)).toBe(true);
+  // Spans arrive some seconds later.
+  const traced = [merchantId, 'GET /sign-in/callback', ...ROLES.map((role) => `"payments-${role}"`)];
+  const missing = () => traced.filter((text) => !collector.text().includes(text));
+  await vi.waitFor(() => expect(missing()).toEqual([]), SOON);
+  const traces = collector.text();
   expect(logs.includes('"level":20')).toBe(true);
   expect(count).toBeGreaterThan(10);
   // The prefixes of keys and secrets are shown on purpose.
   const issued = [key.slice('mpk_test_1234'.length), merchant.secret.slice('whsec_'.length)];
-  const secrets = [...system.secrets, ...issued];
+  const secrets = [...system.secrets, COLLECTOR_TOKEN, ...issued, ...person.secrets];
   expect(secrets.length).toBeGreaterThan(10);
-  for (const [where, text] of Object.entries({ logs, histories, metrics: metrics.join('') })) {
-    expect(
-      secrets.filter((secret) => text.includes(secret)),
-      where,
-    ).toEqual([]);
-  }
+  const searched = { logs, histories, traces, metrics: metrics.join('') };
+  const found = Object.entries(searched).flatMap(([where, text]) =>
+    secrets.filter((secret) => text.includes(secret)).map((secret) => [where, secret]),
+  );
+  expect(found).toEqual([]);
+  // Nor an ID token, of which only the provider and a gateway know.
+  expect(Object.entries(searched).filter(([, text]) => JWT.test(text))).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
 import type { SandboxMerchant } from './sandbox-merchant.ts';
 import type { ImageFiles } from './separate-processes/image-files.ts';
-import { Load } from './separate-processes/load.ts';
+import { apiReads, Load } from './separate-processes/load.ts';
 import { type Role, SeparateSystem } from './separate-processes/separate-system.ts';
 import { openShop, type RetriedReceiver, startRetriedReceiver } from './separate-processes/shop.ts';
 import { nextRelease, releaseAfterNext } from './upgrade/next-releases.ts';
@@ -51,8 +51,10 @@ beforeAll(async () => {
   };
   load = new Load({
     gateways: system.gateways,
-    paths: ['/v1/refund-cases', '/v1/funds/releases', '/v1/advance/requests', '/v1/webhook-subscriptions'],
-    key,
+    reads: apiReads(
+      key,
+      ...['/v1/refund-cases', '/v1/funds/releases', '/v1/advance/requests', '/v1/webhook-subscriptions'],
+    ),
     publish,
   });
 }, TEMPORAL_START_MS);

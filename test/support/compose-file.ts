@@ -25,9 +25,13 @@ export interface Container {
 /**
  * docker-compose.yml, or another compose file, with new secrets in the places of its variables, and the secrets; and the files that it holds.
  * `document` is all of it.
+ * @param more variables of .env, which an operator adds.
  */
-export async function readComposeFile(name = 'docker-compose.yml') {
-  const env = parseEnv(composeEnv());
+export async function readComposeFile(
+  name = 'docker-compose.yml',
+  more: Readonly<Record<string, string>> = {},
+) {
+  const env = { ...parseEnv(composeEnv()), ...more };
   const text = await readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
   const filled = text.replaceAll(/\$\{(\w+)(?::-([^}]*)|[^}]*)\}/g, (_, name: string, fallback?: string) => {
     const value = env[name] || fallback;

@@ -5,6 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface Backend {
   readonly port: number;
   readonly opsPort: number;
+  /** Of the dashboard, which only a gateway serves. */
+  readonly dashboardPort: number;
 }
 
 /** How often a load balancer asks whether a process is ready. */
@@ -71,6 +73,7 @@ export class ReadyBackends {
 /** A TCP load balancer: each connection goes to a process that is ready, or to the next if that refuses it. */
 export async function startBalancer(
   backends: ReadyBackends,
+  port: 'port' | 'dashboardPort' = 'port',
 ): Promise<{ readonly port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server = createServer({ pauseOnConnect: true }, (client) => {
@@ -81,7 +84,7 @@ export async function startBalancer(
   function open(client: Socket): void {
     if (backends.count === 0) return void client.destroy();
     const backend = backends.next();
-    const upstream = connect(backend.port, '127.0.0.1');
+    const upstream = connect(backend[port], '127.0.0.1');
     let isOpen = false;
     upstream.once('connect', () => {
       isOpen = true;

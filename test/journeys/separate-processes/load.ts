@@ -16,11 +16,21 @@ const PUBLISH_INTERVAL_MS = 100;
 /** A reader without a gateway waits, so that other work of this process goes on. */
 const AFTER_FAILURE_MS = 50;
 
+/** A path of the public API, or of the dashboard, and how its reader is known. */
+export interface Read {
+  readonly path: string;
+  readonly port: 'port' | 'dashboardPort';
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Reads of the public API with an API key. */
+export const apiReads = (key: string, ...paths: readonly string[]): Read[] =>
+  paths.map((path) => ({ path, port: 'port', headers: { authorization: `Bearer ${key}` } }));
+
 interface LoadOptions {
   readonly gateways: ReadyBackends;
-  /** Paths of the public API, read in turn, and the API key for them. */
-  readonly paths: readonly string[];
-  readonly key: string;
+  /** What is read in turn. */
+  readonly reads: readonly Read[];
   /** Publishes an event; answers its id. */
   readonly publish: () => Promise<string>;
 }
@@ -57,14 +67,14 @@ export class Load {
   }
 
   async #read(): Promise<void> {
-    const { gateways, paths, key } = this.#options;
-    const path = paths[this.requests % paths.length]!;
+    const { gateways, reads } = this.#options;
+    const { path, port, headers } = reads[this.requests % reads.length]!;
     const startedAt = Date.now();
     let backend: Backend | undefined;
     this.requests += 1;
     try {
       backend = gateways.next();
-      const { status, text } = await call(backend.port, path, { key });
+      const { status, text } = await call(backend[port], path, { headers });
       if (status !== 200) this.failures.push({ what: `${status} ${text}`, backend, startedAt });
     } catch (error) {
       // Nothing was sent: a load balancer tries the next one.

@@ -45,8 +45,8 @@ const PASSWORDS = {
  * for addresses of this machine, and receivers on it. Temporal keeps its state in the same PostgreSQL.
  */
 export class SeparateSystem implements AsyncDisposable {
-  readonly gateways = new ReadyBackends();
-  readonly services = new ReadyBackends();
+  readonly gateways: ReadyBackends;
+  readonly services: ReadyBackends;
   readonly running = new Set<RoleProcess>();
   readonly image: ImageFiles;
   readonly temporal: TestTemporal;
@@ -58,15 +58,18 @@ export class SeparateSystem implements AsyncDisposable {
   readonly databaseUrl: string;
   /** To the services through the load balancer, as another team calls them. It repeats no call. */
   readonly transport: Transport;
+  /** The dashboard of all gateways, through a load balancer. */
+  readonly dashboardUrl: string;
   readonly #containers: Readonly<Record<string, Container>>;
   readonly #overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
   readonly #stack: AsyncDisposableStack;
 
   private constructor(
-    given: Pick<SeparateSystem, 'image' | 'temporal' | 'transport' | 'databaseUrl'> & {
+    given: Pick<SeparateSystem, 'image' | 'temporal' | 'transport' | 'databaseUrl' | 'dashboardUrl'> & {
       containers: Readonly<Record<string, Container>>;
       overrides: Readonly<Record<Role, Readonly<Record<string, string>>>>;
       services: ReadyBackends;
+      gateways: ReadyBackends;
       stack: AsyncDisposableStack;
     },
   ) {
@@ -74,36 +77,47 @@ export class SeparateSystem implements AsyncDisposable {
     this.temporal = given.temporal;
     this.databaseUrl = given.databaseUrl;
     this.transport = given.transport;
+    this.dashboardUrl = given.dashboardUrl;
     this.services = given.services;
+    this.gateways = given.gateways;
     this.#containers = given.containers;
     this.#overrides = given.overrides;
     this.#stack = given.stack;
   }
 
-  /** PostgreSQL, Temporal and the load balancer; no process of a role yet. */
-  static async open(): Promise<SeparateSystem> {
+  /**
+   * PostgreSQL, Temporal and the load balancers; no process of a role yet.
+   * @param more variables of .env, which an operator adds.
+   */
+  static async open(more: Readonly<Record<string, string>> = {}): Promise<SeparateSystem> {
     await using opening = new AsyncDisposableStack();
     const image = opening.use(await copyImageFiles());
     const temporal = opening.use(await startTemporalOnPostgres());
-    const { containers, env } = await readComposeFile();
+    const { containers, env } = await readComposeFile('docker-compose.yml', more);
     const databaseUrl = await createTestDatabase('template0');
     await runToEnd(image, containers.migrate!, { DATABASE_URL: databaseUrl });
     await createRoles(image.folder, databaseUrl);
-    const services = new ReadyBackends();
-    const balancer = await startBalancer(services);
-    opening.defer(() => balancer.close());
-    opening.defer(() => services.close());
-    const servicesUrl = `http://127.0.0.1:${balancer.port}`;
+    const [services, gateways] = [new ReadyBackends(), new ReadyBackends()];
+    const balancers = [
+      await startBalancer(services),
+      await startBalancer(gateways, 'dashboardPort'),
+    ] as const;
+    for (const each of [...balancers, services, gateways]) opening.defer(() => each.close());
+    const [servicesUrl, dashboardUrl] = balancers.map(({ port }) => `http://127.0.0.1:${port}`) as [
+      string,
+      string,
+    ];
     const token = `mps_${randomBytes(24).toString('base64url')}`;
-    const overrides = overridesOf({ containers, databaseUrl, servicesUrl, temporal, token });
+    const addresses = { containers, databaseUrl, servicesUrl, dashboardUrl, temporal, token };
+    const overrides = overridesOf(addresses);
     const transport = createConnectTransport({
       baseUrl: servicesUrl,
       httpVersion: '1.1',
       interceptors: [bearer(token)],
     });
     const stack = opening.move();
-    const given = { image, databaseUrl, temporal, transport, containers, overrides, services, stack };
-    const system = new SeparateSystem(given);
+    const parts = { image, databaseUrl, dashboardUrl, temporal, transport, containers, overrides };
+    const system = new SeparateSystem({ ...parts, services, gateways, stack });
     for (const secret of [token, ...secretsIn(asText(env))]) system.secrets.add(secret);
     return system;
   }
@@ -119,18 +133,29 @@ export class SeparateSystem implements AsyncDisposable {
    */
   async start(role: Role, image: ImageFiles = this.image): Promise<RoleProcess> {
     const { command, environment, healthcheck } = this.#containers[role]!;
-    const [port, opsPort] = [await findFreePort(), await findFreePort()];
+    const [port, opsPort, dashboardPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
     const settings = {
       ...environment,
       HOST: '127.0.0.1',
       OPS_PORT: opsPort,
-      ...{ GRPC_PORT: port, LIVE_PORT: await findFreePort(), SANDBOX_PORT: port },
+      ...{
+        DASHBOARD_PORT: dashboardPort,
+        GRPC_PORT: port,
+        LIVE_PORT: await findFreePort(),
+        SANDBOX_PORT: port,
+      },
       ...this.#overrides[role],
       LOG_LEVEL: 'debug',
     };
     for (const secret of secretsIn(asText(settings))) this.secrets.add(secret);
     const child = spawnIn(image, command!, settings);
-    const process = { role, image, backend: { port, opsPort }, child, exited: outcomeOf(child) };
+    const process = {
+      role,
+      image,
+      backend: { port, opsPort, dashboardPort },
+      child,
+      exited: outcomeOf(child),
+    };
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => this.logs.push(chunk));
     this.running.add(process);
     // The container's own health check.
@@ -165,7 +190,6 @@ export class SeparateSystem implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.gateways.close();
     await Promise.all([...this.running].map((process) => this.kill(process)));
     await this.#stack.disposeAsync();
   }
@@ -186,12 +210,13 @@ interface Addresses {
   readonly containers: Readonly<Record<string, Container>>;
   readonly databaseUrl: string;
   readonly servicesUrl: string;
+  readonly dashboardUrl: string;
   readonly temporal: TestTemporal;
   readonly token: string;
 }
 
 /** What is different from the containers: addresses, one more caller, receivers on this machine, and shorter waits. */
-function overridesOf({ containers, databaseUrl, servicesUrl, temporal, token }: Addresses) {
+function overridesOf({ containers, databaseUrl, temporal, token, ...urls }: Addresses) {
   const loopback = { ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,200ms,1s,2s,5s,10s,30s' };
   const asRole = (role: keyof typeof PASSWORDS) => {
     const url = new URL(databaseUrl);
@@ -204,12 +229,14 @@ function overridesOf({ containers, databaseUrl, servicesUrl, temporal, token }: 
   return {
     services: { DATABASE_URL: databaseUrl, SERVICE_TOKENS, STOP_DELAY, ...loopback },
     gateway: {
-      SERVICES_URL: servicesUrl,
+      SERVICES_URL: urls.servicesUrl,
+      PUBLIC_URL_DASHBOARD: urls.dashboardUrl,
       RATE_LIMIT_STORE: asRole('rate_limits'),
       RATE_LIMIT_SANDBOX: '10000',
+      RATE_LIMIT_ADDRESS: '10000',
       STOP_DELAY,
     },
-    worker: { SERVICES_URL: servicesUrl, TEMPORAL_ADDRESS: temporal.address },
+    worker: { SERVICES_URL: urls.servicesUrl, TEMPORAL_ADDRESS: temporal.address },
     'webhook-lanes': { DATABASE_URL: asRole('webhook_lanes'), ...loopback },
   };
 }

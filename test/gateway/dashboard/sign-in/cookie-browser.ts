@@ -26,6 +26,8 @@ const MOST_REDIRECTS = 10;
 export class CookieBrowser {
   /** By name, and path where it is not the root. */
   readonly cookies = new Map<string, StoredCookie>();
+  /** The values of all cookies that it has had. */
+  readonly cookieValues = new Set<string>();
 
   /** Opens an address, redirects followed until one leads where `until` says. */
   async open(
@@ -80,8 +82,9 @@ export class CookieBrowser {
     const { expires, 'max-age': maxAge } = cookie.attributes;
     const isGone = maxAge === undefined ? Date.parse(String(expires)) <= Date.now() : Number(maxAge) <= 0;
     const key = cookie.path === '/' ? cookie.name : `${cookie.name} ${cookie.path}`;
-    if (isGone) this.cookies.delete(key);
-    else this.cookies.set(key, cookie);
+    if (isGone) return void this.cookies.delete(key);
+    this.cookies.set(key, cookie);
+    this.cookieValues.add(cookie.value);
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { DemoPerson } from '../../../../local/oidc/demo-people.ts';
 import { type OidcProvider, startOidcProvider } from '../../../../local/oidc/openid-provider.ts';
 import { loadProviderSecrets, type ProviderSecrets } from '../../../../local/oidc/provider-secrets.ts';
 import { findFreePort } from '../../../../local/ports.ts';
@@ -60,16 +61,28 @@ export async function startSignInFixture(overrides: Record<string, string> = {})
   };
 }
 
+/** Where somebody signs in, and who. */
+export interface SignInPlace {
+  /** The dashboard's address, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly secrets: Pick<ProviderSecrets, 'passwords'>;
+  readonly person: Pick<DemoPerson, 'subject' | 'email'>;
+}
+
 /** Goes to the provider's form: from the dashboard's page, as a person does. */
-export async function goToProvider(fixture: SignInFixture, browser: CookieBrowser, path = '/account') {
-  const wayIn = await browser.open(`${fixture.baseUrl}/sign-in?return=${encodeURIComponent(path)}`);
+export async function goToProvider(
+  { baseUrl }: Pick<SignInPlace, 'baseUrl'>,
+  browser: CookieBrowser,
+  path = '/account',
+) {
+  const wayIn = await browser.open(`${baseUrl}/sign-in?return=${encodeURIComponent(path)}`);
   const start = wayIn.document.querySelector('a.button')!.getAttribute('href')!;
-  return browser.open(new URL(start, fixture.baseUrl));
+  return browser.open(new URL(start, baseUrl));
 }
 
 /** Fills the provider's form in. */
 export function fillIn(
-  { secrets, person }: SignInFixture,
+  { secrets, person }: Omit<SignInPlace, 'baseUrl'>,
   browser: CookieBrowser,
   form: OpenedPage,
   until?: (url: URL) => boolean,
@@ -82,8 +95,8 @@ export function fillIn(
   );
 }
 
-/** Signs the fixture's person in with a new browser, or the one that is given. */
-export async function signIn(fixture: SignInFixture, browser = new CookieBrowser(), path = '/account') {
-  const page = await fillIn(fixture, browser, await goToProvider(fixture, browser, path));
+/** Signs the person in with a new browser, or the one that is given. */
+export async function signIn(place: SignInPlace, browser = new CookieBrowser(), path = '/account') {
+  const page = await fillIn(place, browser, await goToProvider(place, browser, path));
   return { browser, page };
 }

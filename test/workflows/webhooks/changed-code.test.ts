@@ -92,7 +92,20 @@ describe('a retry that runs over a deploy', () => {
     readonly eventId: string;
   }
 
+  /** Asks a retry for its second attempt now. */
+  const retryNow = ({ id }: Failed) => system.retryOf(id).signal('retryNow');
+  const resultOf = ({ id }: Failed) => system.retryOf(id).result();
   const historyOf = async ({ id }: Failed) => (await system.retryOf(id).fetchHistory()).events!;
+
+  /** Waits until a worker could not replay the workflow. */
+  async function standsStill(failed: Failed): Promise<void> {
+    await vi.waitFor(async () => {
+      const causes = (await historyOf(failed)).map(
+        ({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes?.cause,
+      );
+      expect(causes).toContain(NON_DETERMINISTIC);
+    }, SOON);
+  }
 
   /** A delivery that has failed once, and whose retry workflow waits an hour. Its endpoint recovers. */
   async function failOnce(): Promise<Failed> {
@@ -113,13 +126,39 @@ describe('a retry that runs over a deploy', () => {
     }
     await using _ = await deploy(compatible);
     const after = await failOnce();
-    for (const { id } of [before, after]) {
-      await system.retryOf(id).signal('retryNow');
-      expect(await system.retryOf(id).result()).toBe('SUCCEEDED');
+    for (const failed of [before, after]) {
+      await retryNow(failed);
+      expect(await resultOf(failed)).toBe('SUCCEEDED');
     }
     const waited = async (failed: Failed) =>
       (await historyOf(failed)).some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
     expect([await waited(before), await waited(after)]).toEqual([false, true]);
+  });
+
+  it('goes on while workers of both versions run, and one that began the new way waits for a new worker', async () => {
+    let [first, second, patched]: Failed[] = [];
+    {
+      await using _old = await deploy(present);
+      [first, second] = [await failOnce(), await failOnce()];
+      await using _new = await deploy(compatible);
+      await retryNow(first);
+      expect(await resultOf(first)).toBe('SUCCEEDED');
+    }
+    {
+      await using _new = await deploy(compatible);
+      patched = await failOnce();
+    }
+    {
+      // The release is taken back: what the old one began goes on.
+      await using _old = await deploy(present);
+      await Promise.all([retryNow(second), retryNow(patched)]);
+      expect(await resultOf(second)).toBe('SUCCEEDED');
+      await standsStill(patched);
+      expect(patched.endpoint.eventIds).toHaveLength(1);
+    }
+    await using _new = await deploy(compatible);
+    expect(await resultOf(patched)).toBe('SUCCEEDED');
+    for (const { endpoint } of [first, second, patched]) expect(endpoint.eventIds).toHaveLength(2);
   });
 
   it('stands still under an incompatible one, and goes on once that is taken back', async () => {
@@ -130,18 +169,13 @@ describe('a retry that runs over a deploy', () => {
     }
     {
       await using _ = await deploy(incompatible);
-      await system.retryOf(failed.id).signal('retryNow');
-      await vi.waitFor(async () => {
-        const causes = (await historyOf(failed)).map(
-          ({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes?.cause,
-        );
-        expect(causes).toContain(NON_DETERMINISTIC);
-      }, SOON);
+      await retryNow(failed);
+      await standsStill(failed);
       expect((await system.deliveryOf(failed, failed.eventId)).status).toBe(RETRYING);
       expect(failed.endpoint.eventIds).toHaveLength(1);
     }
     await using _ = await deploy(present);
-    expect(await system.retryOf(failed.id).result()).toBe('SUCCEEDED');
+    expect(await resultOf(failed)).toBe('SUCCEEDED');
     expect(failed.endpoint.eventIds).toHaveLength(2);
   });
 });

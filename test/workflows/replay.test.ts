@@ -9,8 +9,8 @@ import { testWorkflowBundle } from '../support/temporal-namespace.ts';
 /**
  * Histories of workflows, replayed on the current code. To record one, run the tests of its area with
  * `RECORD_HISTORIES=<folder> npx vitest run test/workflows/<area>`, and copy the file that covers most of the workflow
- * from that folder to test/workflows/<area>/histories. Before 1.0.0, a change that fails here is recorded anew: one
- * history for each workflow type is enough. From 1.0.0 on, recorded histories stay, and such a change needs patched().
+ * from that folder to test/workflows/<area>/histories. Those of 1.0.0 stay as they are, and a change that fails here needs
+ * patched().
  */
 const recorded = readHistories();
 

@@ -24,6 +24,8 @@ import { createTestNamespace, testWorkflowBundles } from '../support/temporal-na
 /** With a demo.json, `npm start` writes no demo data, which takes longer than everything else. */
 const EMPTY_DEMO_FILE = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
 const WAIT_MS = 180_000;
+const START_ATTEMPTS = 3;
+const READY = '\nready: Ctrl-C stops everything\n';
 
 const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
 let temporal: TestNamespace;
@@ -45,8 +47,22 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
-/** Starts the real process, with a demo connector as its providers. */
+/** Starts the real process; again when a port that was free has been taken since. */
 async function npmStart(): Promise<void> {
+  let output = '';
+  for (let attempt = 0; attempt < START_ATTEMPTS; attempt += 1) {
+    output = await startOnce();
+    if (output.includes(READY)) {
+      const { grpc } = JSON.parse(readFileSync(join(folder.path, 'demo.json'), 'utf8'));
+      transport = createGrpcTransport({ baseUrl: grpc.baseUrl, interceptors: [bearer(grpc.token)] });
+      return;
+    }
+  }
+  throw new Error(`npm start ended before it was ready: ${output}`);
+}
+
+/** With a demo connector as its providers. @returns what it wrote until it was ready or ended. */
+async function startOnce(): Promise<string> {
   const ports = { LIVE_PORT: '0', SANDBOX_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0', DASHBOARD_PORT: '0' };
   const env = {
     ...process.env,
@@ -64,9 +80,10 @@ async function npmStart(): Promise<void> {
   start = child;
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  await vi.waitFor(() => expect(output).toContain('\nready: Ctrl-C stops everything\n'), WAIT_MS);
-  const { grpc } = JSON.parse(readFileSync(join(folder.path, 'demo.json'), 'utf8'));
-  transport = createGrpcTransport({ baseUrl: grpc.baseUrl, interceptors: [bearer(grpc.token)] });
+  await vi.waitFor(() => {
+    if (child.exitCode === null) expect(output).toContain(READY);
+  }, WAIT_MS);
+  return output;
 }
 
 const refundsClient = () => createClient(RefundCaseService, transport);

@@ -13,6 +13,7 @@ const REACHING =
 /** Packages that open no connection. Before another is added: look whether it can. */
 const SILENT = new Set([
   ...['@bufbuild/protobuf', '@bufbuild/protobuf/wkt', '@bufbuild/protobuf/codegenv2', '@connectrpc/connect'],
+  '@connectrpc/connect/protocol-connect',
   ...['@temporalio/activity', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow'],
   ...['@bufbuild/protobuf/reflect', '@bufbuild/protovalidate', 'ipaddr.js', 'pino', 'prom-client', 'uuid'],
   ...[
@@ -26,6 +27,7 @@ const SILENT = new Set([
 
 /** Own connections, to the services, the database, Temporal and the mail server, and listeners: who may open them. */
 const OWN: Readonly<Record<string, RegExp>> = {
+  undici: /^services\/platform\/rpc\/unary-exchange\.ts$/,
   '@connectrpc/connect-node': /^services\/platform\/rpc\/remote-transport\.ts$/,
   '@temporalio/client': /^workflows\//,
   '@temporalio/worker': /^workflows\//,
@@ -40,7 +42,7 @@ const OWN: Readonly<Record<string, RegExp>> = {
   // The operator's own payload codec.
   '(computed)': /^workflows\/temporal\/custom-codec\.ts$/,
   // Forks the process that bundles the workflow code.
-  'node:child_process': /^workflows\/worker\.ts$/,
+  'node:child_process': /^workflows\/workflow-bundle\.ts$/,
   // BlockList and isIP; the connections to the database.
   'node:net':
     /^(services\/platform\/(process\/setting-parsers|database\/connection-settings)|workflows\/temporal\/tls-refusal)\.ts$/,

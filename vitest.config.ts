@@ -48,7 +48,7 @@ const SLOW_PROPERTIES = [
   'test/workflows/refunds/refund-fencing.property.test.ts',
 ];
 
-/** Journeys that fill the machine with faults or processes: after `slow`, two at a time, since each waits for minutes to recover. */
+/** Journeys that fill the machine with faults or processes: after `slow`, three at a time, since each waits for minutes to recover. */
 const FAULTS = [
   'test/journeys/{chaos-month,saga-faults,upgrade}.test.ts',
   'test/reconciliation/reconciliation.test.ts',
@@ -59,7 +59,8 @@ const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store
 
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
-  ...['journeys/saga-faults', 'journeys/chaos-month', 'journeys/separate-processes', 'journeys/upgrade'],
+  ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
+  'journeys/separate-processes',
   ...['local/demo/demo-data', 'journeys/demo-connector', 'journeys/outages', 'journeys/books.property'],
   ...['journeys/resend', 'workflows/accounts/worker-death', 'workflows/webhooks/delivery-system'],
   ...['workflows/refunds/refund-fencing.property', 'workflows/area-check/area-check', 'local/first-start'],
@@ -145,7 +146,7 @@ export default defineConfig({
         env: { SLOW_PROPERTIES: 'true' },
         testTimeout: 180_000,
       }),
-      project('faults', FAULTS, { isolate: true, maxWorkers: 2, sequence: { groupOrder: 1 } }),
+      project('faults', FAULTS, { isolate: true, maxWorkers: 3, sequence: { groupOrder: 1 } }),
       project('alone', ALONE, { isolate: true, maxWorkers: 1, sequence: { groupOrder: 2 } }),
     ],
   },

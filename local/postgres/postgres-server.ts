@@ -34,6 +34,8 @@ const SETTINGS = [
 ];
 /** Autovacuum would visit the databases of all tests in turn, and change their query plans while they run. */
 const THROWAWAY_SETTINGS = [
+  // Files that run at the same time start many processes on one server.
+  'max_connections=500',
   'fsync=off',
   'full_page_writes=off',
   'synchronous_commit=off',

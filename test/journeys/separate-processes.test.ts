@@ -19,7 +19,7 @@ const PROCESSES: readonly Role[] = [
 ];
 const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'];
 /** Far less than the lease of a workflow command, which is 30 seconds, also on a busy machine. */
-const WITHOUT_A_LEASE_MS = 12_000;
+const WITHOUT_A_LEASE_MS = 20_000;
 /** That lease, and what a busy machine takes. */
 const AFTER_A_KILL_MS = 150_000;
 const SOON = { timeout: 20_000 };

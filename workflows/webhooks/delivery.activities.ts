@@ -34,7 +34,8 @@ const CALL = { timeoutMs: 5_000 };
 const WAIT_CALL = { timeoutMs: WAIT_MS + 5_000 };
 /** Heartbeat details once the attempt has been asked for. The next try of the activity finds them. */
 const REQUESTED = 'requested';
-const HEARTBEAT_MS = 2_000;
+/** Seldom, since Temporal writes each of them: an attempt that hangs costs two. */
+const HEARTBEAT_MS = 4_000;
 /** An attempt that has not begun, because its subscription is at a limit, is asked for again. */
 const NOT_MADE_MS = 1_000;
 /** Refusals of a cancellation: the delivery has ended otherwise, or its retention period has. */

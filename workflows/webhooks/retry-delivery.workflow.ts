@@ -22,7 +22,7 @@ import type { DeliveryActivities } from './delivery.activities.ts';
 const { attemptDelivery } = proxyActivities<DeliveryActivities>({
   startToCloseTimeout: '1 minute',
   // A try whose worker has died, or stopped while it was polling, is repeated soon: it only waits for the attempt.
-  heartbeatTimeout: '6 seconds',
+  heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });

@@ -62,9 +62,9 @@ async function copiedSources(): Promise<string[]> {
 /** Of the stage that is the image: variables, and the arguments of what Node.js runs. */
 async function lastStage(folder: string) {
   const [, stage] = /^FROM (?!.* AS )([\s\S]*)/m.exec(await dockerfile())!;
-  const variables = [...stage!.matchAll(/^ENV (\w+)=(.+)$/gm)];
+  const pairs = [...stage!.matchAll(/^ENV (.+)$/gm)].flatMap(([, line]) => line!.split(' '));
   return {
-    env: Object.fromEntries(variables.map(([, name, value]) => [name!, value!.replace('/app', folder)])),
+    env: Object.fromEntries(pairs.map((pair) => pair.replace('/app', folder).split('='))),
     steps: [...stage!.matchAll(/^RUN node (.+)$/gm)].map(([, args]) => args!.split(' ')),
   };
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { textTable } from '../../local/text-table.ts';
-import { Publisher } from './event-publisher.ts';
+import { startDeliveryBench } from './delivery-bench.ts';
+import type { Publisher } from './event-publisher.ts';
 import { cpuSeconds } from './process-cpu.ts';
-import { startSystem } from './started-system.ts';
-import { startSink, type WebhookSink } from './webhook-sink.ts';
+import type { WebhookSink } from './webhook-sink.ts';
 import { whenArrived } from './webhooks-bench.ts';
 
 const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
@@ -24,11 +24,7 @@ const HEADINGS = ['', 'deliveries', 'CPU ms per delivery', 'times', 'by process,
 export async function benchGrowth(): Promise<void> {
   console.log(`growth: ${PER_SECOND} events/s for ${SECONDS} s, ${HELD} deliveries on hold`);
   await using stack = new AsyncDisposableStack();
-  const system = await startSystem({}, stack);
-  const sink = await startSink(system.certificate);
-  stack.defer(() => sink.close());
-  const publisher = new Publisher(system);
-  stack.defer(() => publisher.close());
+  const { system, sink, publisher } = await startDeliveryBench(stack);
   const client = new pg.Client({ connectionString: system.databaseUrl });
   await client.connect();
   stack.defer(() => client.end());

@@ -5,10 +5,9 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { findFreePort } from '../../local/ports.ts';
 import { textTable } from '../../local/text-table.ts';
-import { Publisher } from './event-publisher.ts';
-import { cpuSeconds } from './process-cpu.ts';
-import { type StartedSystem, startSystem } from './started-system.ts';
-import { startSink } from './webhook-sink.ts';
+import { startDeliveryBench } from './delivery-bench.ts';
+import { totalCpuSeconds } from './process-cpu.ts';
+import type { StartedSystem } from './started-system.ts';
 import { latencies, whenArrived } from './webhooks-bench.ts';
 
 const SECONDS = 20;
@@ -26,11 +25,7 @@ const HEADINGS = ['', 'accept to arrival p50/p95/p99 ms', 'CPU s', 'deliveries/C
  */
 export async function benchOwners(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const system = await startSystem({ SERVICES: WITHOUT_LANES }, stack);
-  const sink = await startSink(system.certificate);
-  stack.defer(() => sink.close());
-  const publisher = new Publisher(system);
-  stack.defer(() => publisher.close());
+  const { system, sink, publisher } = await startDeliveryBench(stack, { SERVICES: WITHOUT_LANES });
   const client = new pg.Client({ connectionString: system.databaseUrl });
   await client.connect();
   stack.defer(() => client.end());
@@ -42,8 +37,7 @@ export async function benchOwners(): Promise<void> {
   const rows: string[][] = [];
   const measure = async (name: 'one' | 'two', pids: readonly number[]) => {
     await delay(SETTLE_MS);
-    const cpu = () =>
-      pids.flatMap((pid) => Object.values(cpuSeconds(pid))).reduce((sum, seconds) => sum + seconds, 0);
+    const cpu = () => pids.reduce((sum, pid) => sum + totalCpuSeconds(pid), 0);
     const before = cpu();
     const load = { perSecond: PER_SECOND / MERCHANTS };
     const accepted = (await Promise.all(merchants.map((id) => publisher.publish(id, load, SECONDS)))).flat();

@@ -28,6 +28,10 @@ export function cpuSeconds(root: number): Record<string, number> {
   return sums;
 }
 
+/** The same of all processes together. */
+export const totalCpuSeconds = (root: number): number =>
+  Object.values(cpuSeconds(root)).reduce((sum, seconds) => sum + seconds, 0);
+
 function allProcesses(): ProcessStat[] {
   return readdirSync('/proc').flatMap((entry) => (/^\d+$/.test(entry) ? (statOf(Number(entry)) ?? []) : []));
 }

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textTable } from '../../local/text-table.ts';
-import { Publisher } from './event-publisher.ts';
-import { cpuSeconds } from './process-cpu.ts';
-import { startSystem } from './started-system.ts';
-import { startSink } from './webhook-sink.ts';
+import { startDeliveryBench } from './delivery-bench.ts';
+import { totalCpuSeconds } from './process-cpu.ts';
 import { latencies, whenArrived } from './webhooks-bench.ts';
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30);
@@ -26,11 +24,7 @@ const HEADINGS = [
  */
 export async function benchSoak(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const system = await startSystem({}, stack);
-  const sink = await startSink(system.certificate);
-  stack.defer(() => sink.close());
-  const publisher = new Publisher(system);
-  stack.defer(() => publisher.close());
+  const { system, sink, publisher } = await startDeliveryBench(stack);
   const merchantId = crypto.randomUUID();
   await publisher.subscribe(merchantId, sink.promptUrl);
   await delay(SETTLE_MS);
@@ -48,7 +42,7 @@ export async function benchSoak(): Promise<void> {
 
   const rows: string[][] = [];
   for (let minutes = PERIOD_MINUTES; minutes <= MINUTES; minutes += PERIOD_MINUTES) {
-    const cpuBefore = cpuOf(system.pid);
+    const cpuBefore = totalCpuSeconds(system.pid);
     const accepted = await publisher.publish(merchantId, { perSecond }, PERIOD_MINUTES * 60);
     const lastAcceptedAt = accepted.reduce((last, { acceptedAt }) => Math.max(last, acceptedAt), 0);
     const lastAt = await whenArrived(sink, accepted);
@@ -57,7 +51,7 @@ export async function benchSoak(): Promise<void> {
       `${accepted.length}`,
       latencies(sink, accepted),
       Math.max(lastAt - lastAcceptedAt, 0).toFixed(0),
-      (((cpuOf(system.pid) - cpuBefore) / accepted.length) * 1_000).toFixed(2),
+      (((totalCpuSeconds(system.pid) - cpuBefore) / accepted.length) * 1_000).toFixed(2),
       megabytesOf(system.pid).toFixed(0),
     ];
     console.log(row.join('  '));
@@ -65,9 +59,6 @@ export async function benchSoak(): Promise<void> {
   }
   console.log(`\n${textTable([HEADINGS, ...rows])}`);
 }
-
-/** Seconds of all processes of the system. */
-const cpuOf = (pid: number) => Object.values(cpuSeconds(pid)).reduce((sum, seconds) => sum + seconds, 0);
 
 /** Resident memory of one process. Linux only: NaN elsewhere. */
 function megabytesOf(pid: number): number {

@@ -1,22 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textTable } from '../../local/text-table.ts';
-import { type AcceptedEvent, type Load, Publisher } from './event-publisher.ts';
+import { type DeliveryBench, startDeliveryBench } from './delivery-bench.ts';
+import type { AcceptedEvent, Load } from './event-publisher.ts';
 import { cpuSeconds } from './process-cpu.ts';
-import { type StartedSystem, startSystem } from './started-system.ts';
-import { startSink, type WebhookSink } from './webhook-sink.ts';
+import type { WebhookSink } from './webhook-sink.ts';
 
 interface Run {
   readonly name: string;
   readonly load: Load;
   /** Events a second of another merchant, whose endpoint hangs. */
   readonly hanging?: number;
-}
-
-interface Bench {
-  readonly system: StartedSystem;
-  readonly sink: WebhookSink;
-  readonly publisher: Publisher;
 }
 
 const SECONDS = 15;
@@ -44,19 +38,17 @@ export async function benchWebhooks(): Promise<void> {
       `receiver on them too, ${SECONDS} s each`,
   );
   await using stack = new AsyncDisposableStack();
-  const system = await startSystem({}, stack);
-  const sink = await startSink(system.certificate);
-  stack.defer(() => sink.close());
-  const publisher = new Publisher(system);
-  stack.defer(() => publisher.close());
-  const bench = { system, sink, publisher };
+  const bench = await startDeliveryBench(stack);
   await measure(bench, WARM_UP);
   const rows: string[][] = [];
   for (const run of RUNS) rows.push(await measure(bench, run));
   console.log(`\n${textTable([HEADINGS, ...rows])}`);
 }
 
-async function measure({ system, sink, publisher }: Bench, { name, load, hanging }: Run): Promise<string[]> {
+async function measure(
+  { system, sink, publisher }: DeliveryBench,
+  { name, load, hanging }: Run,
+): Promise<string[]> {
   const [merchantId, slowMerchantId] = [crypto.randomUUID(), crypto.randomUUID()];
   await publisher.subscribe(merchantId, sink.promptUrl);
   if (hanging) await publisher.subscribe(slowMerchantId, sink.hangingUrl);

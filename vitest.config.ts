@@ -60,8 +60,9 @@ const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
   ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
-  'journeys/separate-processes',
+  ...['journeys/newcomer', 'journeys/separate-processes'],
   ...['local/demo/demo-data', 'journeys/demo-connector', 'journeys/outages', 'journeys/books.property'],
+  ...['journeys/database-failures', 'workflows/webhooks/changed-code', 'docs/internal-api'],
   ...['journeys/resend', 'workflows/accounts/worker-death', 'workflows/webhooks/delivery-system'],
   ...['workflows/refunds/refund-fencing.property', 'workflows/area-check/area-check', 'local/first-start'],
   ...['gateway/docs-browser', 'services/funds/funds-database.property', 'architecture/rpc-transports'],

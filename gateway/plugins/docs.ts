@@ -91,7 +91,9 @@ function referenceScript(): Promise<Encoded> {
 
 async function loadScript(): Promise<Encoded> {
   const thread = new Worker(new URL('../docs/load-reference-script.ts', import.meta.url));
-  const [text] = (await once(thread, 'message')) as [string];
+  const end = new AbortController();
+  thread.once('exit', (code) => end.abort(new Error(`the thread ended with ${code} before its message`)));
+  const [text] = (await once(thread, 'message', { signal: end.signal })) as [string];
   const plain = Buffer.from(text);
   return { plain, compressed: await promisify(gzip)(plain) };
 }

@@ -1,6 +1,6 @@
 import { context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
-import { isTracing, startRequest } from '../../services/platform/tracing/tracing.ts';
+import { isTracing, startRequest, type TracedWork } from '../../services/platform/tracing/tracing.ts';
 import type { GatewayApp } from '../gateway-app.ts';
 
 const SERVER_ERROR = 500;
@@ -18,16 +18,9 @@ export function traceRequests(app: GatewayApp): void {
     else done();
   };
   app.addHook('onRequest', (request, _reply, done) => {
-    const route = request.routeOptions.url;
-    const span = startRequest(request.id, {
-      name: route === undefined ? request.method : `${request.method} ${route}`,
-      kind: SpanKind.SERVER,
-      attributes: {
-        'http.request.method': request.method,
-        ...(route !== undefined && { 'http.route': route }),
-      },
-    });
-    if (span) spans.set(request, span);
+    const span = startRequest(request.id, () => describe(request));
+    if (!span) return done();
+    spans.set(request, span);
     goOn(request, done);
   });
   // A body arrives in the context of its connection.
@@ -39,4 +32,12 @@ export function traceRequests(app: GatewayApp): void {
     span?.end();
     done();
   });
+}
+
+function describe({ method, routeOptions: { url: route } }: FastifyRequest): TracedWork {
+  return {
+    name: route === undefined ? method : `${method} ${route}`,
+    kind: SpanKind.SERVER,
+    attributes: { 'http.request.method': method, ...(route !== undefined && { 'http.route': route }) },
+  };
 }

@@ -31,7 +31,7 @@ const traceCall: Interceptor = (next) => (request) => {
   if (request.header.has(REQUEST_ID_HEADER)) return traceWithin(root, requestId, call, run);
   // What is about no merchant asks for work, or whether this process is well.
   if (!('merchantId' in request.message)) return run();
-  const span = startRequest(requestId, call);
+  const span = startRequest(requestId, () => call);
   return span ? runIn(span, call, run) : run();
 };
 

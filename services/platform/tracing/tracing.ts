@@ -83,9 +83,11 @@ export function traceWithin<T>(
 }
 
 /** Begins the trace of a request; undefined if it is not recorded. The caller ends the span. */
-export function startRequest(requestId: string, traced: TracedWork): Span | undefined {
+export function startRequest(requestId: string, describe: () => TracedWork): Span | undefined {
   const root = current && sampledRoot(requestId);
-  return root && current!.startRoot(root, traced.name, optionsOf(traced, requestId));
+  if (!root) return undefined;
+  const traced = describe();
+  return current!.startRoot(root, traced.name, optionsOf(traced, requestId));
 }
 
 /** The root of the trace of a request, if it is recorded. */

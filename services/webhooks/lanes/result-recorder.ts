@@ -9,7 +9,7 @@ const FLUSH_MS = 20;
 const MAX_BATCH = 200;
 /** The same for results that nothing waits for. Those of a killed process are lost, and their deliveries repeated. */
 const PATIENT_FLUSH_MS = 100;
-const PATIENT_BATCH = 20;
+const PATIENT_BATCH = 50;
 const MAX_BACKOFF_MS = 2_000;
 /** Until results are tried again of which another transaction holds the subscriptions, when there are no others. */
 const LOCKED_MS = 100;

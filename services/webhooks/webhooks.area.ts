@@ -18,7 +18,9 @@ import { ResendEntity } from './resends/resend.entity.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscriptions/subscription.entity.ts';
 import { subscriptionService } from './subscriptions/subscriptions.service.ts';
 
-/** @param createGuards creates the egress guards; tests replace name resolution with it. */
+/**
+ * @param createGuards creates the egress guards; tests use it to replace name resolution.
+ */
 export function webhooksArea(
   createGuards: (config: ServicesConfig) => EnvironmentGuards = createEnvironmentGuards,
 ): Area {

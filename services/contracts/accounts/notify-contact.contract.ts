@@ -4,8 +4,8 @@ import { startWorkflow } from '../start-workflow.ts';
 export const workflowType = 'notifyContact';
 
 /**
- * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one that a 410 has disabled, an
- * invitation, refund cases whose decision is due soon, a dispute whose response is.
+ * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
+ * invitation, refund cases whose decision is due soon, a dispute whose response is due soon.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'

@@ -2,17 +2,17 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 
 export const workflowType = 'recordDeliveries';
 
-/** A workflow shows the deliveries of at most so many milliseconds. */
+/** The longest period of deliveries that one workflow shows. */
 export const PERIOD_MS = 5_000;
-/** With more deliveries, a workflow is found by its id alone: a search attribute holds 2 KiB. */
+/** A workflow with more deliveries is not searchable by them, because a search attribute holds 2 KiB. */
 export const MOST_SEARCHABLE = 40;
 /** Temporal accepts results of up to 2 MiB. */
 export const MOST_RECORDS = 4_000;
 
 /**
- * One workflow for the deliveries that succeeded in some seconds in one process without a retry workflow, by environment:
- * `deliveries-2026-11-23T10:15:03Z-live-0f3a9c`. Ids are in the order of time.
- * @param at when it begins.
+ * One workflow for the deliveries that succeeded in some seconds in one process without a retry workflow, by
+ * environment: `deliveries-2026-11-23T10:15:03Z-live-0f3a9c`. Ids sort by time.
+ * @param at the start of its period.
  * @param owner the id of the process.
  */
 export const workflowId = (at: Date, environment: EnvironmentName, owner: string) =>

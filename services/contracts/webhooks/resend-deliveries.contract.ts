@@ -7,8 +7,8 @@ export const workflowType = 'resendDeliveries';
 export const workflowId = (resendId: string) => `resend-${resendId}`;
 
 /**
- * Deliveries of one resend that wait for their first attempt: half of what a subscription may have in flight, so that live
- * events have capacity too.
+ * The maximum number of deliveries of one resend that wait for their first attempt: half of what a subscription may
+ * have in memory, so that live events have capacity too.
  */
 export const MAX_WAITING = 100;
 
@@ -31,7 +31,7 @@ export interface ResendDeliveriesResult {
 export const startCommand = (input: ResendDeliveriesInput) =>
   startWorkflow(workflowType, workflowId(input.resendId), input);
 
-/** Cancels the resend's workflow; what is delivered by then stays delivered. */
+/** Cancels the resend's workflow. Does not undo deliveries. */
 export const cancelCommand = (resendId: string): CancelWorkflow => ({
   kind: 'CANCEL',
   workflowId: workflowId(resendId),

@@ -30,7 +30,7 @@ export type RetryDeliveryResult = 'SUCCEEDED' | 'HELD' | 'CANCELED';
 export const startCommand = (input: RetryDeliveryInput) =>
   startWorkflow(workflowType, workflowId(input.deliveryId), input);
 
-/** Has the workflow read again when its delivery is due. */
+/** Makes the workflow read again when its delivery is due. */
 export const recheckCommand = (deliveryId: string): SignalWorkflow => ({
   kind: 'SIGNAL',
   workflowId: workflowId(deliveryId),

@@ -1,6 +1,6 @@
 import type { Tenant } from '../tenant.ts';
 
-/** A delivery that a publication has added: its state when it was committed. */
+/** A delivery that a publication has added, as committed. */
 export interface CommittedDelivery {
   readonly id: string;
   readonly subscriptionId: string;
@@ -18,21 +18,23 @@ export interface CommittedEvent extends Tenant {
   readonly deliveries: readonly CommittedDelivery[];
 }
 
-/** A publication in progress, as seen by the one that may take its deliveries. */
+/** A publication in progress, as seen by the lanes that may take its deliveries. */
 export interface Taking {
-  /** @returns whether it took all deliveries; it finds the others when it next reads the table. */
+  /**
+   * @returns whether it took all deliveries; it finds the others on its next read of the table.
+   */
   take(events: readonly CommittedEvent[]): boolean;
   end(): void;
 }
 
 /**
- * Hands what this process publishes to the lanes of this process, if it runs them: they need not read it from the table,
- * and nobody else has to be notified.
+ * Hands the deliveries that this process publishes to its own lanes, if it runs any: they need not read them from the
+ * table, and no other process has to be notified.
  */
 export class DeliveryHandover {
   #begin: (() => Taking) | undefined;
 
-  /** Takes deliveries from now on. @returns a function that ends it. */
+  /** Takes deliveries from now on. @returns a function that stops it. */
   takeWith(begin: () => Taking): () => void {
     this.#begin = begin;
     return () => {
@@ -40,7 +42,7 @@ export class DeliveryHandover {
     };
   }
 
-  /** Call this before a publication; undefined if nobody takes its deliveries. */
+  /** Call this before a publication; undefined if no lanes take its deliveries. */
   begin(): Taking | undefined {
     return this.#begin?.();
   }

@@ -28,11 +28,11 @@ export interface RecordedDelivery {
   readonly nextAttemptAt: Date | null;
 }
 
-/** What became of reports. */
+/** The outcome of recording reports. */
 export interface Recording {
-  /** Each known delivery by its id, without those whose report is refused because another process owns the lane. */
+  /** The known deliveries by id, except those whose report is refused because another process owns the lane. */
   readonly recorded: ReadonlyMap<string, RecordedDelivery>;
-  /** Deliveries that were not recorded because another transaction holds their subscription: to be reported again. */
+  /** Deliveries to report again, because another transaction holds their subscription. */
   readonly locked: ReadonlySet<string>;
 }
 
@@ -150,7 +150,9 @@ export class AttemptRecorder {
     return planReports(rows, reports, this.#settings);
   }
 
-  /** @returns the deliveries that were written; the lanes of the others have been taken by another process. */
+  /**
+   * @returns the deliveries that were written; another process has taken the lanes of the others.
+   */
   async #write(run: Run, planned: readonly PlannedReport[]): Promise<Set<string>> {
     const open = planned.filter(({ row }) => row.ended_at === null).flatMap(recordRow);
     const late = planned.filter(({ row }) => row.ended_at !== null).flatMap(recordRow);
@@ -180,8 +182,8 @@ export class AttemptRecorder {
   }
 
   /**
-   * After the commit that ended deliveries: this sees what was added to their objects meanwhile, and what is added later
-   * is found BLOCKED by the owner of the lane.
+   * Call this after the commit that ended deliveries: it sees deliveries that were added to their objects in the
+   * meantime, and the owner of the lane finds later ones that are BLOCKED.
    */
   async #unblockNext(objects: readonly OrderedObjectRow[]): Promise<void> {
     if (objects.length === 0) return;
@@ -201,6 +203,9 @@ interface WrittenRow {
   readonly delivery_id: string;
 }
 
-/** Also if it had ended before: an earlier try may have recorded it, and failed before it unblocked the next one. */
+/**
+ * Includes deliveries that had ended before: an earlier try may have recorded the end, and failed before it unblocked
+ * the next delivery.
+ */
 const endsOrdered = ({ row, change }: PlannedReport) =>
   row.ordered && (row.ended_at !== null || change?.endedAt);

@@ -27,7 +27,7 @@ const duration = new Histogram({
 });
 for (const environment of ENVIRONMENTS) endedCounter.inc({ environment, outcome: 'delivered' }, 0);
 
-/** Counts an attempt as open; the returned function ends that. */
+/** Counts an attempt as open until the returned function is called. */
 export function countOpen(): () => void {
   openGauge.inc();
   return () => openGauge.dec();
@@ -38,7 +38,7 @@ interface SentDelivery {
   readonly id: string;
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
-  /** Of earlier attempts. */
+  /** The number of earlier attempts. */
   readonly attempt_count: number;
   readonly body: string;
 }
@@ -66,7 +66,7 @@ export class AttemptSender {
     const guard = this.#guards[environment];
     const result = await sendAttempt({ guard }, attempt, this.#stop.signal).catch(
       (error: unknown): AttemptResult => {
-        // A bug on our side; the delivery follows its schedule all the same.
+        // A bug on our side; the delivery still follows its schedule.
         const { eventId, subscriptionId } = attempt;
         const facts = { deliveryId, eventId, subscriptionId, merchantId, environment };
         this.#logger.error({ ...facts, err: error }, 'an attempt could not be made');

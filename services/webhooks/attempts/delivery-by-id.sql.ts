@@ -1,6 +1,6 @@
 /**
- * The delivery `d` of each id in `asked`, for a `from` clause: dispatch knows deliveries by their id alone. The partitions
- * of ended deliveries are read only for ids that are not open, and only the partition of the id's time.
+ * The delivery `d` of each id in `asked`, for a `from` clause: dispatch knows only the ids of deliveries. Ended
+ * deliveries are read only for ids that are not open, and only from the partition of the id's time.
  */
 export const DELIVERY_BY_ID = `
  cross join lateral (

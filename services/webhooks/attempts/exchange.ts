@@ -13,7 +13,7 @@ export interface Answer {
   readonly location: string | undefined;
 }
 
-/** What an exchange waits for: its connection, the beginning of the response, or the rest of it. */
+/** What an exchange is waiting for: its connection, the start of the response, or the rest of it. */
 export type ExchangeStep = Exclude<ConnectionStep, 'OPEN'> | 'RESPONSE' | 'BODY';
 
 type Controller = Dispatcher.DispatchController;
@@ -33,10 +33,10 @@ export class Exchange implements TracedHandler {
   #firstByteAtMs: number | undefined;
   #httpStatus = 0;
   #headers: Headers = {};
-  /** Why it was stopped before its response, or before the end of a long one. */
+  /** Why it was stopped before its response was complete. */
   #stopped: Error | undefined;
 
-  /** Rejects with undici's error, the connector's, or the one it was stopped with. */
+  /** Rejects with the error of undici, of the connector or of `stop`. */
   get answer(): Promise<Answer> {
     return this.#answer.promise;
   }
@@ -49,8 +49,8 @@ export class Exchange implements TracedHandler {
   }
 
   /**
-   * Milliseconds of DNS, the TCP connection, TLS, and from the request to the beginning of the response; null for what
-   * has not begun, as with a connection that was open already.
+   * Milliseconds of DNS, TCP, TLS, and from the request to the start of the response; null for a step that did not
+   * happen, as on a connection that was already open.
    */
   timingMs(): (number | null)[] {
     const trace = this.#connection?.trace;
@@ -63,12 +63,12 @@ export class Exchange implements TracedHandler {
     return [...steps, wait].map((ms) => (ms === undefined ? null : Math.round(ms)));
   }
 
-  /** The headers of the response, without secrets; undefined before it has begun. */
+  /** The headers of the response, without secrets; undefined before it starts. */
   responseHeaders(): string | undefined {
     return this.#firstByteAtMs === undefined ? undefined : describeResponseHeaders(this.#headers);
   }
 
-  /** Stops it at once, even while it waits for a connection; a complete answer stays. */
+  /** Stops the exchange at once, even while it waits for a connection. A complete answer is kept. */
   stop(reason: Error): void {
     this.#answer.reject(reason);
     this.#stopped = reason;
@@ -82,7 +82,7 @@ export class Exchange implements TracedHandler {
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     this.#sentAtMs = performance.now();
-    // undici can abort a request only once it has given it a connection.
+    // undici can abort a request only once it has a connection.
     if (this.#stopped) controller.abort(this.#stopped);
   }
 

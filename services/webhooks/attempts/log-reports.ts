@@ -4,13 +4,13 @@ import { deliveryFacts } from '../deliveries/delivery-facts.ts';
 import type { PlannedReport } from './plan-reports.ts';
 
 /**
- * Logs what became of attempts, one line for each: the story of a delivery that does not succeed at once. A first attempt
- * that succeeds is a line at debug only.
+ * Logs one line per attempt: the history of a delivery that does not succeed at once. A first attempt that succeeds
+ * is logged at debug level only.
  */
 export function logReports(logger: Logger, decided: readonly PlannedReport[]): void {
   for (const planned of decided) {
     const { change, report, row } = planned;
-    // Undefined for a report that is known already.
+    // The report is already known.
     if (!change) continue;
     const facts = factsOf(planned);
     if (report.generation !== row.generation) {

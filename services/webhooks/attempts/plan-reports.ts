@@ -26,11 +26,11 @@ export interface PlannedReport {
   readonly row: ReportedRow;
   /** Undefined if the report is already known: nothing is written. */
   readonly change: DeliveryChange | undefined;
-  /** It would need a retry workflow, and its subscription has as many as it may. */
+  /** Whether it would need a retry workflow, but its subscription has reached the limit. */
   readonly overLimit: boolean;
 }
 
-/** Plans what to write for reports of different deliveries, in their order; leaves out those that are refused. */
+/** Plans what to write for reports of different deliveries, in order. Leaves out refused reports. */
 export function planReports(
   rows: readonly ReportedRow[],
   reports: readonly ReportedAttempt[],
@@ -53,7 +53,7 @@ export function planReports(
   });
 }
 
-/** A new attempt is recorded only for the owner of its lane; the end of one in flight, for anyone. */
+/** Only the owner of its lane may report a new attempt; anyone may report the end of one in flight. */
 const isRefused = ({ attempt, epoch }: ReportedRow, { owner }: ReportedAttempt) =>
   attempt === 'UNKNOWN' && owner?.epoch !== epoch;
 
@@ -78,8 +78,8 @@ export interface ChangedHealth {
 }
 
 /**
- * The subscriptions whose health the reports change. Outcomes of an earlier generation do not; but whatever its
- * generation, a delivery that is held needs a subscription that probes.
+ * The subscriptions whose health the reports change. Outcomes of an earlier generation change nothing, except that a
+ * held delivery of any generation needs a subscription that probes.
  */
 export function changedHealths(planned: readonly PlannedReport[]): ChangedHealth[] {
   const healths = new Map<string, ChangedHealth>();

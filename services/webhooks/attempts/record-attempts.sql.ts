@@ -30,7 +30,7 @@ interface RecordRow {
   readonly signature: string | null;
   readonly timing_ms: readonly (number | null)[] | null;
   readonly response_headers: string | null;
-  /** Its retry workflow waits longer than necessary, and is signaled. */
+  /** Whether its retry workflow waits longer than necessary and has to be signaled. */
   readonly rechecks: boolean;
   readonly lane: number | null;
   readonly epoch: string | null;
@@ -83,7 +83,7 @@ const INSERT_ATTEMPTS = `
 insert into webhooks.attempt as a
   (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at, ended_at, latency_ms,
    http_status, failure, response_excerpt, detail, signature, timing_ms, response_headers)`;
-/** Two workers may have sent the same attempt: it has the start of the one that reports its end. */
+/** Two workers may have sent the same attempt: the one that reports the end sets its start. */
 const END_KNOWN_ATTEMPT = `
 on conflict (delivery_id, number, environment) do update
    set started_at = excluded.started_at, ended_at = excluded.ended_at, latency_ms = excluded.latency_ms, http_status = excluded.http_status,
@@ -120,7 +120,7 @@ with ${REPORTS}, ${endDeliveries(`using allowed r where r.ended_at is not null a
 ), started as (
   ${insertCommandsOf(START_RETRY, 'moved where starts', RETRY_INPUT)}
 ), failed as (
-  -- Its workflow fails, and must not be started again.
+  -- The workflow of an exhausted delivery fails, and must not be started again.
   delete from platform.outbox_command c using ended
    where ended.end_status = 'EXHAUSTED' and c.kind = 'START' and c.workflow_id = '${retryDelivery.workflowId('')}' || ended.id
 )${INSERT_ATTEMPTS}
@@ -129,7 +129,7 @@ select merchant_id, environment, id, ${ATTEMPT} from ended
 select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 };
 
-/** The same for deliveries that had ended before: a late report does not change them. */
+/** The same for deliveries that had already ended, which a late report does not change. */
 export const RECORD_LATE: Statement = {
   name: 'record_late_attempts',
   text: `
@@ -142,9 +142,9 @@ with ${REPORTS}, moved as (
 select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 };
 
-/** No lane, so that an attempt without an owner is not recorded. */
+/** Matches no lane, so that an attempt without an owner is not recorded. */
 const NO_LANE = -1;
-/** A smaller gain is not worth a signal: most attempts that hang end just before they count as lost. */
+/** A smaller gain is not worth a signal, since most attempts that hang end just before they count as lost. */
 const MIN_RECHECK_GAIN_MS = 2_000;
 
 /** The row of a planned report; empty if nothing is to be written. */
@@ -174,7 +174,7 @@ export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
       timing_ms: result?.timingMs ?? null,
       response_headers: result?.responseHeaders ?? null,
       rechecks: isDueEarlier(row, change),
-      // The end of an attempt that is recorded as in flight may be reported by anyone, once.
+      // Anyone may report the end of an attempt that is recorded as in flight, once.
       lane: row.attempt === 'UNKNOWN' ? (report.owner?.lane ?? NO_LANE) : null,
       epoch: row.attempt === 'UNKNOWN' ? String(report.owner?.epoch ?? 0) : null,
       workflow_id: succeedsWithoutRetry(row, change) ? (report.workflowId ?? null) : null,
@@ -182,13 +182,13 @@ export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
   ];
 }
 
-/** Whether nothing else shows it in Temporal: a RETRYING delivery has a retry workflow. */
+/** Whether it succeeds without a retry workflow, which would show it in Temporal. */
 const succeedsWithoutRetry = (row: ReportedRow, { status }: DeliveryChange) =>
   status === 'SUCCEEDED' && (row.status === 'PENDING' || row.status === 'HELD');
 
 /**
- * Whether the attempt after a failed one that was handed over is due well before its retry workflow would check, which
- * waits until the failed attempt counts as lost.
+ * Whether the attempt after a failed one that was recorded in flight is due well before the retry workflow would
+ * check: it waits until the failed attempt counts as lost.
  */
 function isDueEarlier(
   { attempt, in_flight_until }: ReportedRow,

@@ -28,7 +28,7 @@ export interface SucceededRow extends OrderedObjectRow {
 }
 
 /**
- * Lanes whose owner still is the one that made the attempts; they cannot be taken until the transaction ends.
+ * Lanes still owned by the process that made the attempts; no other can take them until the transaction ends.
  * @param reports a relation with `lane` and `epoch`; null for attempts that anyone may report.
  */
 export const fence = (reports: string) => `
@@ -38,7 +38,7 @@ fence as materialized (
    order by l.id for share
 )`;
 
-/** What ended_delivery keeps of the only attempt. */
+/** The columns of the only attempt that ended_delivery keeps. */
 const ATTEMPT_COLUMNS = [
   'started_at',
   'generation',
@@ -51,9 +51,9 @@ const ATTEMPT_COLUMNS = [
 ];
 
 /**
- * Ends deliveries that succeeded at once without further consequences: their subscription is ACTIVE, has the generation
- * of the attempt, and holds nothing back. Returns those it ended, and skips all others. The commit does not wait for the
- * disk: after a crash of PostgreSQL, some are sent again.
+ * Ends deliveries whose success has no further consequences: their subscription is ACTIVE, has the generation of the
+ * attempt, and holds nothing back. Skips all others; returns those it ended. The commit does not wait for the disk,
+ * so after a crash of PostgreSQL some are sent again.
  */
 export const RECORD_SUCCESSES: Statement = {
   name: 'record_successes',

@@ -1,7 +1,7 @@
 const MAX_LENGTH = 300;
 
 /**
- * Where a Location header leads, as scheme, host, port and path: a query may hold what is not ours to keep.
+ * The target of a Location header as scheme, host, port and path, without the query, which may hold secrets.
  * @param url the URL that was called, which a relative Location refers to.
  * @returns undefined for a missing or malformed header.
  */

@@ -21,7 +21,7 @@ export interface ReportedRow {
   readonly ended_at: Date | null;
   readonly in_flight_until: Date | null;
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
-  /** Of the lane now. */
+  /** The current epoch of the lane. */
   readonly epoch: bigint;
   readonly state: SubscriptionState;
   readonly generation: bigint;
@@ -30,14 +30,14 @@ export interface ReportedRow {
   readonly holding: boolean;
   readonly probe_at: Date | null;
   readonly paused_at: Date | null;
-  /** Deliveries of its subscription that have a retry workflow; counted for a PENDING delivery. */
+  /** The number of the subscription's deliveries with a retry workflow; counted for a PENDING delivery only. */
   readonly retrying: number;
 }
 
 /**
  * Locks subscriptions and then deliveries, each in a fixed order, so that two reports do not deadlock. Returns the
- * deliveries whose subscription another transaction holds, which may be one of a process that has been paused: waiting
- * for it would hold up the results of all others.
+ * deliveries whose subscription another transaction has locked, without waiting for it: its process may be paused,
+ * which would delay the results of all others.
  */
 export const LOCK_REPORTED: Statement = {
   name: 'lock_reported',

@@ -33,7 +33,7 @@ export class ResponseExcerpt {
 /** At most 4 KiB of UTF-8 text; bytes that are not text and control characters become U+FFFD. */
 export function excerptOf(bytes: Uint8Array): string {
   const safe = decodeStart(bytes).replace(CONTROL_CHARACTERS, '\ufffd');
-  // A replacement is longer than what it replaces, so the text is cut a second time.
+  // A replacement character is longer than what it replaces, so the text is cut a second time.
   return decodeStart(Buffer.from(safe));
 }
 

@@ -3,7 +3,7 @@ import { printable } from './response-excerpt.ts';
 
 const MAX_VALUE_LENGTH = 200;
 const MAX_LENGTH = 1_024;
-/** Headers whose values are the endpoint's secrets, or its users'. */
+/** Headers whose values may be secrets of the endpoint or its users. */
 const SECRET = /cookie|auth|token|secret|session|signature|api-?key|password|credential/i;
 const OMITTED = '[omitted]';
 

@@ -8,14 +8,14 @@ import { parseRetryAfter } from './retry-after.ts';
 import { signatureOf, webhookHeaders } from './webhook-request.ts';
 
 export interface SendAttemptDeps {
-  /** Of the delivery's environment. */
+  /** The guard of the delivery's environment. */
   readonly guard: EgressGuard;
   /** For connecting, sending and the whole response. Default: 15 s. */
   readonly totalTimeoutMs?: number;
 }
 
 export interface Attempt {
-  /** Connections are shared within it only. */
+  /** Only attempts of one subscription share connections. */
   readonly subscriptionId: string;
   readonly url: string;
   /** Sent as `webhook-id`, the same in every attempt. */
@@ -30,7 +30,7 @@ export interface Attempt {
 const TIMED_OUT = new Error('the deadline of the attempt has passed');
 const ABORTED = new Error('this side ended the attempt');
 
-/** What the deadline of an attempt ends, by the step that was under way. */
+/** The failure of an attempt that exceeds its deadline, by the step in progress. */
 const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
   DNS: 'DNS_TIMEOUT',
   CONNECT: 'CONNECT_TIMEOUT',
@@ -40,12 +40,13 @@ const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
 };
 
 /**
- * Sends one webhook and waits for the response. The egress guard checks the URL again, and each address when it connects.
- * Failures: a timeout, by the step that was under way when the total deadline passed; PROTOCOL, if the response is not
- * HTTP/1.1 or is shorter than it declares; WORKER_LOST, if this side ended it; and those of the guard.
- * @param signal ends the attempt early.
- * @returns a result in every case that the receiver or the network can cause.
- * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is no header value.
+ * Sends one webhook and waits for the response. The egress guard checks the URL again, and each address when it
+ * connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1
+ * or is shorter than it declares; WORKER_LOST, if this side aborted it; and those of the guard.
+ * @param signal aborts the attempt.
+ * @returns a result, whatever the receiver or the network does.
+ * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is not a valid header
+ *   value.
  */
 export async function sendAttempt(
   { guard, totalTimeoutMs = ATTEMPT_TIMEOUT_MS }: SendAttemptDeps,
@@ -101,7 +102,7 @@ function retryAfterOf({ httpStatus, retryAfter }: Answer): number | undefined {
   return parseRetryAfter(retryAfter, Date.now());
 }
 
-/** Rethrows what no receiver can cause: a bug on our side is not a failed attempt. */
+/** Rethrows errors that no receiver can cause: a bug on our side is not a failed attempt. */
 function failureOf(error: unknown): AttemptFailureName {
   if (error === ABORTED) return 'WORKER_LOST';
   if (error instanceof EgressError) return error.kind;

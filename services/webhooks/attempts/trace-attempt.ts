@@ -7,7 +7,7 @@ interface TracedDelivery {
   readonly id: string;
   readonly merchant_id: string;
   readonly attempt_count: number;
-  /** As `webhooks.publish` writes it: the request's id comes before anything that others have chosen freely. */
+  /** The body as `webhooks.publish` writes it: the request id comes before any content that callers choose. */
   readonly body: string;
 }
 

@@ -28,7 +28,7 @@ export async function unblockDeliveries(run: Run, objects: readonly OrderedObjec
   });
 }
 
-/** Objects whose first open delivery is BLOCKED, by index jumps. */
+/** Objects whose first open delivery is BLOCKED, found by index jumps. */
 export const FIND_BLOCKED: Statement = {
   name: 'find_blocked_objects',
   text: `
@@ -59,7 +59,10 @@ select first.merchant_id, first.environment, first.subscription_id, first.object
  where first.status = 'BLOCKED'`,
 };
 
-/** Unblocks what an earlier owner of the lanes did not: it died after the end of a delivery, before it unblocked the next. */
+/**
+ * Unblocks deliveries that an earlier owner of the lanes left BLOCKED, because it died between ending a delivery and
+ * unblocking the next.
+ */
 export async function unblockLanes(run: Run, lanes: readonly number[]): Promise<void> {
   await unblockDeliveries(run, await run<OrderedObjectRow>(FIND_BLOCKED, { lanes }));
 }

@@ -10,7 +10,7 @@ interface DeliveryRow {
   readonly request_id: string;
 }
 
-/** What every line of the log says of the delivery that it is about. */
+/** The fields of every log line about a delivery. */
 export const deliveryFacts = (row: DeliveryRow) => ({
   deliveryId: row.id,
   eventId: row.event_id,

@@ -2,7 +2,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { tenantColumns, timestampColumn } from '../../platform/database/tenant-columns.ts';
 import type { DeliveryStatusName } from './delivery.ts';
 
-/** All deliveries, open and ended: a view, to be read only. */
+/** All deliveries, open and ended: a read-only view. */
 export const DeliveryEntity = defineEntity({
   name: 'Delivery',
   tableName: 'delivery',

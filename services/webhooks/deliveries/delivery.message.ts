@@ -64,6 +64,6 @@ function detailOf({ failure, detail }: AttemptReadRow): Attempt['detail'] {
   return { case: failure === null ? 'redirectLocation' : 'certificateNames', value: detail };
 }
 
-/** A delivery that is RETRYING has a retry workflow; one that has ended names what shows it. */
+/** A RETRYING delivery has a retry workflow; an ended one names the workflow that shows it. */
 const workflowIdOf = ({ id, status, workflow_id }: DeliveryReadRow): string =>
   status === 'RETRYING' ? retryDelivery.workflowId(id) : (workflow_id ?? '');

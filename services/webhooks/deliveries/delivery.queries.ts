@@ -81,9 +81,9 @@ interface DeliveryPage extends Tenant, PageRange {
   readonly objectId: string | undefined;
   readonly requestId: string | undefined;
   readonly resendId: string | undefined;
-  /** Ids from here, inclusive. */
+  /** The lower bound of ids, inclusive. */
   readonly fromId: string | undefined;
-  /** Ids to here, exclusive. */
+  /** The upper bound of ids, exclusive. */
   readonly toId: string | undefined;
 }
 
@@ -169,7 +169,7 @@ export const selectBody = prepareRead<DeliveryKey, { body: string }>((parameters
     .compile(),
 );
 
-/** Where the deliveries to a subscription go, since which generation, and whether it is a listener. */
+/** The URL of a subscription, with the generation in which it was set, and whether the subscription is a listener. */
 export interface TargetReadRow {
   url: string;
   url_generation: bigint;

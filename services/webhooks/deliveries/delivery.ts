@@ -10,7 +10,7 @@ export type DeliveryStatusName =
   | 'EXHAUSTED'
   | 'CANCELED';
 
-/** Names of AttemptFailure: what kept the connection from coming about, or what ended the exchange. */
+/** Names of AttemptFailure: why no connection was made, or why the exchange failed. */
 export type AttemptFailureName = EgressFailureKind | 'TIMEOUT' | 'BODY_TIMEOUT' | 'PROTOCOL' | 'WORKER_LOST';
 
 /** The state of a delivery when one of its attempts is reported. */
@@ -38,9 +38,9 @@ export interface AttemptResult {
   readonly detail?: string | undefined;
   /** The `webhook-signature` header as sent. */
   readonly signature?: string | undefined;
-  /** Of DNS, the TCP connection, TLS and the wait for the response; null for a step that did not happen. */
+  /** Milliseconds of DNS, TCP, TLS and the wait for the response; null for a step that did not happen. */
   readonly timingMs?: readonly (number | null)[] | undefined;
-  /** A line for each, without secrets, at most 1,024 characters. */
+  /** One line per header, without secrets, at most 1,024 characters. */
   readonly responseHeaders?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface ReportedAttempt {
   readonly number: number;
   /** The subscription's generation when the attempt began. */
   readonly generation: bigint;
-  /** Absent for an attempt that is recorded as in flight: anyone may report its end. */
+  /** Absent for an attempt that is recorded as in flight, whose end anyone may report. */
   readonly owner: LaneEpoch | undefined;
   /** The workflow that shows the delivery if it succeeds at once. */
   readonly workflowId: string | undefined;

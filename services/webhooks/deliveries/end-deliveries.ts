@@ -25,7 +25,7 @@ export interface DeliveryEnd {
   readonly workflowId?: string;
   /** Further columns of the result. */
   readonly returning?: string;
-  /** Those of the further columns that ended_delivery has, too. */
+  /** The further columns that ended_delivery also has. */
   readonly logged?: string;
 }
 

@@ -28,7 +28,7 @@ export async function getDelivery(
   const key = { ...tenantOf(request), id: request.deliveryId };
   const [delivery] = await database.read(selectDelivery(key));
   if (!delivery) throw deliveryNotFound();
-  // Read after it, so that they explain its status.
+  // Read after the delivery, so that they explain its status.
   const { event_id: eventId, subscription_id: subscriptionId } = delivery;
   const [attempts, [event], [target]] = await Promise.all([
     database.read(selectAttempts(key)),

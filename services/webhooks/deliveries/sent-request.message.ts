@@ -9,7 +9,7 @@ import { webhookHeaders } from '../attempts/webhook-request.ts';
 import { attemptMessage } from './delivery.message.ts';
 import type { FullAttemptReadRow, TargetReadRow } from './delivery.queries.ts';
 
-/** What the requests of a delivery are made of, beside its attempts. */
+/** The parts of a delivery's requests that do not come from its attempts. */
 export interface RequestParts {
   readonly eventId: string;
   /** Undefined once it has been deleted. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { type RetryState, readRetryState } from './retry-state.ts';
 
-/** From the first look to the next ones: most attempts end soon, and one that hangs takes 15 s. */
+/** The first wait between two looks: most attempts end soon, but one that hangs takes 15 s. */
 const FIRST_POLL_MS = 25;
 const MAX_POLL_MS = 1_000;
 
@@ -22,7 +22,7 @@ export async function awaitAttempt(
   }
 }
 
-/** An attempt that is recorded as in flight has not ended; one that is no longer requested never will. */
+/** An attempt that is recorded as in flight has not ended; one that is no longer requested will never be made. */
 function hasEnded({ status, requested, attemptCount, last }: RetryState, attemptNumber: number): boolean {
   if (status !== 'RETRYING') return true;
   if (attemptCount < attemptNumber) return !requested;

@@ -3,13 +3,15 @@ import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.co
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
-/** The wait before a workflow of records is started: once its period is over, and its deliveries are recorded. */
+/**
+ * How long to wait before a workflow of records is started: until its period is over and its deliveries are recorded.
+ */
 const START_AFTER = `interval '${recordDeliveries.PERIOD_MS + 1_000} ms'`;
 
 /**
- * Parts of a `with` clause that record what has `ended`, by its `workflow_id`, and start the workflows. A START that the
- * relay has not claimed yet will show it too; this keeps the relay from claiming it before the commit. A workflow that may
- * have been started already may have read its records: it is started once more.
+ * Parts of a `with` clause that record the deliveries in `ended` for their `workflow_id`, and start the workflows. A
+ * START that the relay has not claimed yet covers them too, and is locked until the commit. A workflow that may have
+ * read its records already is started once more.
  */
 export const RECORD_IN_WORKFLOW = `recorded as (
   insert into webhooks.delivery_record (workflow_id, deliveries)
@@ -30,7 +32,7 @@ export const RECORD_IN_WORKFLOW = `recorded as (
         for key share)
 )`;
 
-/** Leaves out what is no record, which would keep the workflow from ever showing the others. */
+/** Leaves out malformed records, which would keep the workflow from ever showing the others. */
 const LIST: Statement = {
   name: 'list_delivery_records',
   text: `
@@ -41,7 +43,7 @@ select record.value as delivery
  where r.workflow_id = :workflowId order by r.id limit ${recordDeliveries.MOST_RECORDS}`,
 };
 
-/** The deliveries that a workflow of records shows. */
+/** Lists the deliveries that a workflow of records shows. */
 export async function listDeliveryRecords(
   db: CrossTenantDatabase,
   workflowId: string,
@@ -63,7 +65,7 @@ const TEXTS = ['id', 'merchantId', 'subscriptionId', 'requestId', 'eventType'] a
 
 const STEP = 5_000;
 
-/** A day after, its workflow has shown them, or its START has long been sent again. */
+/** After a day the workflow has shown them, or its START has been sent again long ago. */
 const DELETE_OLD = `
 delete from webhooks.delivery_record where id = any (array(
   select id from webhooks.delivery_record

@@ -12,7 +12,7 @@ const BY_ENVIRONMENT = ENVIRONMENTS.map((environment) => ({ environment }));
 const withEach = (label: string, values: readonly string[]) =>
   BY_ENVIRONMENT.flatMap((labels) => values.map((value) => ({ ...labels, [label]: value })));
 
-/** Open deliveries are counted in as many blocks of 8 KiB, and estimated from them if there are more. */
+/** Open deliveries are counted in this many blocks of 8 KiB; if the table has more, the count is extrapolated. */
 const SAMPLE_BLOCKS = 2_000;
 /** One measurement serves all gauges of a scrape. */
 const SCRAPE_MS = 1_000;
@@ -43,7 +43,7 @@ interface ConditionRow extends CountRow {
   readonly longest: number | null;
 }
 
-/** The same cost whatever the number of deliveries, and of dead rows that a long transaction keeps. */
+/** Costs the same for any number of deliveries, and of dead rows that a long transaction keeps. */
 const SAMPLED_SHARE = `least(1, ${SAMPLE_BLOCKS} * 8192.0 / greatest(pg_relation_size('webhooks.open_delivery'), 1))`;
 
 const OPEN: Statement = {
@@ -54,7 +54,7 @@ select environment, status as kind, round(count(*) / ${SAMPLED_SHARE})::float8 a
  group by environment, status`,
 };
 
-/** By the partial indexes of such subscriptions; paused ones are holding too. */
+/** Reads the partial indexes on such subscriptions; paused ones hold deliveries too. */
 export const SUBSCRIPTIONS: Statement = {
   name: 'measure_subscriptions',
   text: `
@@ -107,7 +107,7 @@ const firstAttemptDelay = new Histogram({
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
   registers: [metrics],
 });
-// So that the first observation is an increase.
+// Starts every series at 0, so that the first observation is an increase.
 for (const labels of BY_ENVIRONMENT) firstAttemptDelay.zero(labels);
 
 /** Measures a first attempt, from the time in the event's id, which is set just before the commit. */

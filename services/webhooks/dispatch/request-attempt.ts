@@ -1,7 +1,7 @@
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { type RetryState, readRetryState } from './retry-state.ts';
 
-/** The owner of the lane reads what has changed. Asked for now, the attempt is due whatever the time. */
+/** The owner of the lane reads the change. With `now`, the attempt is due whatever its time. */
 const REQUEST: Statement = {
   name: 'request_attempt',
   text: `
@@ -11,13 +11,13 @@ update webhooks.open_delivery
    and in_flight_until is null and not requested`,
 };
 
-/** The number of the attempt that is made; undefined if none is due. And the state of the delivery. */
+/** The number of the requested attempt, undefined if none is due, and the state of the delivery. */
 export interface RequestedAttempt {
   readonly attemptNumber: number | undefined;
   readonly state: RetryState;
 }
 
-/** Has the next attempt made, if it is due. */
+/** Requests the next attempt, if it is due. */
 export async function requestAttempt(
   { run }: CrossTenantDatabase,
   id: string,

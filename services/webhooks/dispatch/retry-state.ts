@@ -6,9 +6,9 @@ import type { AttemptFailureName, DeliveryStatusName } from '../deliveries/deliv
 export interface RetryState {
   readonly status: DeliveryStatusName;
   readonly requested: boolean;
-  /** Attempts recorded, one in flight included. */
+  /** The number of recorded attempts, including one in flight. */
   readonly attemptCount: number;
-  /** Until the next attempt is due or, while one is in flight, counts as lost. */
+  /** Milliseconds until the next attempt is due or, while one is in flight, until that one counts as lost. */
   readonly delayMs: number;
   /** The last attempt; in progress if it has neither status nor failure. */
   readonly last: LastAttempt | undefined;
@@ -48,7 +48,7 @@ select d.status, d.requested, d.attempt_count,
 
 const CLOSED_WITHIN_MS = 1_000;
 
-/** A delivery that retention has dropped: there is nothing left to do. */
+/** The state of a delivery that retention has dropped, with nothing left to do. */
 const GONE: RetryState = {
   status: 'CANCELED',
   requested: false,
@@ -62,7 +62,7 @@ export async function readRetryState(run: Run, id: string): Promise<RetryState> 
   const [row] = await run<StateRow>(READ, { id });
   if (!row) return GONE;
   const { number, in_progress, http_status, failure, in_flight_for_ms } = row;
-  // One whose process has died is closed by the owner of its lane.
+  // The owner of the lane closes an attempt whose process has died.
   const inFlightMs = in_progress ? Math.max(in_flight_for_ms ?? 0, CLOSED_WITHIN_MS) : 0;
   return {
     status: row.status,

@@ -7,7 +7,7 @@ export type EnvironmentTimes = Readonly<Record<EnvironmentName, number>>;
 
 /** Where a reader of the feed is. */
 export interface FeedCursor extends FeedPosition {
-  /** The reader has read every event published before, except those that were no longer kept when it started. */
+  /** The reader has read every event published before this time, except those dropped before it started. */
   readonly readUntilMs: EnvironmentTimes;
 }
 

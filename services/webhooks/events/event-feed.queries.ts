@@ -75,7 +75,7 @@ select feed.*, event.logged_xid::text as logged_xid, event.id, event.merchant_id
  order by event.logged_xid, event.id`.compile(db);
 });
 
-/** When the oldest partition begins: the first day is in its name. There are always partitions for the next days. */
+/** When the oldest partition begins, by the first day in its name. Partitions always exist for the next days. */
 const keptFromMs = (environment: EnvironmentName) => sql<number>`
 (select (extract(epoch from min(to_date(right(c.relname, 8), 'YYYYMMDD'))) * 1000)::float8
    from pg_inherits i join pg_class c on c.oid = i.inhrelid

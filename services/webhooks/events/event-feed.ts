@@ -27,7 +27,7 @@ import {
 } from './event-feed-cursor.ts';
 import { requireEventTypes } from './event-types/event-catalogue.ts';
 
-/** The events that one statement visits. */
+/** The number of events that one statement visits. */
 const WINDOW = 200;
 const BEGINNING: FeedPosition = { xid: '0', id: NIL };
 /** An event may be logged this long after it was published, and so after later ones. */
@@ -106,7 +106,7 @@ export async function readFeed(database: Database, { filter, position }: FeedRea
   const window = { ...filter, afterXid: position.xid, afterId: position.id, limit: WINDOW };
   const rows = await database.read(selectFeedWindow(window));
   const { horizon, read_at_ms, live_kept_from_ms: live, test_kept_from_ms: test } = rows[0]!;
-  // Such a cursor is another database's, as after a restore into a new cluster: its events are at other positions.
+  // The cursor is from another database, as after a restore into a new cluster, whose events have other positions.
   if (BigInt(position.xid) >= BigInt(horizon)) throw invalidCursor('is not a cursor of this database');
   let cursor: FeedCursor = { readUntilMs: { live, test }, ...position };
   const environments = filter.environment ? [filter.environment] : ENVIRONMENTS;

@@ -55,9 +55,9 @@ interface EventPage extends Tenant, PageRange {
   readonly type: string | undefined;
   readonly objectId: string | undefined;
   readonly requestId: string | undefined;
-  /** Ids from here, inclusive. */
+  /** The lower bound of ids, inclusive. */
   readonly fromId: string | undefined;
-  /** Ids to here, exclusive. */
+  /** The upper bound of ids, exclusive. */
   readonly toId: string | undefined;
 }
 

@@ -52,7 +52,7 @@ export function publicationOf(
     }),
   );
   const { request, context } = call;
-  // Not the whole message: converting data that is JSON already would take longer than the rest.
+  // Hashes parts of the message: converting data that is JSON already would take longer than everything else.
   const body = requested.map(({ type, objectId, requestId, data }) => ({ type, objectId, requestId, data }));
   const scope = idempotencyScope(request, context, body);
   const occurredAt = new Date();

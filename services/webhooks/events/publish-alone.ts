@@ -18,7 +18,7 @@ export function publishAlone<Output extends DescMessage>(
     request,
     context,
     async (tx) => responseOf(numbered(publication, await tx.publishAll(events))),
-    // Events keep their data; the entries of the services that publish them, far more of them, do not repeat it.
+    // Events keep their data, so the many audit entries of services that publish them do not repeat it.
     { scope, audited: actorOf(context) ? request : requestWithoutData },
   );
 }

@@ -31,7 +31,7 @@ type DeliveryRow = readonly [
   status: CommittedDelivery['status'],
 ];
 
-/** What was published together: the events of each call, and all of them with their deliveries. */
+/** The result of publishing together: the events of each call, and all events with their deliveries. */
 interface Published {
   readonly events: ReadonlyMap<Publication, Event[]>;
   readonly committed: readonly CommittedEvent[];

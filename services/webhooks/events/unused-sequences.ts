@@ -10,7 +10,7 @@ select merchant_id as "merchantId", environment, last_used_on::text as "lastUsed
  where last_used_on < (now() - ${UNUSED_FOR})::date
  order by last_used_on, merchant_id, environment limit 1`;
 
-/** No event of the merchant is being numbered meanwhile. */
+/** Keeps events of the merchant from being numbered in the meantime. */
 const LOCK = 'select webhooks.lock_subscriptions(:merchantId, :environment)';
 
 const DELETE = `
@@ -34,8 +34,8 @@ interface UnusedRow {
 }
 
 /**
- * Deletes the sequences of objects that have had no event for a year. From then on, new objects of the merchant begin
- * after the highest of them: should such an object have another event, its sequence rises all the same.
+ * Deletes the sequences of objects that have had no event for a year. From then on, new sequences of the merchant
+ * start after the highest deleted one, so if such an object has another event, its sequence still rises.
  */
 export const unusedSequences: PeriodicTask = {
   name: 'unused-sequences',

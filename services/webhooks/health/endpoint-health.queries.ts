@@ -5,7 +5,7 @@ import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import type { AttemptFailureName } from '../deliveries/delivery.ts';
 
-/** How the attempts of a subscription ended lately. */
+/** How the recent attempts of a subscription ended. */
 export interface EndpointHealthRow {
   readonly id: string;
   readonly last_success_at: Timestamp | null;
@@ -14,7 +14,7 @@ export interface EndpointHealthRow {
   readonly failure: AttemptFailureName | null;
   readonly succeeded: number;
   readonly failed: number;
-  /** By class of latency; null unless asked for, and without attempts. */
+  /** Counts by class of latency; null unless requested, and without attempts. */
   readonly latencies: readonly number[] | null;
 }
 
@@ -48,12 +48,12 @@ select s.id, h.last_success_at, h.failing_since, h.http_status, h.failure, count
  where s.merchant_id = ${parameters('merchantId')} and s.environment = ${parameters('environment')}
    and s.id = any (${parameters('ids')}::uuid[]) and s.state <> 'DISABLED'`.compile(db);
 
-/** The health of those of these subscriptions that have been sent something. */
+/** The health of those subscriptions that have been sent something. */
 export const selectEndpointHealths = prepareRead<HealthKey, EndpointHealthRow>((parameters) =>
   health(parameters, sql`null::int[]`),
 );
 
-/** The same with the latencies of their responses. */
+/** The same, with the latencies of their responses. */
 export const selectEndpointLatencies = prepareRead<HealthKey, EndpointHealthRow>((parameters) =>
   health(parameters, LATENCIES),
 );

@@ -5,9 +5,9 @@ import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import { EndpointTally } from './endpoint-tally.ts';
 import { STORE_TALLIES } from './store-tallies.sql.ts';
 
-/** Whether an endpoint is failing is stored within this time. */
+/** A change of whether an endpoint is failing is stored within this time. */
 const CHANGE_MS = 1_000;
-/** Other counts may wait longer, so that they cost little beside what is counted. */
+/** Other counts may wait longer, so that counting costs little. */
 const COUNT_MS = 5_000;
 const RETRY_MS = 1_000;
 
@@ -33,7 +33,7 @@ export class EndpointStatistics {
 
   /** Counts the result of an attempt. */
   add(subscriptionId: string, generation: bigint, result: AttemptResult): void {
-    // It was our process that failed.
+    // Our process failed, not the endpoint.
     if (result.failure === 'WORKER_LOST') return;
     const key = `${subscriptionId} ${generation}`;
     let tally = this.#tallies.get(key);
@@ -48,7 +48,7 @@ export class EndpointStatistics {
     this.#schedule(wasFailing || !isSuccess(result) ? CHANGE_MS : COUNT_MS);
   }
 
-  /** Stores what has been counted. */
+  /** Stores the counts. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -56,7 +56,7 @@ export class EndpointStatistics {
     await this.#store();
   }
 
-  /** Stores what has been counted, if the database is there. */
+  /** Stores the counts, if the database is available. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.flush();
@@ -76,7 +76,7 @@ export class EndpointStatistics {
     }, withinMs).unref();
   }
 
-  /** One statement after the other, so that a success does not overtake the failures before it. */
+  /** Runs one statement at a time, so that a success does not overtake earlier failures. */
   async #store(): Promise<void> {
     if (this.#tallies.size === 0) return;
     const tallies = [...this.#tallies.values()];

@@ -41,7 +41,7 @@ export class EndpointTally {
     }
   }
 
-  /** Rows of webhooks.endpoint_slot, in the order of their time. */
+  /** Rows of webhooks.endpoint_slot, in chronological order. */
   slotRows() {
     return [...this.#slots]
       .sort(([a], [b]) => a - b)
@@ -54,8 +54,8 @@ export class EndpointTally {
   }
 
   /**
-   * A row of webhooks.endpoint_health. One that accepts most of what it is sent is not failing because the last attempt
-   * failed.
+   * A row of webhooks.endpoint_health. An endpoint that accepts most deliveries is not failing just because the last
+   * attempt failed.
    */
   healthRow() {
     const isMostlyFailing = this.#failed >= this.#succeeded;

@@ -6,7 +6,7 @@ import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 const BATCH_ROWS = 1_000;
 const NOTICE = { merchantId: '', environment: 'live', kind: 'WEBHOOK_FAILING', subjectId: '' } as const;
 
-/** One that is in ERROR has its own notice. */
+/** A subscription in ERROR has a notice of its own. */
 const NOTIFY = `
 with due as (
   select merchant_id, environment, subscription_id from webhooks.endpoint_health
@@ -34,8 +34,8 @@ with due as (
 select count(*)::int as rows from noted`;
 
 /**
- * Has those who manage webhooks notified of endpoints that have been failing for a quarter of an hour, once per period of
- * failing. One that recovers before is not found.
+ * Notifies those who manage webhooks of endpoints that have been failing for a quarter of an hour, once per period of
+ * failing. Endpoints that recover sooner cause no notice.
  */
 export const failingEndpointNotices: PeriodicTask = {
   name: 'failing-endpoint-notices',

@@ -1,8 +1,8 @@
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 
 /**
- * Adds counts to the slots of subscriptions, and stores whether they are failing; what precedes their present generation is
- * left out. A period of failing begins with the first failure after a success, and ends with the next success.
+ * Adds counts to the slots of subscriptions, and stores whether they are failing. Ignores counts of earlier
+ * generations. A period of failing begins with the first failure after a success, and ends with the next success.
  */
 export const STORE_TALLIES: Statement = {
   name: 'store_tallies',

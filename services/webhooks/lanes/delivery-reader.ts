@@ -16,7 +16,7 @@ export interface QueuedDelivery {
   readonly object_id: string;
   readonly status: 'PENDING' | 'RETRYING' | 'HELD';
   readonly attempt_count: number;
-  /** A resend created it. */
+  /** Whether a resend created it. */
   readonly resent: boolean;
   readonly ordered: boolean;
   readonly body: string;
@@ -26,8 +26,8 @@ const COLUMNS = `d.id, d.merchant_id, d.environment, d.lane, d.subscription_id, 
        d.attempt_count, d.resend_id is not null as resent, d.ordered,
        (select s.generation from webhooks.subscription s where s.id = d.subscription_id) as generation`;
 /**
- * By the index on type and id, which the planner chooses for partitions of any age. Null if the event is missing: the
- * delivery is set aside, and still counts as read.
+ * Reads the index on type and id, which the planner chooses for partitions of any age. Null if the event is missing:
+ * the delivery is set aside, but counts as read.
  */
 const BODY = `
   left join lateral (
@@ -37,8 +37,8 @@ const BODY = `
  ) e on true`;
 
 /**
- * What has been committed since an earlier snapshot: transactions that were in progress then, or have begun since. So
- * nothing is missed and nothing is read twice, however long a transaction takes.
+ * Deliveries that were committed since an earlier snapshot, by transactions that were in progress then or began
+ * later. Misses none and reads none twice, however long a transaction takes.
  */
 const READ_CHANGED: Statement = {
   name: 'read_changed_deliveries',
@@ -71,7 +71,7 @@ select ${COLUMNS}, e.body
          order by (d.resend_id is not null), d.id limit :limit) d ${BODY}`,
 };
 
-/** The subscriptions of lanes that have something to send, by index jumps. */
+/** The subscriptions of lanes that have deliveries to send, found by index jumps. */
 const FIND_SUBSCRIPTIONS: Statement = {
   name: 'find_waiting_subscriptions',
   text: `
@@ -81,7 +81,7 @@ select subscription_id as id from waiting
 select s.id from webhooks.subscription s where s.holding and s.lane = any (:lanes::smallint[])`,
 };
 
-/** What is held of each subscription and due, at most so many; `held` is whether it has any. */
+/** The held deliveries of each subscription that are due, up to its limit; `held` tells whether it has any at all. */
 const READ_HELD: Statement = {
   name: 'read_held_deliveries',
   text: `
@@ -98,12 +98,12 @@ select asked.id as of, exists (
   ) due on true`,
 };
 
-/** What a statement returns: without a body if the event is missing. */
+/** A row of these statements; it has no body if the event is missing. */
 type ReadDelivery = Omit<QueuedDelivery, 'body'> & { readonly body: string | null };
 
 interface ChangedRow extends Omit<ReadDelivery, 'id' | 'status'> {
   readonly snapshot: string;
-  /** Of a transaction that was in progress at the last look. */
+  /** Whether its transaction was in progress at the last look. */
   readonly late: boolean;
   readonly xid: string | null;
   readonly id: string | null;
@@ -128,15 +128,15 @@ export interface Snapshot {
   readonly inProgress: readonly string[];
 }
 
-/** How far the reader has come: everything before an id in the order of (xid, id) that was visible. */
+/** How far the reader has come: it has read everything visible before this position in the order of (xid, id). */
 interface Position {
   readonly afterXid: string;
   readonly afterId: string;
-  /** Transactions before it that were in progress. */
+  /** Earlier transactions that were in progress. */
   readonly inProgress: readonly string[];
 }
 
-/** A page of what waits. */
+/** A page of waiting deliveries. */
 export interface WaitingPage {
   readonly deliveries: QueuedDelivery[];
   /** The last delivery read; undefined if no more are waiting. */
@@ -144,25 +144,25 @@ export interface WaitingPage {
 }
 
 const PAGE = 1_000;
-/** A delivery whose event is missing is set aside for so long after it was read. */
+/** How long a delivery whose event is missing is set aside after it was read. */
 const WITHOUT_EVENT_MS = 75_000;
-/** As many are left out when held deliveries are read. */
+/** The maximum number of them to exclude when held deliveries are read. */
 const MAX_WITHOUT_EVENT = 1_000;
 
 /**
- * Reads the deliveries of lanes in a session of its own: what has changed since the last look, and what waits for one
- * subscription. After a crash, PostgreSQL assigns the ids of transactions that had not committed again: once a statement
- * has failed, a new reader has to begin.
+ * Reads the deliveries of lanes in its own session: those that changed since the last look, and those waiting for a
+ * subscription. After a crash, PostgreSQL reuses the ids of transactions that had not committed, so once a statement
+ * has failed, a new reader must take over.
  */
 export class DeliveryReader {
   readonly #run: Run;
   #position: Position;
-  /** What earlier pages of the same look found to be in progress. */
+  /** Transactions that earlier pages of the same look found in progress. */
   #passed: readonly string[] = [];
   /** Deliveries whose event is missing, and when they were last read. */
   readonly #withoutEvent = new Map<string, number>();
 
-  /** A reader of what changes from a snapshot on. */
+  /** Creates a reader of everything that changes after a snapshot. */
   constructor(run: Run, { next, inProgress }: Snapshot) {
     this.#run = run;
     this.#position = { afterXid: next, afterId: NIL, inProgress };
@@ -176,7 +176,7 @@ export class DeliveryReader {
   }
 
   /**
-   * What has changed since the last call, up to a page.
+   * A page of the deliveries that changed since the last call.
    * @param full subscriptions whose deliveries stay in the table for now.
    */
   async readChanged(lanes: readonly number[], full: readonly string[]) {
@@ -208,7 +208,7 @@ export class DeliveryReader {
     };
   }
 
-  /** What a subscription has to send after a delivery, at most so many. */
+  /** The next deliveries to send of a subscription, after the given one, up to a limit. */
   async readWaiting(
     { lane, id: subscriptionId }: { readonly lane: number; readonly id: string },
     after: WaitingPage['last'],
@@ -227,13 +227,15 @@ export class DeliveryReader {
     return { deliveries: this.#sendable(rows), last: rows.length === limit ? rows.at(-1) : undefined };
   }
 
-  /** The subscriptions of lanes that have something to send or held. */
+  /** The subscriptions of lanes that have deliveries to send or on hold. */
   async findSubscriptions(lanes: readonly number[]): Promise<string[]> {
     const rows = await this.#run<{ id: string }>(FIND_SUBSCRIPTIONS, { lanes });
     return rows.map(({ id }) => id);
   }
 
-  /** What is held and due, by subscription. @param limits how many of each to read at most. */
+  /**
+   * The held deliveries that are due, by subscription. @param limits the maximum number to read of each subscription.
+   */
   async readHeld(
     limits: ReadonlyMap<string, number>,
     exclude: readonly string[],

@@ -1,6 +1,6 @@
 import { expiredRows } from '../../platform/process/expired-rows.ts';
 
-/** Deletes the processes that owned lanes and have died: those that stop delete themselves. */
+/** Deletes the records of lane owners that have died; processes that stop delete their own. */
 export const formerLaneOwners = expiredRows({
   name: 'former-lane-owners',
   table: 'webhooks.lane_owner',

@@ -32,12 +32,15 @@ export interface HeldDeliveriesDeps {
   readonly logger: Logger;
 }
 
-/** Sends held deliveries that are due: one every five seconds while their subscription is probed, else as it allows. */
+/**
+ * Sends held deliveries that are due: one every five seconds while their subscription is being probed, otherwise as
+ * many as its limits allow.
+ */
 export class HeldDeliveries {
   readonly #deps: HeldDeliveriesDeps;
   /** When each probed subscription may send its next held delivery, in milliseconds since 1970. */
   readonly #probeAtMs = new Map<string, number>();
-  /** Beside the looks, which do not wait for the rows that it locks. */
+  /** Runs concurrently with looks, so that they do not wait for its row locks. */
   #ending: Promise<void> | undefined;
 
   constructor(deps: HeldDeliveriesDeps) {
@@ -67,7 +70,7 @@ export class HeldDeliveries {
     });
   }
 
-  /** Resolves when it changes no more subscriptions. */
+  /** Resolves once no change of a subscription is in progress. */
   async close(): Promise<void> {
     await this.#ending;
   }
@@ -90,7 +93,7 @@ export class HeldDeliveries {
     return Date.now() >= Math.max(probeAtMs, this.#probeAtMs.get(id) ?? 0);
   }
 
-  /** Once the subscriptions are locked, nothing is being held: reports and pauses lock them too. */
+  /** While the subscriptions are locked, no delivery becomes HELD: reports and pauses lock them too. */
   async #endHolding(ids: readonly string[]): Promise<void> {
     for (const id of ids) this.#probeAtMs.delete(id);
     const end = async (run: Run) => {

@@ -1,4 +1,4 @@
-/** Something to do repeatedly, at the first opportunity once an interval has passed. */
+/** Paces something that is done at the first opportunity after each interval. */
 export class Interval {
   readonly #ms: number;
   #dueAtMs: number;

@@ -18,15 +18,18 @@ export interface LaneDispatcherDeps {
 }
 
 /**
- * Has the attempts of the lanes of this process made: goes round the subscriptions that have deliveries ready, one of each
- * at a time, as far as their limits and the capacity of the process allow.
+ * Starts the attempts of this process's lanes, round robin: one delivery of each subscription at a time, as far as
+ * their limits and the capacity of the process allow.
  */
 export class LaneDispatcher {
   readonly #deps: LaneDispatcherDeps;
   readonly #queues = new Map<string, SubscriptionQueue>();
-  /** Subscriptions with deliveries ready that may start now, as far as is known, and since when, in the order of their turns. */
+  /**
+   * Subscriptions that have deliveries ready and, as far as is known, may start one now, in round-robin order, with
+   * the time since when.
+   */
   readonly #turns = new Map<string, number>();
-  /** When a subscription gets its next turn, if it has to wait for it, by `performance.now()`. */
+  /** When each subscription that has to wait gets its next turn, by `performance.now()`. */
   readonly #laterAtMs = new Map<string, number>();
   #stopped = false;
 
@@ -34,12 +37,12 @@ export class LaneDispatcher {
     this.#deps = deps;
   }
 
-  /** Subscriptions with as many deliveries in memory as fit. */
+  /** Subscriptions that take no more deliveries into memory. */
   get full(): string[] {
     return [...this.#queues].filter(([, queue]) => queue.isFull || queue.hasMore).map(([id]) => id);
   }
 
-  /** How long a subscription with deliveries ready, whose limits let it send, has waited for its turn, in milliseconds. */
+  /** The longest that a subscription which could send has been waiting for its turn, in milliseconds. */
   get lagMs(): number {
     return this.#turns.size === 0 ? 0 : performance.now() - Math.min(...this.#turns.values());
   }
@@ -61,7 +64,7 @@ export class LaneDispatcher {
     return queue;
   }
 
-  /** Adds deliveries that were read, and starts what may start. */
+  /** Adds deliveries that were read, and starts the attempts that may start. */
   add(deliveries: readonly QueuedDelivery[], isCurrent: (id: string) => boolean): void {
     for (const delivery of deliveries) {
       if (!isCurrent(delivery.id) || !isCurrent(delivery.subscription_id)) continue;
@@ -75,7 +78,7 @@ export class LaneDispatcher {
     this.pump();
   }
 
-  /** Reads what waits for these subscriptions again: with the change, deliveries may have been canceled or held. */
+  /** Reads the deliveries of these subscriptions again: the change may have canceled or held some. */
   changed(subscriptionIds: Iterable<string>): void {
     for (const id of subscriptionIds) {
       const queue = this.#queues.get(id);
@@ -86,10 +89,10 @@ export class LaneDispatcher {
     }
   }
 
-  /** Forgets what has not begun of lanes that another process owns. */
+  /** Forgets the deliveries of lost lanes whose attempt has not begun. */
   dropLost(): void {
     const { leases, looks } = this.#deps;
-    // What a look returns of a lane that was lost meanwhile may have been delivered by its owner. Taken again, it is read anew.
+    // The new owner of a lane may have delivered what a look returns. A lane that is taken again is read again.
     for (let lane = 0; lane < LANES; lane += 1) {
       if (leases.epochOf(lane) === undefined) looks.outdate(laneKey(lane));
     }
@@ -103,7 +106,7 @@ export class LaneDispatcher {
     }
   }
 
-  /** Starts what may start. */
+  /** Starts the attempts that may start. */
   pump(): void {
     const { leases, attempts } = this.#deps;
     if (this.#stopped || !leases.isConfirmed) return;
@@ -120,7 +123,7 @@ export class LaneDispatcher {
     }
   }
 
-  /** Sends held deliveries, which are not queued: as a probe, or because their subscription has recovered. */
+  /** Sends held deliveries, which are not queued: one as a probe, or all once their subscription has recovered. */
   sendHeld(subscription: LaneSubscription, due: readonly QueuedDelivery[]): void {
     const queue = this.queueOf(subscription.id);
     for (const delivery of due) {
@@ -156,7 +159,7 @@ export class LaneDispatcher {
 
   #firstWaitMs({ id, environment, attempt_count, resent }: QueuedDelivery): number {
     const waitMs = attempt_count === 0 && !resent ? this.#deps.firstWaits[environment] : 0;
-    // No longer, whatever the clock said that made the id.
+    // Never longer than the wait, even if the clock that made the id was ahead.
     return waitMs > 0 ? Math.min(idTimeMs(id) + waitMs - Date.now(), waitMs) : 0;
   }
 
@@ -183,7 +186,7 @@ export class LaneDispatcher {
     return subscription.secretsAt(Date.now()).length > 0;
   }
 
-  /** One timer at a time for each subscription, unless the next turn comes earlier. */
+  /** At most one timer per subscription, replaced when its turn comes earlier. */
   #later(id: string, waitMs: number): void {
     const atMs = performance.now() + waitMs;
     if ((this.#laterAtMs.get(id) ?? Number.POSITIVE_INFINITY) <= atMs) return;

@@ -3,20 +3,20 @@ import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 
-/** A process renews its lease this often; others take its lanes once the lease has ended. */
+/** A process renews its lease this often; others take its lanes once the lease has expired. */
 const RENEW_INTERVAL_MS = 1_000;
 const LEASE_MS = 4_000;
 const MIN_INTERVAL_MS = 200;
 /** As in the check of webhooks.lane. */
 export const LANES = 64;
-/** A lease that was confirmed longer ago does not count: clocks of processes and database need not agree. */
+/** A lease that was confirmed longer ago does not count, because the clocks of processes and database may differ. */
 const CONFIRMED_FOR_MS = 3_000;
 
 interface LaneRow {
   readonly id: number;
   readonly epoch: bigint;
   readonly owner_id: string | null;
-  /** Its owner has a lease. */
+  /** Whether its owner has a lease. */
   readonly owned: boolean;
 }
 
@@ -41,7 +41,7 @@ select array(select id::text from live order by id) as owners,
                                           'owned', l.owner_id in (select id from live))) from webhooks.lane l) as lanes`,
 };
 
-/** Only lanes that nobody else has taken since they were read. */
+/** Takes only lanes that no other process has taken since they were read. */
 const TAKE: Statement = {
   name: 'take_lanes',
   text: `
@@ -70,7 +70,9 @@ export interface LaneLeasesOptions {
   onTaken(lanes: readonly number[]): void;
   /** Lanes were taken by another process. */
   onLost(): void;
-  /** Called before lanes are handed to another process; what is in flight has to be recorded when it resolves. */
+  /**
+   * Called before lanes are handed to another process. Must not resolve before the attempts in flight are recorded.
+   */
   beforeRelease(lanes: readonly number[]): Promise<void>;
   /** Called after lanes became free for another process. */
   onReleased(): void;
@@ -104,7 +106,7 @@ export class LaneLeases {
     return this.#epochs.get(lane);
   }
 
-  /** Whether nobody else can own the lanes now: attempts may begin. */
+  /** Whether no other process can own the lanes now, so attempts may begin. */
   get isConfirmed(): boolean {
     return performance.now() - this.#confirmedAtMs < CONFIRMED_FOR_MS;
   }
@@ -119,7 +121,7 @@ export class LaneLeases {
       this.#wake.abort();
   }
 
-  /** Takes no more lanes, and hands over those it owns. */
+  /** Stops taking lanes, and hands over those that it owns. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake.abort();
@@ -190,7 +192,8 @@ export class LaneLeases {
   }
 
   async #release(lanes: readonly number[]): Promise<void> {
-    // From here on nothing of them is sent, and what is in flight is recorded before another process takes them.
+    // From here on none of their deliveries is sent, and attempts in flight are recorded before another process takes
+    // the lanes.
     for (const id of lanes) this.#epochs.delete(id);
     await this.#options.beforeRelease(lanes);
     await this.#options.db.run(RELEASE, { ids: lanes, ownerId: this.ownerId });

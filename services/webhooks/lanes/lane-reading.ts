@@ -18,7 +18,7 @@ import { laneKey, type TableLooks } from './table-looks.ts';
 /** Deliveries read at a time for one subscription. */
 const PAGE = 100;
 const RETRY_MS = 500;
-/** Before what waits for a subscription is read again, when nothing of several pages could be added. */
+/** The pause before the deliveries of a subscription are read again, when several pages had none to add. */
 const READ_AGAIN_MS = 50;
 
 const SNAPSHOT: Statement = {
@@ -33,21 +33,21 @@ export interface LaneReadingDeps {
   readonly dispatcher: LaneDispatcher;
   readonly results: Pick<ResultRecorder, 'setAsideIds'>;
   readonly looks: TableLooks;
-  /** Has the present reading read more of a subscription. */
+  /** Makes the current reading read more deliveries of a subscription. */
   readonly readMore: (subscriptionId: string) => void;
   readonly logger: Logger;
 }
 
 /**
- * Reads deliveries for the dispatcher, in one session: what waits in lanes, and from then on what changes. A failure ends
- * it, and another begins from the start.
+ * Reads deliveries for the dispatcher in one session: those waiting in the lanes, then every change. A failure ends
+ * it; its successor starts over.
  */
 export class LaneReading {
   readonly reader: DeliveryReader;
   readonly subscriptions: SubscriptionCache;
   readonly #deps: LaneReadingDeps;
   readonly #session: Session;
-  /** Since when the deliveries of a subscription could not be read. */
+  /** Since when reading the deliveries of each subscription has failed. */
   readonly #unreadSinceMs = new Map<string, number>();
   #isClosed = false;
 
@@ -60,7 +60,7 @@ export class LaneReading {
     this.subscriptions = new SubscriptionCache({ run: session.run, keys, logger, seen });
   }
 
-  /** Misses nothing that is committed from now on; what was committed before is read lane by lane. */
+  /** Misses nothing that commits from now on; older deliveries are read lane by lane. */
   static async begin(deps: LaneReadingDeps): Promise<LaneReading> {
     const session = await deps.db.session();
     try {
@@ -79,13 +79,13 @@ export class LaneReading {
     this.#session.close();
   }
 
-  /** How long the deliveries of a subscription could not be read, in milliseconds. */
+  /** For how long reading the deliveries of any subscription has failed, in milliseconds. */
   get unreadMs(): number {
     const nowMs = performance.now();
     return nowMs - Math.min(nowMs, ...this.#unreadSinceMs.values());
   }
 
-  /** Reads what waits in lanes. */
+  /** Reads the deliveries waiting in lanes. */
   async open(lanes: readonly number[]): Promise<void> {
     const ids = await this.reader.findSubscriptions(lanes);
     await this.subscriptions.load(ids);
@@ -98,19 +98,22 @@ export class LaneReading {
     }
   }
 
-  /** Reads what has changed since the last time. */
+  /** Reads the deliveries that have changed since the last call. */
   async readChanged(): Promise<void> {
     for (let more = true; more; ) more = await this.#readChangedPage();
   }
 
-  /** Reads the subscriptions that have changed, and what waits for them. */
+  /** Reads the subscriptions that have changed, and the deliveries waiting for them. */
   async refresh(): Promise<void> {
     const { dispatcher } = this.#deps;
     dispatcher.changed(await this.subscriptions.refresh());
     this.subscriptions.trim((id) => dispatcher.hasQueue(id));
   }
 
-  /** Reads more of a subscription: on from the last delivery read, and once more from the start before it is drained. */
+  /**
+   * Reads more deliveries of a subscription: from the last one read to the end, then once more from the start, before
+   * it counts as drained.
+   */
   async readMore(id: string): Promise<void> {
     const { leases, dispatcher, readMore, logger } = this.#deps;
     const subscription = this.subscriptions.get(id);
@@ -124,7 +127,7 @@ export class LaneReading {
     try {
       while (queue.hasMore && !queue.isFull && leases.epochOf(subscription.lane) !== undefined) {
         const isBarren = await this.#readPage(subscription, queue);
-        // More than the exclusions hold is set aside.
+        // More deliveries are set aside than the query can exclude.
         if (isBarren) await delay(READ_AGAIN_MS);
       }
       this.#unreadSinceMs.delete(id);
@@ -153,7 +156,7 @@ export class LaneReading {
     }
   }
 
-  /** What has changed of a subscription that has enough in memory stays in the table, and is read from there. */
+  /** A subscription with enough deliveries in memory leaves changed ones in the table, to be read from there. */
   #leftInTable(id: string): void {
     const lane = this.subscriptions.get(id)?.lane;
     if (lane === undefined || this.#deps.leases.epochOf(lane) === undefined) return;
@@ -163,7 +166,9 @@ export class LaneReading {
     if (queue.needsMore) void this.readMore(id);
   }
 
-  /** @returns whether several pages, read to the end, had nothing to add. */
+  /**
+   * @returns whether several pages, read to the end, had no delivery to add.
+   */
   async #readPage(subscription: LaneSubscription, queue: SubscriptionQueue): Promise<boolean> {
     const { looks, results, dispatcher } = this.#deps;
     const look = looks.begin();
@@ -177,7 +182,7 @@ export class LaneReading {
         results.setAsideIds,
       );
       await this.subscriptions.loadFor(deliveries);
-      // Once the subscription has changed, or its lane was lost, it is read from the start again.
+      // If the subscription has changed or its lane was lost, it is read from the start again.
       if (!look.isCurrent(subscription.id) || !look.isCurrent(laneKey(subscription.lane))) return false;
       queue.cursor = last;
       if (last === undefined && cursor === undefined && leftCount === queue.leftCount) queue.hasMore = false;

@@ -22,9 +22,9 @@ interface OpenAttempt {
   readonly owner: LaneEpoch;
   readonly startedAt: Date;
   readonly startedAtMs: number;
-  /** It is being recorded as in flight. */
+  /** Whether it is being recorded as in flight. */
   reported: boolean;
-  /** It is recorded as in flight: anyone may report its end. */
+  /** Whether it is recorded as in flight, so that any process may report its end. */
   recorded: boolean;
 }
 
@@ -56,7 +56,7 @@ export class OpenAttempts {
     return this.#open.size >= MAX_OPEN;
   }
 
-  /** The deliveries whose attempts are open. */
+  /** The ids of deliveries with an open attempt. */
   get ids(): string[] {
     return [...this.#open.keys()];
   }
@@ -87,14 +87,17 @@ export class OpenAttempts {
     void this.#make(subscription, queue, attempt, onFreed);
   }
 
-  /** Records attempts that take long as in flight. @param lanes only of these lanes, however long they take. */
+  /**
+   * Records attempts that take long as in flight. @param lanes records those of these lanes only, however long they
+   * take.
+   */
   recordInFlight(lanes?: ReadonlySet<number>): void {
     const nowMs = performance.now();
     for (const attempt of this.#open.values()) {
       if (attempt.reported) continue;
       const due = lanes ? lanes.has(attempt.owner.lane) : nowMs - attempt.startedAtMs >= RECORD_AFTER_MS;
       if (!due) {
-        // They are in the order of their start.
+        // Attempts are in the order of their start, so the rest are younger.
         if (lanes) continue;
         return;
       }
@@ -136,7 +139,7 @@ export class OpenAttempts {
       onFreed();
     };
     const isPatient = isSuccess(result) && delivery.status === 'PENDING' && !delivery.ordered;
-    // One that is set aside stays known to its queue, so that it is not read and sent again.
+    // A result that is set aside stays known to its queue, so that the delivery is not read and sent again.
     this.#deps.recorder.add(this.#reportOf(attempt, { result }), {
       onRecorded,
       onSetAside: close,

@@ -11,8 +11,8 @@ interface RecordWorkflow {
 }
 
 /**
- * Names the workflows that show what this process has delivered. A workflow costs as much as several deliveries, so one
- * shows those of five seconds: fewer if more could not all be found by search, or would be too many for one result.
+ * Names the workflows that show what this process has delivered. A workflow costs as much as several deliveries, so
+ * each shows those of five seconds, or fewer if more could not be found by search or would not fit into one result.
  */
 export class RecordWorkflows {
   readonly #ownerId: string;
@@ -22,7 +22,7 @@ export class RecordWorkflows {
     this.#ownerId = ownerId;
   }
 
-  /** The workflow that shows a delivery which has just succeeded. */
+  /** The id of the workflow that shows a delivery which has just succeeded. */
   idFor(environment: EnvironmentName): string {
     const nowMs = performance.now();
     let workflow = this.#current.get(environment);

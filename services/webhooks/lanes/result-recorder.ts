@@ -4,18 +4,21 @@ import { isDatabaseUnavailable } from '../../platform/database/database-errors.t
 import type { AttemptRecorder, RecordedDelivery } from '../attempts/attempt-recorder.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 
-/** What is recorded together: the results of so many milliseconds, or as many as this if they come sooner. */
+/** Results are recorded together after this time, or as soon as there are this many. */
 const FLUSH_MS = 20;
 const MAX_BATCH = 200;
-/** The same for results that nothing waits for. Those of a killed process are lost, and their deliveries repeated. */
+/**
+ * The same for results that nothing waits for. A process that is killed loses them, and their deliveries are sent
+ * again.
+ */
 const PATIENT_FLUSH_MS = 100;
 const PATIENT_BATCH = 50;
 const MAX_BACKOFF_MS = 2_000;
-/** Until results are tried again of which another transaction holds the subscriptions, when there are no others. */
+/** The pause when another transaction holds the subscriptions of all results. */
 const LOCKED_MS = 100;
 /** How often results that were set aside are tried again. */
 const TRY_AGAIN_MS = 60_000;
-/** Those beyond it are forgotten: their deliveries are read and sent again. */
+/** Results beyond this are forgotten: their deliveries are read and sent again. */
 const MAX_SET_ASIDE = 1_000;
 
 /** The state of a delivery after its report; undefined if it was refused, because another process owns the lane. */
@@ -23,9 +26,9 @@ type OnRecorded = (recorded: RecordedDelivery | undefined) => void;
 
 interface Follower {
   readonly onRecorded: OnRecorded;
-  /** Called when the report cannot be recorded now, and is tried again from time to time. */
+  /** Called when the report cannot be recorded now; it is tried again from time to time. */
   readonly onSetAside?: () => void;
-  /** Whether nothing but the record waits for it: no retry, and no later event of the same object. */
+  /** Whether the result is not urgent: neither a retry nor a later event of the same object waits for it. */
   readonly isPatient?: boolean;
 }
 
@@ -34,8 +37,9 @@ interface Pending extends Follower {
 }
 
 /**
- * Records results of attempts, several in one statement. While the database is unavailable it keeps them and tries again:
- * the report is repeated, never the attempt. One that the database rejects is set aside and tried again every minute.
+ * Records results of attempts, several in one statement. While the database is unavailable, it keeps them and tries
+ * again: it repeats the report, never the attempt. A report that the database rejects is set aside and tried again
+ * every minute.
  */
 export class ResultRecorder {
   readonly #recorder: Pick<AttemptRecorder, 'record'>;
@@ -45,7 +49,7 @@ export class ResultRecorder {
   readonly #setAside = new Map<string, Pending>();
   #isWaiting = false;
   #running: Promise<void> | undefined;
-  /** When what is pending has to be recorded, by `performance.now()`. */
+  /** When the pending results are due to be recorded, by `performance.now()`. */
   #dueAtMs = Number.POSITIVE_INFINITY;
   #endWait: (() => void) | undefined;
 
@@ -124,7 +128,7 @@ export class ResultRecorder {
     this.#running = undefined;
   }
 
-  /** Each delivery once: the second report of one waits for the first. */
+  /** A batch has one report per delivery: a second one waits for the first. */
   #nextBatch(): Pending[] {
     const batch = new Map<string, Pending>();
     const rest: Pending[] = [];
@@ -137,7 +141,10 @@ export class ResultRecorder {
     return [...batch.values()];
   }
 
-  /** Throws while the database is unavailable. A report that cannot be recorded is set aside, and stops no other. */
+  /**
+   * Throws while the database is unavailable. A report that cannot be recorded is set aside and does not stop the
+   * others.
+   */
   async #record(batch: readonly Pending[]): Promise<void> {
     try {
       const { recorded, locked } = await this.#recorder.record(
@@ -164,7 +171,7 @@ export class ResultRecorder {
     }
   }
 
-  /** Behind the results of others, and before later reports of the same deliveries. */
+  /** Moves results behind those of other deliveries, but before later ones of the same delivery. */
   #postpone(locked: readonly Pending[]): void {
     const ids = new Set(locked.map(({ report }) => report.deliveryId));
     const [later, others] = [true, false].map((isLater) =>
@@ -182,7 +189,7 @@ export class ResultRecorder {
       pending.onRecorded(undefined);
       return;
     }
-    // Of two reports of one delivery, the second is the result.
+    // The second of two reports of one delivery is the result.
     this.#setAside.set(deliveryId, pending);
     pending.onSetAside?.();
     if (this.#isWaiting) return;

@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import { metrics } from '../../platform/process/telemetry.ts';
 
 /**
- * Why an owner of lanes cannot deliver something. What it sets aside stops nothing else.
+ * Counts of what an owner of lanes cannot deliver and has set aside, so that it does not stop anything else.
  * - RESULT: the results of attempts cannot be recorded.
  * - EVENT: the events of deliveries are missing.
  * - SUBSCRIPTION: subscriptions have no secret that can be decrypted, or cannot be read.

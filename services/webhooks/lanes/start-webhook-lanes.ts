@@ -22,7 +22,7 @@ export interface LanesDependencies
 
 /**
  * Starts the delivery of webhooks in this process.
- * @param guards judge every connection; tests replace name resolution with them.
+ * @param guards check every connection; tests use them to replace name resolution.
  */
 export function startWebhookLanes(
   dependencies: LanesDependencies,

@@ -16,7 +16,7 @@ interface SubscriptionRow {
   readonly generation: bigint;
   readonly paused: boolean;
   readonly holding: boolean;
-  /** When the next held delivery goes out alone, in milliseconds since 1970; null while all may go out. */
+  /** When the next held delivery is sent as a probe, in milliseconds since 1970; null while all may be sent. */
   readonly probeAtMs: number | null;
   readonly maxConcurrentAttempts: number | null;
   readonly maxAttemptsPerSecond: number | null;
@@ -29,7 +29,7 @@ interface SubscriptionRow {
   }[];
 }
 
-/** What a lane owner knows of a subscription. */
+/** A subscription as the owner of its lane knows it. */
 export interface LaneSubscription extends Omit<SubscriptionRow, 'secrets'> {
   /** The secrets that sign now, the current one first; empty if none could be decrypted. */
   secretsAt(nowMs: number): readonly string[];
@@ -73,13 +73,13 @@ interface ChangedRow {
 
 const MAX_KNOWN = 20_000;
 
-/** The subscriptions of the lanes of this process, as of their last committed change. */
+/** The subscriptions of this process's lanes, as of their last committed change. */
 export class SubscriptionCache {
   readonly #run: Run;
   readonly #keys: KeyRing;
   readonly #logger: Logger;
   readonly #known = new Map<string, LaneSubscription>();
-  /** Those that cannot be read. */
+  /** The ids of subscriptions that cannot be read. */
   readonly #unreadable = new Set<string>();
   #seen: Snapshot;
 
@@ -95,13 +95,13 @@ export class SubscriptionCache {
     return this.#known.get(id);
   }
 
-  /** Loads those that are not known yet. */
+  /** Loads subscriptions that are not known yet. */
   async load(ids: Iterable<string>): Promise<void> {
     const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
     if (missing.length > 0) await this.#read(missing);
   }
 
-  /** Loads those of deliveries that are not known yet, or only as of an earlier generation. */
+  /** Loads the subscriptions of deliveries that are not known yet, or only as of an earlier generation. */
   async loadFor(
     deliveries: readonly { readonly subscription_id: string; readonly generation: bigint }[],
   ): Promise<void> {
@@ -110,12 +110,14 @@ export class SubscriptionCache {
     if (old.length > 0) await this.#read([...new Set(old.map(({ subscription_id }) => subscription_id))]);
   }
 
-  /** How many cannot be sent to: they have no secret that can be decrypted, or cannot be read. */
+  /**
+   * The number of subscriptions that cannot be sent to, because no secret can be decrypted or the row cannot be read.
+   */
   countUnusable(): number {
     return [...this.#known.values()].filter(hasNoSecret).length + this.#unreadable.size;
   }
 
-  /** Reads those of these that cannot be sent to again. @returns the ids of those that now can. */
+  /** Reads the unusable ones among these subscriptions again. @returns the ids of those that are usable now. */
   async reloadUnusable(ids: readonly string[]): Promise<string[]> {
     const isUsable = (id: string) => this.#known.has(id) && !hasNoSecret(this.#known.get(id)!);
     const unusable = ids.filter((id) => !isUsable(id));
@@ -123,20 +125,20 @@ export class SubscriptionCache {
     return unusable.filter(isUsable);
   }
 
-  /** Those that hold deliveries back. */
+  /** The subscriptions that hold deliveries back. */
   held(): LaneSubscription[] {
     return [...this.#known.values()].filter(({ holding }) => holding);
   }
 
-  /** Forgets those that are not needed, once there are many. */
+  /** Forgets subscriptions that are not needed, once there are many. */
   trim(isNeeded: (id: string) => boolean): void {
     if (this.#known.size < MAX_KNOWN) return;
     for (const [id, { holding }] of this.#known) if (!holding && !isNeeded(id)) this.#known.delete(id);
   }
 
   /**
-   * Reads those that have changed since the last call, as far as they are known, or hold deliveries back, which nothing
-   * announces later. @returns their ids.
+   * Reads the subscriptions that have changed since the last call, if they are known or hold deliveries back: nothing
+   * announces held ones later. @returns their ids.
    */
   async refresh(): Promise<readonly string[]> {
     const rows = await this.#run<ChangedRow>(FIND_CHANGED, { ...this.#seen });
@@ -160,7 +162,7 @@ export class SubscriptionCache {
     this.#unreadable.delete(id);
   }
 
-  /** One that cannot be read affects no other. */
+  /** A subscription that cannot be read does not affect the others. */
   #keep(row: SubscriptionRow): void {
     this.#forget(row.id);
     try {
@@ -184,7 +186,7 @@ export class SubscriptionCache {
     };
   }
 
-  /** A secret that cannot be opened affects its own subscription only. */
+  /** A secret that cannot be decrypted affects its own subscription only. */
   #openSecret(
     { merchantId, environment, id: subscriptionId }: Omit<SubscriptionRow, 'secrets'>,
     secret: { keyId: number; sealed: Buffer },

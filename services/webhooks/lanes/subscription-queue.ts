@@ -1,10 +1,15 @@
 import type { QueuedDelivery, WaitingPage } from './delivery-reader.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 
-/** Attempts of one subscription in flight: from the first to the most, or to its own limit, as long as they succeed. */
+/**
+ * Attempts of one subscription in flight: starts here and rises with each success, up to the maximum or the
+ * subscription's own limit.
+ */
 const FIRST_CONCURRENCY = 10;
 const DEFAULT_MAX_CONCURRENCY = 50;
-/** Attempts that may take longer than this. At the limit no other begins, so an endpoint that hangs holds few. */
+/**
+ * How many attempts may take longer than this before no other starts, so that an endpoint that hangs occupies few.
+ */
 const SLOW_AFTER_MS = 250;
 const MAX_SLOW = 10;
 /** Deliveries in memory; the others stay in the table. */
@@ -15,20 +20,20 @@ type Limits = Pick<LaneSubscription, 'maxConcurrentAttempts' | 'maxAttemptsPerSe
 
 /** The deliveries of one subscription in this process, and how many attempts it may start. */
 export class SubscriptionQueue {
-  /** There may be more in the table than in memory. */
+  /** Whether the table may have more deliveries than memory. */
   hasMore = false;
-  /** The last delivery that was read from the table; undefined to begin at its start. */
+  /** The last delivery read from the table; undefined to start from the beginning. */
   cursor: WaitingPage['last'];
-  /** Whether any was added since it began at the start. */
+  /** Whether any delivery was added since reading started from the beginning. */
   hasAdded = false;
   /** Counts deliveries that were left in the table. */
   leftCount = 0;
   isReading = false;
-  /** Those that wait for the time of their first attempt. */
+  /** Deliveries that wait for the time of their first attempt. */
   readonly #delayed = new Set<string>();
   readonly #ready: QueuedDelivery[] = [];
   readonly #resent: QueuedDelivery[] = [];
-  /** Ready or in flight, or with a result that is not recorded yet. */
+  /** Deliveries that are ready, in flight, or whose result is not recorded yet. */
   readonly #known = new Set<string>();
   /** When each attempt in flight began, oldest first. */
   readonly #startedAtMs = new Map<string, number>();
@@ -40,7 +45,7 @@ export class SubscriptionQueue {
     return this.#ready.length + this.#resent.length === 0;
   }
 
-  /** Nothing of it is in memory or known to be in the table. */
+  /** Whether no delivery is in memory or known to be in the table. */
   get isIdle(): boolean {
     return this.#known.size === 0 && !this.hasMore && !this.isReading;
   }
@@ -57,7 +62,7 @@ export class SubscriptionQueue {
     return this.#known.has(id);
   }
 
-  /** Notes a delivery that is about to be queued. @returns whether it was unknown. */
+  /** Registers a delivery that is about to be queued. @returns false if it was known already. */
   reserve(id: string): boolean {
     if (this.#known.has(id)) return false;
     this.#known.add(id);
@@ -65,12 +70,12 @@ export class SubscriptionQueue {
     return true;
   }
 
-  /** Notes that a reserved delivery is queued later. */
+  /** Marks a reserved delivery as queued later. */
   delay(id: string): void {
     this.#delayed.add(id);
   }
 
-  /** Ends the delay of a delivery. @returns false if it was removed meanwhile. */
+  /** Ends the delay of a delivery. @returns false if it was removed in the meantime. */
   endDelay(id: string): boolean {
     return this.#delayed.delete(id);
   }
@@ -80,14 +85,14 @@ export class SubscriptionQueue {
     (delivery.resent ? this.#resent : this.#ready).push(delivery);
   }
 
-  /** How many more attempts may begin by its limits; resent deliveries included. */
+  /** How many more attempts the limits allow, including those of resent deliveries. */
   capacity(limits: Limits, nowMs: number): number {
     const free = Math.min(this.#concurrency, mostInFlight(limits)) - this.#startedAtMs.size;
     if (free <= 0 || this.#isSlow(nowMs)) return 0;
     return Math.min(free, Math.floor(this.#tokensAt(limits.maxAttemptsPerSecond, nowMs)));
   }
 
-  /** When the rate allows the next attempt, in milliseconds from now; undefined unless only the rate is in the way. */
+  /** The milliseconds until the rate allows the next attempt; undefined if it does now. */
   waitForRateMs({ maxAttemptsPerSecond: rate }: Limits, nowMs: number): number | undefined {
     if (rate === null) return undefined;
     const tokens = this.#tokensAt(rate, nowMs);
@@ -113,12 +118,12 @@ export class SubscriptionQueue {
       : Math.max(Math.floor(this.#concurrency / 2), 1);
   }
 
-  /** The result is recorded, or will never be. */
+  /** Call this when the result has been recorded or never will be. */
   forget(id: string): void {
     this.#known.delete(id);
   }
 
-  /** Removes what has not begun; there may be more in the table. */
+  /** Removes the deliveries whose attempt has not begun; the table may still have them. */
   clear(): void {
     for (const { id } of [...this.#ready, ...this.#resent]) this.#known.delete(id);
     for (const id of this.#delayed) this.#known.delete(id);
@@ -146,7 +151,7 @@ export class SubscriptionQueue {
       this.#tokens = undefined;
       return Number.POSITIVE_INFINITY;
     }
-    // A new owner does not know what the last one has sent: it begins with a single attempt.
+    // A new owner does not know what the previous one has sent, so it starts with a single attempt.
     const before = this.#tokens ?? 1;
     const elapsedMs = this.#tokens === undefined ? 0 : nowMs - this.#tokensAtMs;
     this.#tokens = Math.min(before + (rate * elapsedMs) / 1_000, rate);

@@ -1,14 +1,14 @@
-/** A lane, among the ids of deliveries and subscriptions that looks are asked about. */
+/** The key of a lane, for {@link Look.isCurrent}. */
 export const laneKey = (lane: number) => `lane ${lane}`;
 
-/** A look into the table of open deliveries. */
+/** A read of the table of open deliveries. */
 export interface Look {
-  /** Whether what the look returns of a delivery, a subscription or a lane ({@link laneKey}) is still right. */
+  /** Whether the result is still right about a delivery, a subscription or a lane ({@link laneKey}). */
   isCurrent(id: string): boolean;
   end(): void;
 }
 
-/** The looks in progress, each of which may return what has changed since it began. */
+/** The looks in progress. Each may return rows that have changed since it began. */
 export class TableLooks {
   readonly #outdated = new Set<Set<string>>();
 
@@ -18,7 +18,10 @@ export class TableLooks {
     return { isCurrent: (id) => !ids.has(id), end: () => this.#outdated.delete(ids) };
   }
 
-  /** The result of a delivery was recorded, a subscription has changed, or a lane was lost: looks that began earlier may return it as it was. */
+  /**
+   * Call this when a result was recorded, a subscription has changed or a lane was lost: looks that began earlier may
+   * return the former state.
+   */
   outdate(id: string): void {
     for (const ids of this.#outdated) ids.add(id);
   }

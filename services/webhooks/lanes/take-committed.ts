@@ -13,8 +13,8 @@ interface Dependencies {
 }
 
 /**
- * Takes what a publication of this process commits. It counts as a look that began before the publication: what changes
- * meanwhile outdates it.
+ * Takes the deliveries that this process publishes, as they commit. Counts as a look that began before the
+ * publication, so changes in the meantime outdate it.
  */
 export function takeCommitted(deps: Dependencies): Taking {
   const look = deps.looks.begin();
@@ -34,7 +34,7 @@ function takeEvent(deps: Dependencies, look: Look, event: CommittedEvent): boole
   return taken.length === event.deliveries.length;
 }
 
-/** Of those that were left in the table, older ones come first. */
+/** Refuses deliveries of subscriptions that have older ones left in the table. */
 function mayTake(
   { leases, dispatcher }: Dependencies,
   { isCurrent }: Look,

@@ -2,7 +2,7 @@
 export const SENDABLE = `(d.status = 'PENDING' or d.requested)`;
 
 /**
- * A part of a `with recursive` clause: the subscriptions of lanes that have something to send, by index jumps.
+ * A part of a `with recursive` clause: the subscriptions of lanes that have deliveries to send, found by index jumps.
  * @param lanes a relation of lanes.
  */
 export const waitingSubscriptions = (lanes: string) => `

@@ -24,18 +24,18 @@ import { countSetAside } from './set-aside.ts';
 import { TableLooks } from './table-looks.ts';
 import { takeCommitted } from './take-committed.ts';
 
-/** Between two looks: at least, and at most while nothing is announced. */
+/** The pause between two looks: at least, and at most when no commit announces work. */
 const MIN_SLEEP_MS = 2;
 const MAX_SLEEP_MS = 400;
-/** Reading is late when the last look ended longer ago. */
+/** Reading counts as late when the last look ended longer ago than this. */
 const LOOK_WITHIN_MS = 1_000;
 const RECONNECT_MS = 500;
-/** A change of a subscription takes effect within this time, and the time to read it. */
+/** How often changes of subscriptions are read. */
 const REFRESH_MS = 400;
 const HELD_MS = 1_000;
-/** How often attempts are looked for whose process has died. */
+/** How often to look for attempts whose process has died. */
 const CLOSE_LOST_MS = 1_000;
-/** How often what waits in the table is compared with what is in memory, should anything have been missed. */
+/** How often all waiting deliveries are read again, in case one was missed. */
 const RECHECK_MS = 30_000;
 const CLOSE_MS = ATTEMPT_TIMEOUT_MS + 2_000;
 
@@ -66,9 +66,9 @@ export class WebhookLanes {
   readonly #dispatcher: LaneDispatcher;
   readonly #held: HeldDeliveries;
   #reading: LaneReading | undefined;
-  /** Lanes whose deliveries are not read yet. */
+  /** Lanes whose deliveries have not been read yet. */
   readonly #unread = new Set<number>();
-  /** Lanes in which deliveries may be blocked by nothing, and whether they are being unblocked. */
+  /** Lanes that may have BLOCKED deliveries with nothing before them, and whether these are being unblocked. */
   readonly #blocked = new Set<number>();
   #isUnblocking = false;
   readonly #refreshes = new Interval(REFRESH_MS);
@@ -88,7 +88,7 @@ export class WebhookLanes {
     const looks = this.#looks;
     this.#deps = deps;
     this.#sender = new AttemptSender(guards, logger);
-    // The id of the request that causes the events and commands that results lead to.
+    // The request id of events and commands that results cause.
     this.#results = new ResultRecorder(recorder, logger, uuidv7());
     const leases = new LaneLeases({
       db,
@@ -129,7 +129,9 @@ export class WebhookLanes {
     this.#running = this.#run();
   }
 
-  /** Hands the lanes over at once, then waits for the attempts in flight; aborts those that exceed their timeout. */
+  /**
+   * Hands the lanes over at once, then waits for the attempts in flight, and aborts those that exceed their timeout.
+   */
   async close(): Promise<void> {
     this.#stopping.abort();
     this.#endSleep?.();
@@ -171,7 +173,7 @@ export class WebhookLanes {
     this.#endSleep?.();
   }
 
-  /** Until it is woken, but for a few milliseconds in any case, so that events which come together are read together. */
+  /** Sleeps until woken, but at least a few milliseconds, so that events that arrive together are read together. */
   async #sleep(maxMs: number): Promise<void> {
     await delay(MIN_SLEEP_MS);
     if (this.#woken || this.#stopping.signal.aborted) {
@@ -189,7 +191,7 @@ export class WebhookLanes {
     this.#woken = false;
   }
 
-  /** Reads everything that is new, and starts it. */
+  /** Reads everything new, and starts its attempts. */
   async #look(): Promise<void> {
     this.#leases.wake();
     this.#reading ??= await this.#begin();
@@ -240,7 +242,10 @@ export class WebhookLanes {
     for (const lane of lanes) this.#unread.delete(lane);
   }
 
-  /** Beside the reading, which finds what this unblocks: a merchant may have a million deliveries that are blocked. */
+  /**
+   * Runs concurrently with reading, because a merchant may have a million BLOCKED deliveries; reading finds those
+   * that it unblocks.
+   */
   async #unblock(lanes: readonly number[]): Promise<void> {
     for (const lane of lanes) this.#blocked.add(lane);
     if (this.#isUnblocking) return;
@@ -258,7 +263,7 @@ export class WebhookLanes {
     this.#isUnblocking = false;
   }
 
-  /** Records the attempts in its lanes whose process has died. */
+  /** Records the attempts in this process's lanes whose own process has died. */
   async #closeLost(): Promise<void> {
     const { recorder } = this.#deps;
     for (const report of await recorder.findLost(this.#leases.lanes, this.#results.setAsideIds)) {
@@ -280,7 +285,7 @@ export class WebhookLanes {
     };
   }
 
-  /** How long deliveries that could be sent have waited, in memory or in the table. */
+  /** The longest that a delivery which could be sent has waited, in memory or in the table. */
   #lagMs(): number {
     if (this.#leases.lanes.length === 0) return 0;
     const unlookedMs = performance.now() - this.#lookedAtMs - LOOK_WITHIN_MS;

@@ -8,7 +8,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { getEventFeed } from '../events/get-event-feed.ts';
 
-/** Streams the part of the event feed that is the merchant's, from now on. */
+/** Streams the merchant's events from the event feed, starting now. */
 export async function* followEvents(
   dependencies: Parameters<typeof getEventFeed>[0],
   { merchantId, environment, eventTypes }: FollowEventsRequest,

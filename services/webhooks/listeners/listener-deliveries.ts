@@ -64,7 +64,7 @@ type ListenerResult = Pick<AttemptResult, 'httpStatus' | 'failure' | 'responseEx
   readonly latencyMs: number;
 };
 
-/** Ends a delivery of a listener as SUCCEEDED or EXHAUSTED. No effect on one that has ended. */
+/** Ends a delivery of a listener as SUCCEEDED or EXHAUSTED. Has no effect on one that has ended. */
 export async function endListenerDelivery(
   tx: TenantTransaction,
   key: ListenerDeliveryKey,

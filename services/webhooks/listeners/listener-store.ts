@@ -5,12 +5,12 @@ import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions, subscriptionNotFound } from '../subscriptions/subscription-store.ts';
 
-/** A listener whose process does not renew it for so long has lost its connection. */
+/** A listener whose process has not renewed it for this long has lost its connection. */
 const LEASE_MS = 45_000;
 const MAX_LISTENERS = 20;
 
 interface NewListener {
-  /** Where its machine forwards deliveries to. */
+  /** The URL that its machine forwards deliveries to. */
   readonly forwardsTo: string;
   readonly eventTypes: readonly string[];
 }
@@ -30,7 +30,7 @@ export async function addListener(
   tx.create(SubscriptionEntity, {
     id,
     url: forwardsTo,
-    // Several machines may forward to the same local URL.
+    // Unique, because several machines may forward to the same local URL.
     uniqueUrl: `listener ${id}`,
     description: '',
     eventTypes: [...eventTypes],

@@ -15,13 +15,13 @@ import { addListener, removeListener, renewListener } from './listener-store.ts'
 
 type Dependencies = Pick<AreaDependencies, 'database' | 'writes' | 'workSignal' | 'stopping' | 'logger'>;
 
-/** Deliveries that are sent and not reported. */
+/** The maximum number of deliveries that were sent and not yet reported. */
 const MAX_UNREPORTED = 50;
 const REPORT_WITHIN_MS = 60_000;
 /** Shorter than the lease, and than the idle timeouts of common proxies. */
 const KEEP_ALIVE_MS = 10_000;
 const POLL_MS = 1_000;
-/** Between two reads: every commit of the process announces events, most of them for others. */
+/** The minimum pause between two reads: every commit of the process announces events, most of them for others. */
 const MIN_PAUSE_MS = 200;
 
 /** Opens a listener, and streams its deliveries until the caller cancels or the services close. */
@@ -53,7 +53,7 @@ class Listener {
   readonly #context: HandlerContext;
   readonly #id: string;
   readonly #eventTypes: string[];
-  /** When deliveries were sent that have not been reported, by `performance.now()`. */
+  /** When each unreported delivery was sent, by `performance.now()`. */
   readonly #sentAtMs = new Map<string, number>();
   #nextReadAtMs = 0;
   #closing: Promise<void> | undefined;
@@ -95,7 +95,10 @@ class Listener {
     };
   }
 
-  /** Its deliveries as they become open, and messages that keep the stream alive. Ends when the listener is removed. */
+  /**
+   * Yields deliveries as they become open, and messages that keep the stream alive. Ends when the listener is
+   * removed.
+   */
   async *messages(signal: AbortSignal): AsyncGenerator<OpenListenerResponse> {
     let renewAtMs = performance.now() + KEEP_ALIVE_MS;
     while (!signal.aborted) {
@@ -112,7 +115,10 @@ class Listener {
     }
   }
 
-  /** Cancels what is open and removes the listener. Never rejects: what is left expires, and is removed later. */
+  /**
+   * Cancels open deliveries and removes the listener. Never rejects: if this fails, the listener expires and is
+   * removed later.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#remove().catch((error: unknown) => {
       const { logger } = this.#dependencies;
@@ -153,7 +159,7 @@ class Listener {
     return open.filter(({ id }) => !this.#sentAtMs.has(id));
   }
 
-  /** Its program hangs, or its report was lost. */
+  /** Fails deliveries whose program hangs, or whose report was lost. */
   async #failUnreported(): Promise<void> {
     const sentBefore = performance.now() - REPORT_WITHIN_MS;
     for (const [deliveryId, sentAtMs] of this.#sentAtMs) {

@@ -25,17 +25,17 @@ interface Dependencies {
 }
 
 /**
- * Open deliveries of one resend. Those that fail follow their schedule, up to three days, while the resend goes on: its
- * row lists them all.
+ * The maximum number of open deliveries of one resend, all of which its row lists. Those that fail follow their
+ * schedule for up to three days, while the resend continues.
  */
 const MAX_OPEN = 5_000;
 /** Events examined in one step, however few of them match. */
 const MAX_EXAMINED_EVENTS = 2_000;
 
 /**
- * Creates the next deliveries of a resend, and ends it when none is left to create and none is open. Its position among
- * the events commits with them, so it creates none twice. A resend whose subscriptions are all DISABLED has none left to
- * create. NOT_FOUND (RESEND_NOT_FOUND).
+ * Creates the next deliveries of a resend, and ends it when none is left to create and none is open. Its position
+ * among the events commits with them, so none is created twice. A resend whose subscriptions are all DISABLED creates
+ * no more. NOT_FOUND (RESEND_NOT_FOUND).
  */
 export async function continueResend(
   { db, writes, outboxSignal, link }: Dependencies,
@@ -109,7 +109,7 @@ select array(select id::text from made) as made,
 
 interface MadeRow {
   readonly made: string[];
-  /** More deliveries are wanted than the capacity allows. */
+  /** Whether more deliveries are wanted than the capacity allows. */
   readonly cut: boolean;
   readonly examined: number;
   readonly last_examined: string | null;

@@ -13,7 +13,7 @@ import { subscriptionNotFound } from '../subscriptions/subscription-store.ts';
 import { candidateParameters, FATE, IS_TYPE, isSelected, TARGET } from './resend-candidates.sql.ts';
 import { selectionOf, withMissedEvents } from './resend-selection.ts';
 
-/** Events that are counted: a caller waits for it. */
+/** The maximum number of events to count, because the caller waits. */
 const MAX_COUNTED = 10_000;
 
 const countSql = (selected: string) => `
@@ -43,7 +43,10 @@ interface CountRow {
   readonly has_more: boolean;
 }
 
-/** Counts what a resend would deliver again, by what has become of it. Refuses what ResendDeliveries refuses. */
+/**
+ * Counts the events that a resend would deliver again, by their outcome so far. Refuses what ResendDeliveries
+ * refuses.
+ */
 export async function previewResend(
   database: Database,
   request: PreviewResendRequest,

@@ -1,6 +1,6 @@
 import type { ResendRow } from './resend.entity.ts';
 
-/** What a resend selects, and between which events it looks for it. */
+/** What a resend selects, and the range of events that it searches. */
 type Candidates = Pick<
   ResendRow,
   'afterEventId' | 'lastEventId' | 'eventRequestId' | 'missedFrom' | 'missedBefore' | 'subscriptionId'
@@ -12,7 +12,7 @@ export function candidateParameters(resend: Candidates) {
   return { afterEventId, lastEventId, eventRequestId, missedFrom, missedBefore, subscriptionId };
 }
 
-/** A condition on events: selected, and after the resend's position. */
+/** A condition on events: selected by the resend, and after its position. */
 export function isSelected({
   eventRequestId,
   missedFrom,
@@ -28,8 +28,8 @@ export const TARGET = `s.merchant_id = :merchantId and s.environment = :environm
      and s.id = coalesce(:subscriptionId::uuid, s.id) and s.state <> 'DISABLED'`;
 
 /**
- * Deliveries `d` of an event `e` to a subscription `s`. `is not distinct from` keeps the planner from using an index by
- * subscription, which may have millions of deliveries: they are found by their event.
+ * Deliveries `d` of an event `e` to a subscription `s`. `is not distinct from` makes the planner search by event: an
+ * index by subscription could find millions of deliveries.
  */
 const OF_BOTH = `d.merchant_id = :merchantId and d.environment = :environment
                    and d.event_id = e.id and d.subscription_id is not distinct from s.id`;
@@ -40,7 +40,7 @@ const IS_DELIVERED = `exists (select from webhooks.ended_delivery d where ${OF_B
 /** Whether a subscription `s` is subscribed to the type of an event `e`. */
 export const IS_TYPE = 'e.type = any (s.event_types)';
 
-/** What has become of an event `e` at a subscription `s`: OPEN, DELIVERED, FAILED or NEVER_SENT. */
+/** The outcome of an event `e` at a subscription `s`: OPEN, DELIVERED, FAILED or NEVER_SENT. */
 export const FATE = `case when ${IS_OPEN} then 'OPEN' when ${IS_DELIVERED} then 'DELIVERED'
                           when ${WAS_SENT} then 'FAILED' else 'NEVER_SENT' end`;
 

@@ -36,7 +36,7 @@ export function resendDeliveries(
       ...selection,
       id: uuidv7(),
       subscriptionId,
-      // What was missed is sent once, however often it is requested.
+      // Missed events are sent once, however often they are requested.
       onlyFailed: request.onlyFailed || selection.missedFrom !== null,
       skipNeverSent: request.skipNeverSent,
       state: 'RUNNING',

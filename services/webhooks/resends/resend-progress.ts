@@ -1,7 +1,9 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { ResendRow } from './resend.entity.ts';
 
-/** The deliveries that have ended since they were listed as open; those that retention has dropped were exhausted. */
+/**
+ * The deliveries that have ended since they were listed as open; those that retention has dropped count as exhausted.
+ */
 const ENDED = `
 with gone as materialized (
   select listed.id from unnest(:openIds::uuid[]) as listed (id)
@@ -38,7 +40,7 @@ select count(*) as waiting from webhooks.open_delivery d
  where d.merchant_id = :merchantId and d.environment = :environment and d.id = any (:openIds::uuid[])
    and d.attempt_count = 0`;
 
-/** The deliveries of a resend that have not had their first attempt; those that fail are not waited for. */
+/** Counts the deliveries of a resend that have not had their first attempt. */
 export async function countWaiting(tx: TenantTransaction, { openIds }: ResendRow): Promise<number> {
   if (openIds.length === 0) return 0;
   const [row] = await tx.execute<{ waiting: string }>(WAITING, { openIds: uuidArray(openIds) });

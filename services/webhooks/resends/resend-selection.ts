@@ -68,7 +68,7 @@ export function selectionOf(
   }
 }
 
-/** The time of publishing is the one in the event's id, in milliseconds. */
+/** The time of publication is the one in the event's id, in milliseconds. */
 function periodOf({ from, to }: PublishedPeriod, now: Date) {
   const [periodFrom, periodTo] = [timestampDate(from!), timestampDate(to!)];
   if (periodTo <= periodFrom) throw invalidSelection('period', 'does not end after it begins');
@@ -86,7 +86,10 @@ select min(id::text) as first, max(id::text) as last from webhooks.event
  where merchant_id = :merchantId and environment = :environment
    and position >= :missedFrom and position < :missedBefore`;
 
-/** Adds the ids of the events that were missed. All have been committed: the range ends where events are received again. */
+/**
+ * Adds the ids of the events that were missed. All are committed, since the range ends where the subscription
+ * receives events again.
+ */
 export async function withMissedEvents(
   execute: <Row>(sql: string, parameters: NamedParameters) => Promise<Row[]>,
   selection: ResendSelection,

@@ -27,7 +27,7 @@ export async function requireBelowResendLimit(tx: TenantTransaction): Promise<vo
   throw failedPrecondition('RESEND_LIMIT_REACHED', message, { limit: String(MAX_RUNNING) });
 }
 
-/** Starts the resend's workflow once this transaction commits, unless it runs. */
+/** Starts the resend's workflow once this transaction commits, unless it is running. */
 export function startResendWorkflow(
   tx: TenantTransaction,
   resend: { readonly id: string; readonly subscriptionId: string | null },

@@ -87,7 +87,7 @@ export async function applyRetention(
     if (!(await tryAdvisoryLock(em, 'webhook retention'))) {
       throw aborted('RETENTION_RUNNING', 'another call is applying the retention');
     }
-    // This transaction holds the lock and is idle while others do the work.
+    // This transaction holds the lock and is idle while other connections do the work.
     await em.execute(ALLOW_IDLE_TRANSACTION);
     return [await applyTo(deps, 'live', endBy), await applyTo(deps, 'test', endBy)];
   });

@@ -112,7 +112,7 @@ export async function expireDeliveries(
   return { expired, more: false };
 }
 
-/** If one of them cannot be logged, the others are, and it is discarded: its log would be dropped at once. */
+/** Ends deliveries one by one. Discards any that cannot be logged, since its log would be dropped at once anyway. */
 async function expireEach(
   db: CrossTenantDatabase,
   old: readonly OldRow[],
@@ -138,7 +138,7 @@ async function expireEach(
   }
 }
 
-/** What the log says of a delivery that expires. */
+/** The log fields of a delivery that expires. */
 const factsOf = (row: OldRow) => ({ ...deliveryFacts(row), cause: 'RETENTION_PERIOD_OVER' });
 
 /** @returns the deliveries that it ended. */
@@ -149,7 +149,7 @@ function expire(
 ): Promise<ReadonlySet<string>> {
   return db.transaction(async (run) => {
     const ordered = old.filter((delivery) => delivery.ordered);
-    // No event of their objects is being published meanwhile.
+    // Keeps events of their objects from being published in the meantime.
     if (ordered.length > 0) await run(LOCK_TENANTS, { ids: ordered.map(({ id }) => id) });
     await lockSubscriptionRows(run, old);
     const ended = await run<{ id: string }>(EXPIRE, {

@@ -30,10 +30,10 @@ export async function cancelBacklog(
   while (last && performance.now() < endsAt) last = await cancelAfter(last);
 }
 
-/** Disabled subscriptions that one run examines. */
+/** The number of disabled subscriptions that one run examines. */
 const EXAMINED = 10_000;
 
-/** Of the next disabled subscriptions: the first one with open deliveries, else the last of all. */
+/** The first of the next disabled subscriptions that has open deliveries, otherwise the last one examined. */
 const FIND_BACKLOG = `
 select * from (
   select s.merchant_id, s.environment, s.id, s.place, exists (
@@ -52,7 +52,7 @@ interface BacklogRow {
   readonly found: boolean;
 }
 
-/** Where the next run begins: behind the last subscription, so that one that fails does not stop the others. */
+/** Where the next run begins: after the last subscription, so that one that fails does not stop the others. */
 let next: { readonly from: string; readonly again: boolean } = { from: NIL, again: true };
 
 /** Cancels deliveries of DISABLED subscriptions that were left open because time ran out or the process died. */

@@ -1,6 +1,6 @@
 import { expiredRows } from '../../platform/process/expired-rows.ts';
 
-/** Deletes subscriptions a year after a person deleted them. Their deliveries have left long before. */
+/** Deletes subscriptions a year after a person deleted them. Their deliveries were dropped long before. */
 export const deletedSubscriptions = expiredRows({
   name: 'deleted-webhook-subscriptions',
   table: 'webhooks.subscription',

@@ -10,7 +10,10 @@ interface ChangeTime {
   readonly position: bigint;
 }
 
-/** Of the oldest deliveries: their ids are in the order of their events, but for events published at the same time. */
+/**
+ * Finds the first among the oldest deliveries: their ids are in the order of their events, except for events
+ * published at the same time.
+ */
 const FIRST_UNDELIVERED = `
 select min(e.position) as position
   from (select event_type, event_id from webhooks.open_delivery
@@ -50,7 +53,10 @@ export async function disableSubscription(
   await cancelOpenDeliveries(tx, 'subscription_id', subscription.id);
 }
 
-/** The position of the first event that it misses: of the first delivery that is canceled now, or of the change. */
+/**
+ * The position of the first event that the subscription misses: that of the first delivery canceled now, or that of
+ * the change.
+ */
 async function firstMissed(tx: TenantTransaction, id: string, position: bigint): Promise<bigint> {
   const [row] = await tx.execute<{ position: string | number | bigint | null }>(FIRST_UNDELIVERED, { id });
   return row?.position == null ? position : BigInt(row.position);

@@ -29,7 +29,7 @@ export interface SubscriptionRequest {
   readonly subscriptionId: string;
 }
 
-/** Few enough to lock their rows only briefly. */
+/** Small enough to lock the rows only briefly. */
 const STEP = 1_000;
 
 const moveSome = (move: Move) => `

@@ -8,7 +8,7 @@ import { type Move, moveOpenDeliveries } from './move-open-deliveries.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription, lockSubscriptions, readSubscription } from './subscription-store.ts';
 
-/** Deliveries that are not due or still in flight are released later, as other HELD ones. */
+/** Deliveries that are not due or still in flight are released later, like other HELD ones. */
 const RELEASE: Move = {
   while: 's.paused_at is null and s.probe_at is null',
   from: `d.status = 'HELD' and d.next_attempt_at <= now() and (d.in_flight_until is null or d.in_flight_until < now())`,

@@ -18,7 +18,7 @@ export function endOfEarlierSecret(secret: SecretTimes, now: Date, overlapMs: nu
   return secret.expiresAt && secret.expiresAt < end ? secret.expiresAt : end;
 }
 
-/** Throws if these leave no place for another secret. SIGNING_SECRET_LIMIT_REACHED. */
+/** Throws if there are too many earlier secrets for another one. SIGNING_SECRET_LIMIT_REACHED. */
 export function requireBelowSecretLimit(earlierEnds: readonly Date[], now: Date): void {
   const signing = earlierEnds.filter((end) => end > now).sort((a, b) => a.getTime() - b.getTime());
   if (signing.length < MAX_SIGNING) return;

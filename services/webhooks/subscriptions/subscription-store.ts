@@ -9,9 +9,9 @@ export const subscriptionNotFound = () =>
   notFound('WEBHOOK_SUBSCRIPTION_NOT_FOUND', 'the webhook subscription does not exist');
 
 /**
- * Locks the merchant's subscriptions for a change of what they receive, until the transaction ends: every event whose
- * transaction commits after the change sees it, also one that was being published. Call it before the subscription is
- * read. @returns the position of the change among the merchant's events.
+ * Locks the merchant's subscriptions, for a change of what they receive, until the transaction ends. Every event that
+ * commits after the change sees it, including one that was being published. Call it before the subscription is read.
+ * @returns the position of the change among the merchant's events.
  */
 export async function lockSubscriptions(tx: TenantTransaction): Promise<bigint> {
   const [row] = await tx.execute<{ position: string | number | bigint }>(
@@ -54,8 +54,8 @@ export async function requireUnusedUrl(
 }
 
 /**
- * Has the owners of the lanes read again what waits for subscriptions: they may have deliveries in memory that are about
- * to be canceled. Call it before their rows are locked, as everything else that locks both.
+ * Makes lane owners read the deliveries of subscriptions again, because they may have some in memory that are about
+ * to be canceled. Call this before their rows are locked, in the same order as everything else that locks both.
  * @param which a condition on the subscription `s`.
  */
 export async function refreshOwners(

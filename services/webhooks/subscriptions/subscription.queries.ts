@@ -10,7 +10,7 @@ export type SubscriptionReadRow = ReadTable<typeof SubscriptionEntity>;
 
 const db = queryBuilder<{ 'webhooks.subscription': SubscriptionReadRow }>();
 
-/** Those that a merchant manages: without listeners. */
+/** The subscriptions that a merchant manages, without listeners. */
 function subscriptions(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('webhooks.subscription')

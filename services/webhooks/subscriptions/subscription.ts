@@ -71,14 +71,14 @@ export function afterExhaustion(
   return { ...health, state: 'ERROR', error: error ?? { details, at } };
 }
 
-/** After a failed delivery was held because of the limit of retry workflows: held deliveries are probed. */
+/** After a failed delivery was held because of the limit of retry workflows: probes held deliveries. */
 export function afterHolding(health: SubscriptionHealth, at: Date): SubscriptionHealth {
   if (health.state === 'DISABLED') return health;
   const probeAt = health.held?.probeAt ?? new Date(at.getTime() + PROBE_INTERVAL_MS);
   return { ...health, held: { probeAt } };
 }
 
-/** Whether two are equal, so that there is nothing to write. */
+/** Whether two are equal and nothing has to be written. */
 export function isSameHealth(a: SubscriptionHealth, b: SubscriptionHealth): boolean {
   return (
     a.state === b.state &&

@@ -24,8 +24,8 @@ interface Dependencies {
 
 /**
  * Changes the url, event types or description of a subscription. Every event whose transaction commits later sees the
- * change. A new url is checked like that of a new subscription, and gets a ping. With an etag, a change made from other
- * contents than the present ones is refused.
+ * change. A new url is checked like that of a new subscription, and gets a ping. With an etag, it refuses a change
+ * that was based on other contents than the current ones.
  */
 export async function updateWebhookSubscription(
   { guards, writes }: Dependencies,
@@ -58,9 +58,10 @@ function requireChange({ url, eventTypes, description }: UpdateWebhookSubscripti
 }
 
 /**
- * The new endpoint has accepted nothing yet: the subscription is PENDING, and outcomes of attempts to the former one no
- * longer change its state. Lane owners read deliveries together with the generation, so the ping and all that is read
- * after the commit goes to the new url. A DISABLED one is pinged when it is reactivated.
+ * The new endpoint has accepted nothing yet, so the subscription becomes PENDING, and outcomes of attempts to the
+ * former one no longer change its state. Lane owners read deliveries together with the generation, so the ping and
+ * everything else read after the commit goes to the new url. A DISABLED subscription is pinged when it is
+ * reactivated.
  */
 async function changeUrl(tx: TenantTransaction, subscription: SubscriptionRow, url: WebhookUrl) {
   await requireUnusedUrl(tx, url, subscription.id);

@@ -2493,7 +2493,7 @@ export interface components {
              * @description Id of the subscription.
              */
             id: string;
-            /** @description The URL that receives events, as serialised by the WHATWG URL parser. */
+            /** @description The URL that receives events, as serialized by the WHATWG URL parser. */
             url: string;
             /** @description Event types that are delivered. */
             eventTypes: string[];
@@ -2517,7 +2517,7 @@ export interface components {
         WebhookSubscriptionCreation: {
             /**
              * Format: uri
-             * @description Public https URL without credentials or fragment, on port 443 or any port from 1024. Private addresses are rejected. The maximum length applies both to the URL as sent and as serialised by the WHATWG URL parser, which may percent-encode characters.
+             * @description Public https URL without credentials or fragment, on port 443 or any port from 1024. Private addresses are rejected. The maximum length applies both to the URL as sent and as serialized by the WHATWG URL parser, which may percent-encode characters.
              */
             url: string;
             /** @description Distinct names of event types. */

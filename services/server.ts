@@ -44,13 +44,13 @@ const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, api
 export interface Services {
   /** The server of the internal port; the caller starts listening. */
   readonly server: RpcServer;
-  /** A transport to all areas for a caller in this process; calls to areas served here skip serialisation. */
+  /** A transport to all areas for a caller in this process; calls to areas served here skip serialization. */
   transportFor(caller: Caller): Transport;
   /** Starts the periodic tasks of the areas served here. They run until close. */
   startPeriodicTasks(): void;
   /**
-   * Starts to deliver webhooks if SERVICES has webhook-lanes, until close.
-   * @param guards default: by the settings.
+   * Starts to deliver webhooks, until close, if SERVICES has webhook-lanes.
+   * @param guards default: created from the settings.
    */
   startWebhookLanes(guards?: EnvironmentGuards): void;
   /** Resolves when the database responds; rejects when it does not within two seconds. */
@@ -63,11 +63,11 @@ export interface ServicesOptions {
   readonly databaseUrl: string;
   readonly logger: Logger;
   readonly onStatement?: (sql: string) => void;
-  /** With which the port requires mutual TLS, and this process calls others. Default: no TLS. */
+  /** Makes the port require mutual TLS, and authenticates this process to others. Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
 }
 
-/** The lanes change subscriptions, also in a process that does not serve them. */
+/** Lanes change subscriptions, even in a process that does not serve that area. */
 const entitiesOf = (served: readonly string[], areas: readonly Area[]) =>
   new Set(
     [...areas, ...(served.includes('webhook-lanes') ? [webhooks] : [])].flatMap(({ entities }) => entities),
@@ -96,7 +96,7 @@ export async function createServices({
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
   const pagination = new Pagination(config.CURSOR_KEYS);
   const stopping = new AbortController();
-  // They belong to no area: every services process serves the commands of all areas, and the tokens.
+  // These belong to no area: every services process serves the commands of all areas, and the tokens.
   const bindings: ServiceBinding[] = [
     bindService(
       WorkflowCommandService,

@@ -14,9 +14,8 @@ import { startWebhookLanes } from './webhooks/lanes/start-webhook-lanes.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
 
 /**
- * Sends webhooks and does nothing else, so that outgoing traffic can have a network of its own. Needs a database role for
- * the schema webhooks only (webhooks/lanes/database-role.sql) and the keys of signing secrets, no other secrets. Does not
- * migrate the database.
+ * Sends webhooks and does nothing else, so that outgoing traffic can have a network of its own. Needs only the
+ * database role of webhooks/lanes/database-role.sql and the keys of signing secrets. Does not migrate the database.
  */
 await runProcess('webhook-lanes', async () => {
   const config = readConfig(process.env, {

@@ -37,7 +37,7 @@ const apiKeyOf = (environment: EnvironmentName) => ({
 interface DocumentOptions {
   readonly listener: Listener;
   readonly operations: readonly RoutedOperation[];
-  /** The event catalogue. */
+  /** The event catalog. */
   readonly eventTypes: readonly EventType[];
   /** Of the guides in the description; everything else is in English. */
   readonly language: GuideLanguage;

@@ -6,7 +6,7 @@ const EVENT_ID = '01a1fda4-1c3e-7f52-b0a9-6d2f8c4e7b15';
 const REQUEST_ID = '7d4f0c9a-2b6e-4e13-8f57-c0a1d92b3e64';
 const OCCURRED_AT = '2026-11-21T12:30:45.123Z';
 
-/** Sent when a subscription is created or reactivated; the catalogue holds only event types that can be subscribed to. */
+/** Sent when a subscription is created or reactivated; the catalog holds only event types that can be subscribed to. */
 const PING = {
   name: 'webhook.ping.v1',
   description: 'Sent to a subscription when it is created or reactivated. You cannot subscribe to it.',

@@ -30,7 +30,7 @@ export function collectOperations(app: GatewayApp): readonly RoutedOperation[] {
 }
 
 /**
- * GET /openapi.json, and the same document with the guides in another language. Fetches the event catalogue on the first
+ * GET /openapi.json, and the same document with the guides in another language. Fetches the event catalog on the first
  * request of each, then caches the document.
  */
 export function serveOpenApi(

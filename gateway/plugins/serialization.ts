@@ -5,7 +5,7 @@ import type { FastifySchema, FastifySerializerCompiler } from 'fastify';
 const SAFE_FORMATS: ReadonlySet<unknown> = new Set(['uuid', 'date', 'date-time']);
 
 /**
- * Serialises responses by their schemas: bigints as exact integers, required members in schema order, then optional
+ * Serializes responses by their schemas: bigints as exact integers, required members in schema order, then optional
  * ones. A missing required member is an error; undeclared members are omitted.
  */
 export const serializerCompiler: FastifySerializerCompiler<FastifySchema> = ({ schema }) =>

@@ -11,7 +11,7 @@ export type OperationErrors = {
   readonly [Code in ProblemCode]?: Code extends StaticProblemCode ? true : string;
 };
 
-/** The schema of a public API route: drives validation, serialisation, authorization and documentation. */
+/** The schema of a public API route: drives validation, serialization, authorization and documentation. */
 export interface OperationSchema extends FastifySchema {
   readonly operationId: string;
   readonly scope: ApiKeyScopeName;

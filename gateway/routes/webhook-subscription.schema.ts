@@ -38,7 +38,7 @@ const webhookSubscription = resource(
   {
     id: uuid('Id of the subscription.'),
     url: Type.String({
-      description: 'The URL that receives events, as serialised by the WHATWG URL parser.',
+      description: 'The URL that receives events, as serialized by the WHATWG URL parser.',
       examples: [EXAMPLE_URL],
     }),
     eventTypes: Type.Array(eventType, { description: 'Event types that are delivered.' }),
@@ -68,7 +68,7 @@ export const webhookSubscriptionCreateSchema = {
       maxLength: 2048,
       'x-format': 'uri',
       description:
-        'Public https URL without credentials or fragment, on port 443 or any port from 1024. Private addresses are rejected. The maximum length applies both to the URL as sent and as serialised by the WHATWG URL parser, which may percent-encode characters.',
+        'Public https URL without credentials or fragment, on port 443 or any port from 1024. Private addresses are rejected. The maximum length applies both to the URL as sent and as serialized by the WHATWG URL parser, which may percent-encode characters.',
       examples: [EXAMPLE_URL],
     }),
     eventTypes: Type.Array(Type.String({ title: 'EventType' }), {

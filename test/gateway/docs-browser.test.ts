@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_CATALOGUE } from '../../services/webhooks/events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from '../../services/webhooks/events/event-types/event-catalog.ts';
 import { sharedChromium } from '../support/chromium.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
@@ -86,7 +86,7 @@ describe('the reference', () => {
       ).not.toEqual([]);
     }
     const names = (await links.allTextContents()).join(' ');
-    for (const { name } of EVENT_CATALOGUE) expect(names).toContain(name);
+    for (const { name } of EVENT_CATALOG) expect(names).toContain(name);
   });
 
   // Each takes the browser seconds: one of each kind.
@@ -101,7 +101,7 @@ describe('the reference', () => {
   });
 
   it('shows an event', async () => {
-    const { name } = EVENT_CATALOGUE.at(-1)!;
+    const { name } = EVENT_CATALOG.at(-1)!;
     await page.locator('a', { hasText: name }).first().click();
     await page.getByRole('heading', { name }).waitFor();
   });

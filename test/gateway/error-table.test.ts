@@ -266,7 +266,7 @@ const PROVOKED = {
   ],
   INVALID_EVENT_TYPE: [
     {
-      what: 'a name that is not of the catalogue',
+      what: 'a name that is not of the catalog',
       ask: () => create({ ...creation(), eventTypes: ['refund.requested.v1', 'refund.requested.v9'] }),
       detail: '/eventTypes/1: "refund.requested.v9" is not an event type; /docs lists them under Events.',
     },

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
-import { EVENT_CATALOGUE } from '../../services/webhooks/events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from '../../services/webhooks/events/event-types/event-catalog.ts';
 import { call } from './http-call.ts';
 import { type Document, DocumentValidator, objectsIn, operationsOf, webhooksOf } from './openapi-reader.ts';
 import { startStandInGateway } from './stand-in-gateway.ts';
@@ -128,8 +128,8 @@ describe('every schema', () => {
 const nameOf = ($ref: string | undefined) => $ref?.split('/').at(-1) ?? '';
 
 describe('webhooks', () => {
-  it('are exactly the event catalogue and the ping', () => {
-    const names = EVENT_CATALOGUE.map(({ name }) => name);
+  it('are exactly the event catalog and the ping', () => {
+    const names = EVENT_CATALOG.map(({ name }) => name);
     expect(names).toHaveLength(27);
     expect(webhooksOf(document).map(({ type }) => type)).toEqual([...names, 'webhook.ping.v1']);
     expect(document.components.schemas.EventType.enum).toEqual(names);

@@ -15,7 +15,7 @@ import { type Document, operationsOf } from './openapi-reader.ts';
 const gateways: GatewayApp[] = [];
 afterEach(async () => void (await Promise.all(gateways.splice(0).map((gateway) => gateway.close()))));
 
-/** A listening gateway in front of nothing but the catalogue of events. */
+/** A listening gateway in front of nothing but the catalog of events. */
 async function listen(
   environment: 'live' | 'test',
   settings: Record<string, string> = {},
@@ -109,7 +109,7 @@ describe('the document', () => {
       expect(headed.headers[name]).toBe(got.headers[name]);
   });
 
-  it('is 503 while the event catalogue is unavailable; once loaded, the catalogue is not requested again', async () => {
+  it('is 503 while the event catalog is unavailable; once loaded, the catalog is not requested again', async () => {
     let asked = 0;
     let away = true;
     const { port } = await listen(

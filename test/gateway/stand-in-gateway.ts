@@ -10,7 +10,7 @@ import { testConfig } from '../support/harness.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { listenOnFreePort } from './listen.ts';
 
-/** What stands behind the gateway: every key is good, the catalogue is real, and all else fails as told. */
+/** What stands behind the gateway: every key is good, the catalog is real, and all else fails as told. */
 export interface StandIn {
   failure: ConnectError;
   scopes: readonly ApiKeyScope[];

@@ -12,7 +12,7 @@ export interface PublishersOptions {
   readonly servicesUrl: string;
   readonly token: string;
   readonly merchantIds: readonly string[];
-  /** What is published, by turns; each is published with the catalogue's example. */
+  /** What is published, by turns; each is published with the catalog's example. */
   readonly eventTypes: readonly string[];
   readonly eventsPerSecond: number;
 }
@@ -42,8 +42,8 @@ export async function startPublishers(options: PublishersOptions): Promise<Publi
   const accepted: AcceptedEvent[] = [];
   const refused: string[] = [];
   const stopping = new AbortController();
-  const { eventTypes: catalogue } = await clientOf(servicesUrl, token).listEventTypes({});
-  const examples = new Map(catalogue.map(({ name, dataExample }) => [name, dataExample!]));
+  const { eventTypes: catalog } = await clientOf(servicesUrl, token).listEventTypes({});
+  const examples = new Map(catalog.map(({ name, dataExample }) => [name, dataExample!]));
   let count = 0;
 
   async function publishOne(events: Client<typeof EventService>): Promise<void> {

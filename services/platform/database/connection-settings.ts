@@ -20,10 +20,13 @@ const SESSION_SETTINGS = [
  */
 const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'jit=off'];
 
-/** Locks that a replica replays are those of migrations, which are short; a read that meets one had better ask the primary. */
+/**
+ * A replica only replays locks of migrations, which are short; a read that has to wait for one asks the primary
+ * instead.
+ */
 const REPLICA_SETTINGS = ['timezone=UTC', 'lock_timeout=1s', 'client_connection_check_interval=1s'];
 
-/** Leaves the primary time for what a replica has not answered, within the deadline of a request. */
+/** Short enough that the primary can still answer, within the request's deadline, when a replica does not. */
 const REPLICA_TIMEOUTS = { connectionTimeoutMillis: 1_000, query_timeout: 4_000 };
 
 const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');

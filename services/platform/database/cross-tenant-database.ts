@@ -43,9 +43,7 @@ export class CrossTenantDatabase {
     }
   }
 
-  /**
-   * Opens a session, for a reader that has to notice when PostgreSQL was restarted. It runs one statement after the other.
-   */
+  /** Opens a session, for a reader that has to notice when PostgreSQL was restarted. Runs one statement at a time. */
   async session(): Promise<Session> {
     const connection = await this.#database.connect();
     let last: Promise<unknown> = Promise.resolve();

@@ -32,7 +32,7 @@ export interface DatabaseOptions {
   readonly onStatement?: (sql: string) => void;
 }
 
-/** Of a database that answers: it accepts writes, or refuses them, as some hosts make it do when the disk is nearly full. */
+/** Whether a database that answers also accepts writes: some hosts make it read-only when the disk is nearly full. */
 export type DatabaseState = 'up' | 'read-only';
 
 type OpenOptions = DatabaseOptions & { readonly maxSilenceMs: number };
@@ -124,8 +124,8 @@ export class Database {
   }
 
   /**
-   * Like `read`, for lists: from a replica if one is configured and shows all that the primary had committed when it was
-   * called. Whatever a replica fails at, the primary answers.
+   * Like `read`, for lists: from a replica if one is configured and shows everything that the primary had committed
+   * at the time of the call. If the replica fails, the primary answers.
    */
   readList<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
     const replicas = this.#replicas;
@@ -145,7 +145,7 @@ export class Database {
 
   /**
    * Like `read`, in a read-only transaction of its own with one snapshot. The server cancels the statement after
-   * `timeoutMs`, waits for locks included (see `isStatementCanceled`).
+   * `timeoutMs`, including waits for locks (see `isStatementCanceled`).
    */
   readSnapshot<Row>(query: CompiledQuery<Row>, limits: { readonly timeoutMs: number }): Promise<Row[]> {
     return traceSql('read', query.sql, () => this.#readSnapshot(query, limits));

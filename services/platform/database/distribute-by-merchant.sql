@@ -1,9 +1,9 @@
--- Distributes a migrated database over the nodes of a Citus cluster, by merchant: reads and money. Run it once, on the
--- coordinator, after services/migrate.ts and before anything else. docs/scaling.md says what was tried and what is not
--- possible; what is not named here stays on the coordinator, above all the delivery queue.
+-- Distributes a migrated database over the nodes of a Citus cluster, by merchant: reads and money. Run it once, on
+-- the coordinator, after services/migrate.ts and before anything else. docs/scaling.md says what was tried and what
+-- is not possible. All other tables stay on the coordinator, above all the delivery queue.
 select create_distributed_table(name, 'merchant_id', colocate_with => 'default')
   from unnest(array[
-    -- What is referenced comes before what references it.
+    -- Referenced tables come before those that reference them.
     'catalog.product', 'catalog.price', 'catalog.offer',
     'refunds.payment', 'refunds.refund_case', 'refunds.dispute', 'refunds.evidence', 'refunds.evidence_content',
     'funds.account', 'funds.sale', 'funds.installment', 'funds.block', 'funds.release', 'funds.deduction',
@@ -13,9 +13,10 @@ select create_distributed_table(name, 'merchant_id', colocate_with => 'default')
   ]) with ordinality as tables (name, place)
  order by place;
 
--- A write changes money on one node, and its idempotency record, audit entry, workflow command and events here. Citus does
--- not count what it does not manage: without this, it would commit on the node first, and a crash between the two would
--- leave money without its event. A statement on a table that it manages makes it commit both in two phases.
+-- A write changes money on one node, and its idempotency record, audit entry, workflow command and events here. Citus
+-- ignores tables that it does not manage: without this one, it would commit on the node first, and a crash between
+-- the two commits would leave money without its event. A statement on a table that Citus manages makes it commit both
+-- in two phases.
 create table platform.distributed_commit (id integer primary key);
 comment on table platform.distributed_commit is 'Always empty.';
 select citus_add_local_table_to_metadata('platform.distributed_commit');

@@ -33,10 +33,10 @@ interface Migration {
 }
 
 /**
- * Applies the migrations that the database does not have yet, in the order of their names, each in its own transaction,
- * and returns their names. A migration that fails is rolled back and ends the run. One that cannot get a lock within two
- * seconds lets others pass and tries again, for a few minutes. Migrations that only the database has are those of a newer
- * release, which may run beside this one.
+ * Applies the migrations that the database does not have yet, in the order of their names, each in its own
+ * transaction, and returns their names. A migration that fails is rolled back and ends the run. A migration that
+ * cannot get a lock within two seconds lets other statements pass and tries again, for a few minutes. Migrations that
+ * only the database has are those of a newer release, which may run beside this one.
  * @param only names of the migrations to apply; all by default.
  * @throws also if a migration was edited after it was applied.
  */

@@ -47,9 +47,9 @@ export interface ReplicaOptions {
 }
 
 /**
- * Replicas that take reads off the primary without showing less than it: a read first asks the primary how far its WAL is,
- * and a replica answers once it has replayed as much. Whoever made an earlier write, over whichever process, the read
- * shows it. Replicas that are down or behind are left out, and looked at every second.
+ * Replicas that take reads off the primary without showing stale data: a read first asks the primary for its WAL
+ * position, and a replica answers once it has replayed up to there. So a read shows every earlier write, whichever
+ * process made it. Replicas that are down or behind are left out, and checked every second.
  */
 export class ReadReplicas {
   readonly #replicas: readonly Replica[];
@@ -106,7 +106,7 @@ export class ReadReplicas {
     return candidates[this.#turn % candidates.length];
   }
 
-  /** Reads of one turn of the event loop share the question, which is sent after all of them have arrived. */
+  /** Reads in one turn of the event loop share one query, which is sent once all of them have arrived. */
   #askPrimary(): Promise<WalPosition> {
     this.#position ??= nextTurn().then(async () => {
       this.#position = undefined;
@@ -128,7 +128,7 @@ export class ReadReplicas {
   async #look(replica: Replica): Promise<void> {
     const { name } = replica;
     const primary = await Promise.all([this.#askPrimary(), identityOf(this.#primary)]).catch(() => undefined);
-    // Without the primary nothing can be said about a replica.
+    // A replica can only be judged by comparison with the primary.
     if (!primary) return;
     const [position, identity] = primary;
     try {

@@ -3,14 +3,14 @@ import { Pool, type PoolConfig, type QueryConfig } from 'pg';
 import { watchPool } from './pool-metrics.ts';
 import { PreparedQuery } from './prepared-query.ts';
 
-/** Up to where a primary has flushed its WAL, and on which timeline. Every failover begins a new timeline. */
+/** How far a primary has flushed its WAL, and its timeline. Every failover begins a new timeline. */
 export interface WalPosition {
   readonly lsn: bigint;
   readonly timeline: number;
 }
 
 const POLL_MS = 2;
-/** A server that does not say within this time how far it is counts as lost. */
+/** A server that does not report its position within this time counts as lost. */
 const POSITION_MS = 1_000;
 
 const IDENTITY = `
@@ -19,7 +19,7 @@ const IDENTITY = `
 
 interface Identity {
   readonly system: string;
-  /** That of the last checkpoint: a standby has replayed it, so that it cannot have left this timeline. */
+  /** The timeline of the last checkpoint. A standby has replayed it, so it cannot have left this timeline. */
   readonly timeline: number;
   readonly isStandby: boolean;
 }
@@ -29,13 +29,13 @@ export async function identityOf(pool: Pool): Promise<Identity> {
   return rows[0]!;
 }
 
-/** A streaming replica of a primary. It is used from `admit` until it turns out to be behind or is dismissed. */
+/** A streaming replica of a primary. In use from `admit` until it falls behind or is dismissed. */
 export class Replica {
   /** Host and port, for logs and metrics. */
   readonly name: string;
   readonly #pool: Pool;
   readonly #maxLagMs: number;
-  /** Of the primary that it follows; undefined while it is not used. */
+  /** The timeline of the primary that it follows; undefined while it is not in use. */
   #timeline: number | undefined;
   #replayed = 0n;
   #asking: Promise<void> | undefined;
@@ -54,7 +54,7 @@ export class Replica {
     return this.#timeline !== undefined;
   }
 
-  /** Up to where it has replayed the primary's WAL, when it was last asked. */
+  /** How far it had replayed the primary's WAL when it was last asked. */
   get replayed(): bigint {
     return this.#replayed;
   }
@@ -64,8 +64,8 @@ export class Replica {
   }
 
   /**
-   * Begins to use it if it has caught up with its primary. Throws if it is no standby of this primary, or has not followed
-   * its last failover yet: it could hold transactions that the failover has lost.
+   * Starts to use it if it has caught up with its primary. Throws if it is not a standby of this primary, or has not
+   * followed its last failover yet, because it could hold transactions that the failover has lost.
    */
   async admit(primary: Identity, { lsn, timeline }: WalPosition): Promise<void> {
     const { isStandby, ...own } = await identityOf(this.#pool);
@@ -76,7 +76,9 @@ export class Replica {
     if (await this.#catchUp(lsn)) this.#timeline = timeline;
   }
 
-  /** Whether it shows what the primary had committed at a position, at the latest after the maximum lag; if not, it is dismissed. */
+  /**
+   * Whether it shows what the primary had committed at a position, within the maximum lag; otherwise it is dismissed.
+   */
   async shows({ lsn, timeline }: WalPosition): Promise<boolean> {
     if (timeline === this.#timeline && (await this.#catchUp(lsn))) return true;
     this.dismiss();
@@ -105,7 +107,7 @@ export class Replica {
     return true;
   }
 
-  /** Reads that wait at once share the question. */
+  /** Reads that wait at the same time share one query. */
   #ask(): Promise<void> {
     this.#asking ??= this.#askPosition().finally(() => {
       this.#asking = undefined;

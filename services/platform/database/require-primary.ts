@@ -4,9 +4,9 @@ import type { PoolClient } from 'pg';
 const READ_ONLY = '25006';
 
 /**
- * The `verify` of a pool: refuses a new connection to a standby, as `target_session_attrs=primary` of libpq does. While a
- * failover is under way, the name of the database may still lead to the former primary; a connection that was kept would
- * go on reading there, long after the name leads elsewhere.
+ * The `verify` of a pool: refuses a new connection to a standby, as `target_session_attrs=primary` of libpq does.
+ * During a failover, the database's name may still resolve to the former primary, and a connection made then would
+ * keep reading there long after the name resolves to the new one.
  */
 export function requirePrimary(client: PoolClient, done: (error?: Error) => void): void {
   client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby').then(

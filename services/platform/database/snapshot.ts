@@ -4,7 +4,7 @@ import type { PoolClient } from 'pg';
 /** How long the transaction of a snapshot may take. */
 export interface SnapshotLimits {
   readonly totalMs: number;
-  /** Between two reads. */
+  /** The maximum time between two reads. */
   readonly idleMs: number;
 }
 

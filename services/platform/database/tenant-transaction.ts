@@ -19,7 +19,7 @@ import { executeNamed, type NamedParameters } from './named-sql.ts';
 /** Rows carry their tenant in their first two columns. */
 export type TenantOwned = { merchantId: string; environment: EnvironmentName };
 
-/** A line of the log about what a transaction has done: which case, delivery or other record, and what is new about it. */
+/** A log line about a change that a transaction has made: to which record, and its new state. */
 export interface LoggedStep {
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -33,14 +33,14 @@ type RowSelection<E> = Pick<FindOptions<E>, 'orderBy' | 'limit' | 'offset' | 'lo
  */
 export class TenantTransaction {
   readonly tenant: Tenant;
-  /** Id of the request that causes this write; events and commands carry it. */
+  /** The id of the request that causes this write; events and commands carry it. */
   readonly requestId: string;
   readonly #em: EntityManager;
   readonly #origin: Origin;
   #outboxWork: OutboxWork | undefined;
   readonly #steps: LoggedStep[] = [];
 
-  /** @param origin who causes this write; workflows that it starts remember it. */
+  /** @param origin who causes this write; recorded with workflows that it starts. */
   constructor(em: EntityManager, tenant: Tenant, requestId: string, origin: Origin = {}) {
     this.#em = em;
     this.tenant = tenant;
@@ -48,19 +48,19 @@ export class TenantTransaction {
     this.#origin = origin;
   }
 
-  /** What the transaction has added to the outbox; undefined for nothing. */
+  /** The kind of work that the transaction has added to the outbox, if any. */
   get outboxWork(): OutboxWork | undefined {
     return this.#outboxWork;
   }
 
-  /** What it has done, in order. */
+  /** The steps to log, in order. */
   get steps(): readonly LoggedStep[] {
     return this.#steps;
   }
 
   /**
-   * Has a line written to the log once the transaction has committed, with the merchant, the request and who causes it.
-   * @param fields ids, states and amounts; no texts that people have written.
+   * Logs a line once the transaction has committed, with the merchant, the request and who caused it.
+   * @param fields ids, states and amounts, but no text that people have written.
    */
   logStep(message: string, fields: LoggedStep['fields']): void {
     this.#steps.push({ message, fields });
@@ -151,7 +151,7 @@ export class TenantTransaction {
     return executeNamed(this.#em, sql, { ...parameters, ...this.tenant });
   }
 
-  /** Publishes an event of the catalogue with this transaction. */
+  /** Publishes an event of the catalog with this transaction. */
   async publish(event: Omit<OutboxEvent, 'requestId'> & { requestId?: string }): Promise<PublishedEvent> {
     this.#outboxWork ??= 'EVENTS';
     const [published] = await insertEvents(this.#em, this.tenant, [{ requestId: this.requestId, ...event }]);
@@ -163,7 +163,7 @@ export class TenantTransaction {
     return published!;
   }
 
-  /** Publishes events of the catalogue with this transaction; those of an object in their order. */
+  /** Publishes events of the catalog with this transaction; those of one object keep their order. */
   async publishAll(events: readonly OutboxEvent[]): Promise<PublishedEvent[]> {
     if (events.length === 0) return [];
     this.#outboxWork ??= 'EVENTS';

@@ -1,7 +1,7 @@
-/** Where a connection stands: what it waits for, or OPEN. */
+/** The state of a connection: what it is waiting for, or OPEN. */
 export type ConnectionStep = 'DNS' | 'CONNECT' | 'TLS' | 'OPEN';
 
-/** The steps of one connection, from its beginning. */
+/** Times the steps of one connection. */
 export class ConnectionTrace {
   readonly startedAtMs = performance.now();
   readonly #tookMs = new Map<ConnectionStep, number>();
@@ -12,7 +12,7 @@ export class ConnectionTrace {
     return this.#step;
   }
 
-  /** Ends the present step and begins the next one. */
+  /** Ends the current step and begins the next one. */
   begin(step: ConnectionStep): void {
     const nowMs = performance.now();
     this.#tookMs.set(this.#step, nowMs - this.#beganAtMs);
@@ -20,7 +20,7 @@ export class ConnectionTrace {
     this.#beganAtMs = nowMs;
   }
 
-  /** How long a step took; of the present one, so far; undefined if it has not begun. */
+  /** How long a step took, or how long the current one has taken so far; undefined if it has not begun. */
   tookMs(step: ConnectionStep): number | undefined {
     return step === this.#step ? performance.now() - this.#beganAtMs : this.#tookMs.get(step);
   }

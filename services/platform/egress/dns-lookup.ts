@@ -40,7 +40,7 @@ export function createDnsLookup(servers?: readonly string[]): DnsLookup {
       const kept = found.get(name);
       if (kept && performance.now() < kept.untilMs) return kept.addresses;
       const latest = await askOnce(name);
-      // The last one in the order of insertion.
+      // Moves the name to the end of the insertion order.
       found.delete(name);
       found.set(name, latest);
       if (found.size > MAX_NAMES) found.delete(found.keys().next().value!);

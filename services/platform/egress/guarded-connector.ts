@@ -70,7 +70,7 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
     try {
       await settle(secure, 'secureConnect', signal, 'TLS_TIMEOUT', fromTlsError);
     } catch (error) {
-      // Should resuming it be what failed.
+      // In case resuming the session is what failed.
       sessions.forget(origin);
       throw error;
     }
@@ -101,7 +101,7 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
   return (options, callback, trace) => {
     connect(options, trace).then(
       (socket) => {
-        // Handed over broken, undici would dial again and again.
+        // undici would keep redialing if it were given a broken socket.
         if (socket.destroyed)
           callback(new EgressError('CONNECTION_RESET', 'closed after the handshake'), null);
         else callback(null, socket);
@@ -118,7 +118,7 @@ async function dial(
 ): Promise<net.Socket> {
   const socket = connect({
     port,
-    // For an address node calls no lookup; for a name it dials what this one answers.
+    // Node skips the lookup for an address; for a name, it dials what the lookup returns.
     host: host.kind === 'ADDRESS' ? host.address : host.name,
     lookup: (_name, _options, answer) =>
       answer(

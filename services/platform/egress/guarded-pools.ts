@@ -44,18 +44,18 @@ export function createGuardedPools(options: GuardedPoolsOptions): GuardedPools {
   };
 }
 
-/** A handler that also learns which connection its request goes over. */
+/** A handler that also learns which connection its request uses. */
 export interface TracedHandler extends Dispatcher.DispatchHandler {
-  /** Called once the request has a connection to wait for, or to use. */
+  /** Called once the request has been assigned a connection, open or not. */
   onConnection?(connection: TracedConnection): void;
 }
 
 export interface TracedConnection {
-  /** The steps of the connection as it is at present: it is opened again for a later request. */
+  /** The steps of the current connection; a later request may open it again. */
   trace: ConnectionTrace | undefined;
 }
 
-/** One connection of a pool, which introduces itself to the handlers of its requests. */
+/** One connection of a pool, which passes itself to the handlers of its requests. */
 class TracedClient extends Client {
   readonly #connection: TracedConnection;
 

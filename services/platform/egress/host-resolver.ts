@@ -73,7 +73,7 @@ export async function checkHost(
   }
 }
 
-/** DNS servers that did not respond, and a lookup that was given up; EAI_AGAIN is the system resolver's. */
+/** No DNS server responded, or the lookup was aborted; EAI_AGAIN comes from the system resolver. */
 const TIMEOUT_CODES = new Set(['ETIMEOUT', 'ECANCELLED', 'EAI_AGAIN']);
 
 async function ask(lookup: Lookup, name: string): Promise<readonly string[]> {

@@ -34,7 +34,7 @@ const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const NUMBER_LIKE = /^(\d+|0x[0-9a-f]*)$/;
 
 /**
- * Parses a host as serialised by the WHATWG URL parser (IPv6 with or without brackets).
+ * Parses a host as serialized by the WHATWG URL parser (IPv6 with or without brackets).
  * @returns undefined for anything that is neither an address nor a DNS name, such as one with an empty label.
  */
 export function readHost(hostname: string): Host | undefined {

@@ -1,6 +1,6 @@
 import { codeOf, EgressError, type EgressFailureKind, isReset } from './egress-error.ts';
 
-/** The codes of Node.js and OpenSSL by which a certificate is rejected, and that of an answer without TLS. */
+/** The codes of Node.js and OpenSSL for rejected certificates and for an answer without TLS. */
 const KINDS: Readonly<Record<string, EgressFailureKind>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'NOT_TLS',
   ERR_SSL_HTTP_REQUEST: 'NOT_TLS',
@@ -29,7 +29,7 @@ export function fromTlsError(error: unknown): EgressError {
 
 const MAX_NAMES_LENGTH = 300;
 
-/** `other.example.com, *.example.org`: what the certificate is for, without what is not printable. */
+/** `other.example.com, *.example.org`: the names in the certificate, without unprintable characters. */
 function certificateNamesOf(error: unknown): string {
   const certificate = error instanceof Error && 'cert' in error ? error.cert : undefined;
   const names =

@@ -4,15 +4,16 @@ interface KnownSession {
   readonly checkedAtMs: number;
 }
 
-/** About 2 KB per origin are usual; a receiver chooses how long its tickets are. */
+/** A session usually takes about 2 KB, but receivers choose the size of their tickets. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_SESSION_BYTES = 8 * 1024;
-/** A resumed connection shows no certificate: this often a full handshake checks it again. */
+/** A resumed connection shows no certificate, so a full handshake checks it again this often. */
 const CERTIFICATE_CHECK_MS = 60 * 60 * 1_000;
 
 /**
- * The TLS sessions of one guard, by host and port: they outlive connections, so that the next one to an origin needs no
- * full handshake. All connections of a guard check certificates alike. Those used last are kept, up to 64 MiB.
+ * The TLS sessions of one guard by host and port. They outlive connections, so that the next one to an origin needs
+ * no full handshake. All connections of a guard check certificates the same way. Keeps the most recently used ones,
+ * up to 64 MiB.
  */
 export class TlsSessions {
   readonly #known = new Map<string, KnownSession>();

@@ -15,7 +15,7 @@ export interface WebhookUrlRules {
 }
 
 export interface WebhookUrl {
-  /** As serialised by the WHATWG URL parser: stored, shown and called in this form. */
+  /** As serialized by the WHATWG URL parser: stored, shown and called in this form. */
   readonly href: string;
   /** `href` without a trailing dot of the host; unique among the subscriptions of a merchant and environment. */
   readonly uniqueForm: string;
@@ -45,7 +45,7 @@ export function judgeWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
   if (isTooLong(text)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   const url = URL.parse(text);
   if (url === null) return refuse('MALFORMED', 'The url is not a valid absolute URL.');
-  // Percent-encoding lengthens a URL, and the serialised form is stored.
+  // Percent-encoding lengthens a URL, and the serialized form is stored.
   if (isTooLong(url.href)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   if (url.protocol !== 'https:') return refuse('NOT_HTTPS', NOT_HTTPS_DETAIL);
   if (url.username !== '' || url.password !== '') {
@@ -61,7 +61,7 @@ export function judgeWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
   return { ok: true, url: { href: url.href, uniqueForm: uniqueFormOf(url), host } };
 }
 
-/** Where to go from a URL that only a developer's own machine can reach. */
+/** A hint for URLs that only the developer's own machine can reach. */
 const OWN_MACHINE = 'To receive sandbox webhooks on your own machine, run npx merchant-payments listen.';
 const NOT_HTTPS_DETAIL = `The url must use https. ${OWN_MACHINE}`;
 export const HOST_NOT_PUBLIC_DETAIL = `The host of the url is not on the public internet. ${OWN_MACHINE}`;

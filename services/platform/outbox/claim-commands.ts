@@ -32,10 +32,10 @@ select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_na
   from leased order by id`,
 };
 
-/** Leases commands for 30 s, those that are due longest first; answers them in order of creation. */
+/** Leases commands for 30 s, the longest due first, and returns them in order of creation. */
 export const claimCommands = (run: Run, limit: number) => run<ClaimedCommand>(CLAIM, { limit });
 
-/** A START is sent again after a minute, then after twice as long each time, up to an hour. */
+/** A START is sent again after a minute, doubling each time up to an hour. */
 const CONFIRM: Statement = {
   name: 'confirm_commands',
   text: `
@@ -58,14 +58,14 @@ const END_STARTS: Statement = {
   text: `delete from platform.outbox_command where id = any (:ids::uuid[]) and kind = 'START'`,
 };
 
-/** Deletes the START commands of a workflow that has done its work. */
+/** Deletes the START commands of a workflow that has completed its work. */
 export async function endStarts(run: Run, ids: readonly string[]): Promise<void> {
   await run(END_STARTS, { ids });
 }
 
 /**
- * Spread, so that Temporal is not asked for all workflows at once. They count as started once, so that a relay which
- * confirms an earlier start after this puts off the next one by two minutes, not by an hour.
+ * Spreads them, so that Temporal does not get all starts at once. Resets their count to one start, so that a relay
+ * which confirms an earlier start after this delays the next one by two minutes instead of an hour.
  */
 const RESEND_STARTS: Statement = {
   name: 'resend_starts',

@@ -7,14 +7,14 @@ import type { Origin } from '../rpc/call-context.ts';
 import type { Tenant } from '../tenant.ts';
 import type { WorkflowCommand } from './workflow-command.ts';
 
-/** An event of the catalogue, delivered after the transaction that publishes it commits. */
+/** An event of the catalog, delivered after the transaction that publishes it commits. */
 export interface OutboxEvent {
-  /** An event type of the catalogue, such as `refund.requested.v1`. */
+  /** An event type of the catalog, such as `refund.requested.v1`. */
   readonly type: string;
   /** The object that the event is about; its events are numbered from 1 without gaps. */
   readonly objectId: string;
   readonly data: JsonObject;
-  /** Id of the request that caused the event. */
+  /** The id of the request that caused the event. */
   readonly requestId: string;
   readonly occurredAt: Date;
 }
@@ -80,7 +80,7 @@ select :merchantId, :environment, :id, :kind, :workflowId, :workflowType, :signa
   from (values (true)) as command
   ${starterOf(':causingWorkflowId', ':merchantId', ':environment')}`;
 
-/** What a canceled workflow has not done yet is no longer needed. */
+/** A canceled workflow must not be started again. */
 const REMOVE_START = `
 delete from platform.outbox_command
  where workflow_id = :workflowId and kind = 'START' and merchant_id = :merchantId and environment = :environment`;

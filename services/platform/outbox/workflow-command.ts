@@ -5,8 +5,8 @@ export const COMMAND_LEASE_MS = 30_000;
 export type WorkflowCommand = StartWorkflow | SignalWorkflow | CancelWorkflow;
 
 /**
- * Starts a workflow, unless one with this id is running. Stays in the outbox until the workflow has done its work, and
- * starts it again if Temporal has lost it: a run must read what is left to do, and end when there is nothing.
+ * Starts a workflow, unless one with this id is running. Stays in the outbox until the workflow has completed its
+ * work, and starts it again if Temporal has lost it: each run must read what is left to do, and end if nothing is.
  */
 export interface StartWorkflow {
   readonly kind: 'START';

@@ -40,7 +40,8 @@ export class PersonCheck {
   /**
    * The person of a session, if they may make a call now. UNAUTHENTICATED (SESSION_INVALID, SESSION_EXPIRED),
    * PERMISSION_DENIED (ROLE_MISSING, SANDBOX_ONLY, OTHER_ACCOUNT).
-   * @param request the request, not validated yet; undefined for a stream, whose merchant only its transactions know.
+   * @param request the request, not yet validated; undefined for a stream, whose merchant is only known in its
+   *   transactions.
    */
   async verify(
     method: DescMethod,
@@ -49,7 +50,7 @@ export class PersonCheck {
   ): Promise<Actor> {
     const subject: RequestSubject = request ?? {};
     const tokenSha256 = createHash('sha256').update(token).digest();
-    // Whether the request is valid is checked later.
+    // The request is validated later.
     const merchantId = isUuid(subject.merchantId) ? subject.merchantId! : NIL;
     const [row] = await this.#database.read(selectPerson({ tokenSha256, merchantId }));
     if (!row) throw sessionInvalid();
@@ -63,14 +64,15 @@ export class PersonCheck {
   }
 
   /**
-   * Checks a person again, and locks their session and membership until the transaction ends: signing out and a change of
-   * role wait for it, or it sees them. Errors as of `verify`.
+   * Checks a person again, and locks their session and membership until the transaction ends, so that a sign-out or
+   * change of role either waits or is seen. Throws the errors of `verify`.
    */
   async lock(em: EntityManager, actor: Actor, { merchantId, environment }: Tenant): Promise<void> {
     const { tokenSha256, accountId, rule } = actor;
     const [session] = await executeNamed<{ last_seen_at: string; expires_at: string }>(
       em,
-      // Recording that a session is in use need not wait for its writes; ending it deletes the row, and does.
+      // Key share: recording the session's use does not wait for its writes, but ending it does, because that deletes
+      // the row.
       `select last_seen_at, expires_at from platform.session where token_sha256 = :tokenSha256 for key share`,
       { tokenSha256 },
     );

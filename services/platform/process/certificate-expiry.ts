@@ -15,17 +15,19 @@ const notAfter = gaugeOf(
 );
 
 /**
- * Puts into the metrics until when a certificate that this process uses is valid. Call it again when it is replaced.
- * @param name of the certificate there.
- * @param pem the certificate, followed by intermediate authorities, all of which have to be valid. Throws if it has none.
+ * Reports the expiry of a certificate that this process uses in the metrics. Call it again when the certificate is
+ * replaced.
+ * @param name the certificate's name in the metrics.
+ * @param pem the certificate, followed by intermediate authorities; the earliest expiry counts. Throws if it has none.
  */
 export function watchCertificate(name: string, pem: Buffer): void {
   watch(name, soonestFirst(pem)[0]!);
 }
 
 /**
- * The same for authorities whose certificates this process accepts.
- * @param pem any number of certificates. While an authority is replaced, the one that expires last is what counts.
+ * The same for the authorities that this process trusts.
+ * @param pem any number of certificates. The last expiry counts, because there are several while an authority is
+ *   being replaced.
  */
 export function watchAuthorities(name: string, pem: Buffer): void {
   watch(name, soonestFirst(pem).at(-1)!);
@@ -41,7 +43,7 @@ const soonestFirst = (pem: Buffer) =>
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;
 
-/** All certificates of a PEM file, in their order. Throws if one cannot be read, and if there is none. */
+/** The certificates of a PEM file, in order. Throws if one cannot be read or there is none. */
 export function parseCertificates(pem: Buffer): X509Certificate[] {
   const found = pem.toString('latin1').match(PEM_CERTIFICATE);
   if (!found) throw new Error('contains no certificate');

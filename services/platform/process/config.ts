@@ -408,7 +408,7 @@ const TEMPORAL_CREDENTIALS = [
 
 const TEMPORAL_CONNECTION = ['TEMPORAL_TLS', ...TEMPORAL_CREDENTIALS] as const;
 
-/** Every setting of how a connection to Temporal, and what it keeps of workflows, are secured. */
+/** Every setting that secures the connection to Temporal and the payloads that it stores. */
 export const TEMPORAL_SECURITY = [
   ...TEMPORAL_CONNECTION,
   'TEMPORAL_PAYLOAD_KEYS_PATH',
@@ -440,11 +440,11 @@ const COMPANIONS = [
   ['DASHBOARD_RPC_TLS_CERT_PATH', 'DASHBOARD_RPC_TLS_KEY_PATH'],
   ['DASHBOARD_RPC_TLS_KEY_PATH', 'DASHBOARD_RPC_TLS_CERT_PATH'],
   ['DASHBOARD_RPC_TLS_CERT_PATH', 'RPC_TLS_CERT_PATH'],
-  // The server that npm start brings has no TLS.
+  // The server that npm start runs has no TLS.
   ...TEMPORAL_CONNECTION.map((name) => [name, 'TEMPORAL_ADDRESS'] as const),
 ] as const;
 
-/** Settings of which one replaces the other. */
+/** Pairs of settings that exclude each other. */
 const EXCLUSIVE = [
   ['TEMPORAL_API_KEY', 'TEMPORAL_API_KEY_PATH'],
   ['TEMPORAL_PAYLOAD_KEYS_PATH', 'TEMPORAL_PAYLOAD_CODEC'],
@@ -469,15 +469,15 @@ export class ConfigError extends Error {
   }
 }
 
-/** The settings of one process: without those it does not use, and with those it requires. */
+/** The settings of one process: those that it uses, with the required ones present. */
 type ConfigOf<Required extends SettingName, Unused extends SettingName> = Omit<Config, Required | Unused> & {
   readonly [Name in Required]: NonNullable<Config[Name]>;
 };
 
 /**
- * Reads all settings. Throws a ConfigError that lists every invalid value and every missing setting, including those
- * that only this process requires, or of which it requires one at least. Unused settings are not read, so that a process holds no secret that it does not
- * need.
+ * Reads the settings of a process. Throws a ConfigError that lists every invalid value and every missing setting,
+ * including those that only this process requires. Unused settings are not read, so that a process holds no secret
+ * that it does not need.
  */
 export function readConfig<Required extends SettingName = never, Unused extends SettingName = never>(
   environment: Readonly<Record<string, string | undefined>>,

@@ -13,13 +13,13 @@ const refusedFiles = new Gauge({
 });
 
 export interface CredentialFilesOptions<T> {
-  /** Of the files in logs and metrics. */
+  /** Names the files in logs and metrics. */
   readonly name: string;
-  /** Reads the files; throws an Error that says why their content cannot be used, without repeating it. */
+  /** Reads the files. Throws an Error that says why their content cannot be used, without repeating it. */
   readonly read: () => T;
-  /** Called with what is in use: at first, and after each replacement. */
+  /** Called with the content in use: initially, and after each replacement. */
   readonly onUse?: (content: T) => void;
-  /** What the log says of content that was taken over. Default: nothing. */
+  /** The log fields of new content. Default: none. */
   readonly describe?: (content: T) => Readonly<Record<string, unknown>>;
   readonly logger: Logger;
 }
@@ -33,7 +33,7 @@ export class CredentialFiles<T> {
   readonly #listeners = new Set<() => void>();
   readonly #timer: NodeJS.Timeout;
   #current: T;
-  /** Why the files were refused last, and whether the log says so. */
+  /** Why the files were last refused, and whether that has been logged. */
   #refused: { readonly reason: string; isLogged: boolean } | undefined;
 
   /** Throws when the files cannot be read or used. */
@@ -49,13 +49,13 @@ export class CredentialFiles<T> {
     return this.#current;
   }
 
-  /** Calls back after `current` has changed; returns what ends that. */
+  /** Calls back after each change of `current`; returns a function that unsubscribes. */
   onReplaced(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Reads the files no more. */
+  /** Stops reading the files. */
   close(): void {
     clearInterval(this.#timer);
   }
@@ -80,7 +80,7 @@ export class CredentialFiles<T> {
     for (const listener of this.#listeners) listener();
   }
 
-  /** A certificate may be replaced a moment before its key: only what is still refused at the next look counts. */
+  /** A certificate may be replaced a moment before its key, so only a second refusal in a row is reported. */
   #refuse(error: Error): void {
     const { name: files, logger } = this.#options;
     const { message: reason } = error;

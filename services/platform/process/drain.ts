@@ -3,14 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * The first step of stopping a process: it says that it is no longer ready and goes on serving for a while, so that load
+ * The first step of stopping a process: it reports that it is not ready but keeps serving for a while, so that load
  * balancers send new requests elsewhere before its listeners close.
  */
 export class Drain {
   readonly #delayMs: number;
   #hasBegun = false;
 
-  /** @param delayMs how long the process goes on serving. */
+  /** @param delayMs how long the process keeps serving. */
   constructor(delayMs: number) {
     this.#delayMs = delayMs;
   }
@@ -26,7 +26,9 @@ export class Drain {
     await delay(this.#delayMs);
   }
 
-  /** From `begin` on, each response of the server asks its client to use another connection for the next request. */
+  /**
+   * From `begin` on, makes each response of the server ask its client to use another connection for the next request.
+   */
   endConnectionsOf(server: EventEmitter): void {
     server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       if (this.#hasBegun) response.setHeader('connection', 'close');

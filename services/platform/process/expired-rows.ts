@@ -7,16 +7,16 @@ interface ExpiredRows {
   /** The name of the task. */
   readonly name: string;
   readonly table: string;
-  /** The time from which a row's age counts. An index on it finds the oldest rows. */
+  /** The column from which a row's age counts. Needs an index, which finds the oldest rows. */
   readonly since: string;
   /** The age at which a row is deleted: an interval, as SQL. */
   readonly age: string;
 }
 
 /**
- * A periodic task that deletes the rows of a table that have reached an age, oldest first. It skips rows that a write
- * holds at this moment, so that neither waits for the other. Each batch of a run begins where the last one ended: the rows
- * before it are deleted, but a long transaction may keep them in the index.
+ * A periodic task that deletes the rows of a table that have reached an age, oldest first. Skips rows that a write
+ * has locked, so that neither waits for the other. Each batch of a run begins where the last one ended, because a
+ * long transaction may keep the deleted rows before it in the index.
  */
 export function expiredRows({ name, table, since, age }: ExpiredRows): PeriodicTask {
   const deleteBatch = `
@@ -47,6 +47,6 @@ const START = '-infinity';
 
 interface DeletedRow {
   readonly rows: number;
-  /** When the age of the last one began. */
+  /** The `since` of the last deleted row. */
   readonly last: string | null;
 }

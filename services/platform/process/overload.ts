@@ -8,7 +8,7 @@ const refusals = new Counter({
   registers: [metrics],
 });
 
-/** Counts what an API refuses because it is overloaded, from 0 on. */
+/** Returns a function that counts a request refused because an API is overloaded. The counter starts at 0. */
 export function countOverloads(api: 'internal' | 'public'): () => void {
   refusals.inc({ api }, 0);
   return () => refusals.inc({ api });

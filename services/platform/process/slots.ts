@@ -1,6 +1,6 @@
 import type { EnvironmentName } from '../tenant.ts';
 
-/** How many may run at once. Each environment has its own slots, so that the sandbox cannot take those of live. */
+/** How many may run at once. Each environment has its own slots, so that the sandbox cannot use up those of live. */
 export interface SlotLimits extends Readonly<Record<EnvironmentName, number>> {
   readonly perOwner: number;
 }
@@ -8,7 +8,7 @@ export interface SlotLimits extends Readonly<Record<EnvironmentName, number>> {
 /** Uploads, which a process holds in memory. */
 export const UPLOADS: SlotLimits = { live: 16, test: 8, perOwner: 4 };
 
-/** Bounds what a process does at once, by environment and, in each, by owner: a merchant or a person. */
+/** Bounds concurrent work in a process by environment and, within each, by owner: a merchant or a person. */
 export class Slots {
   readonly #limits: SlotLimits;
   readonly #owners: Readonly<Record<EnvironmentName, string[]>> = { live: [], test: [] };

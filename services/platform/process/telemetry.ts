@@ -33,8 +33,8 @@ export function createLogger(level: string, file?: string): Logger {
 }
 
 /**
- * An error as it is logged: type, message and stack, each with those of its causes, and its plain fields, such as a code.
- * Others hold whole connections, requests or descriptors.
+ * An error as it is logged: type, message and stack, including those of its causes, and plain fields such as a code.
+ * Other fields may hold whole connections, requests or descriptors.
  */
 function errorFields(error: unknown): unknown {
   if (!isErrorLike(error)) return error;

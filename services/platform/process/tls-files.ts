@@ -7,9 +7,9 @@ import { CredentialFiles } from './credential-files.ts';
 
 /** Paths of PEM files. */
 export interface TlsPaths {
-  /** The authorities whose certificates are accepted from others. */
+  /** The authorities that this process trusts. */
   readonly caCertPath: string;
-  /** What this process shows to others, followed by intermediate authorities. */
+  /** The certificate of this process, followed by intermediate authorities. */
   readonly certPath: string;
   readonly keyPath: string;
 }
@@ -42,8 +42,8 @@ export function openTlsFiles(name: string, paths: TlsPaths, logger: Logger): Tls
 }
 
 /**
- * Reads those of the files that are given. Throws an Error when one cannot be read or used, when certificate and key do not
- * belong together, or when the certificate is not valid now.
+ * Reads the given files. Throws an Error when one cannot be read or used, when certificate and key do not match, or
+ * when the certificate is not valid now.
  */
 export function readTls({ caCertPath, certPath, keyPath }: Partial<TlsPaths>): Partial<TlsCredentials> {
   const [ca, cert, key] = [caCertPath, certPath, keyPath].map((path) =>

@@ -49,7 +49,7 @@ export class Exports {
     }
     const held = new AsyncDisposableStack();
     held.defer(release);
-    // A generator whose caller has left may stay suspended for good.
+    // A generator whose caller has disconnected may stay suspended forever.
     const end = () => void held.disposeAsync();
     const timer = setTimeout(end, LIMITS.totalMs).unref();
     context.signal.addEventListener('abort', end, { once: true });

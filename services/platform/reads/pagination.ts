@@ -15,7 +15,7 @@ export interface ListScope<Row> {
   readonly tenant?: Tenant;
   /** Name of the list, unique among all lists. */
   readonly list: string;
-  /** Normalised filter values, without the page size. */
+  /** Normalized filter values, without the page size. */
   readonly filters: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly order: ListOrder<Row>;
 }

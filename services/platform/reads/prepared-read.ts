@@ -17,7 +17,7 @@ class Placeholder {
 
 /**
  * Prepares a hot read: builds and compiles it once per set of given parameters; later calls only fill in the values.
- * Compiling costs more than everything else a small read does in this process.
+ * Compiling costs more than everything else that a small read does in this process.
  */
 export function prepareRead<P extends object, Row>(
   build: (parameters: ReadParameters<P>) => CompiledQuery<Row>,

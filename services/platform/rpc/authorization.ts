@@ -33,10 +33,10 @@ function rejectMissingGrant(missing: string | undefined): void {
 }
 
 /**
- * A stream ends once the token or certificate of its caller is no longer valid: with the next message that it would send. A
- * client stream is refused if that is so when its last message arrives; its only answer says what has been written, and is
- * always sent.
- * @param grants of the caller; undefined for a person, who needs none of them.
+ * Once the token or certificate of its caller is no longer valid, a stream ends instead of sending its next message.
+ * A client stream is refused if its caller is no longer valid when the last message arrives. Its only answer says
+ * what has been written, so it is always sent.
+ * @param grants the caller's grants; undefined for a person, who needs none.
  */
 async function authorizeStream(
   next: Parameters<Interceptor>[0],

@@ -18,7 +18,7 @@ export interface Caller {
   requireValid?(): Promise<void>;
 }
 
-/** A person's session, as their caller passes it on. Nothing is known of it until it is verified. */
+/** A person's session as passed on by the caller, not yet verified. */
 export interface ActorSession {
   readonly token: string;
   /** The IP address of the person, as seen by the caller. */
@@ -75,7 +75,7 @@ export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
   return context.values.get(requestIdKey);
 }
 
-/** The options of a call to another area: it belongs to the request that caused this call. */
+/** The options of a call to another area, which belongs to the request that caused this call. */
 export function callFor(context: Pick<HandlerContext, 'values'>) {
   return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) } };
 }
@@ -126,7 +126,7 @@ export function originOf(context: Pick<HandlerContext, 'values'>): Origin {
   };
 }
 
-/** The context of work that no call makes; events and logs carry the id of the request that caused it. */
+/** The context of background work; events and logs carry the id of the request that caused it. */
 export function backgroundContext(requestId: string): Pick<HandlerContext, 'values'> {
   return { values: createContextValues().set(requestIdKey, requestId) };
 }

@@ -3,9 +3,9 @@ import { countOverloads } from '../process/overload.ts';
 import { callError } from './connect-errors.ts';
 
 /**
- * Bounds how many unary calls a process runs at once. Without a bound, callers that send more than it can do fill its
- * memory with calls that they have given up by the time they are answered. Refusing a call costs little, so those that
- * are accepted take no longer than usual.
+ * Limits how many unary calls a process runs at once. Without a limit, callers that send more than it can handle fill
+ * its memory with calls that they no longer wait for. Refusing a call costs little, so accepted calls take no longer
+ * than usual.
  */
 export class CallLimit {
   readonly #most: number;
@@ -16,7 +16,7 @@ export class CallLimit {
     this.#most = most;
   }
 
-  /** UNAVAILABLE with the reason OVERLOADED: the call has not been made, and may be repeated after a while. */
+  /** Runs a call. UNAVAILABLE (OVERLOADED) at the limit: the call was not made and may be repeated after a while. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#most) {
       this.#countRefusal();

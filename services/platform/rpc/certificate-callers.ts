@@ -7,8 +7,8 @@ import type { PeerCertificate } from './peer-certificate.ts';
 export type FindCertificateCaller = (peer: PeerCertificate) => Caller;
 
 /**
- * Finds callers by the URI in the subject alternative name of their certificate, which has to be its only one.
- * UNAUTHENTICATED (CERTIFICATE_UNKNOWN); CERTIFICATE_EXPIRED on a connection that has outlived the certificate.
+ * Finds callers by the only URI in the subject alternative name of their certificate. UNAUTHENTICATED
+ * (CERTIFICATE_UNKNOWN, or CERTIFICATE_EXPIRED on a connection that has outlived the certificate).
  */
 export function certificateCallers(callers: readonly CertificateCaller[]): FindCertificateCaller {
   const byUri = new Map(callers.map(({ uri, name, grants }) => [uri, { name, grants: new Set(grants) }]));

@@ -1,10 +1,10 @@
 import { Agent, type AgentOptions } from 'node:https';
 import type { TlsFiles } from '../process/tls-files.ts';
 
-/** As of Node's own agent: shorter than servers keep idle connections. */
+/** The values of Node's own agent: shorter than servers keep idle connections. */
 const POOL: AgentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000, maxCachedSessions: 0 };
 
-/** How a client proves who it is, and whom it expects. */
+/** How a client authenticates, and which server it expects. */
 export interface ClientTls {
   readonly files: TlsFiles;
   /** The name in the certificate of the server. Default: the host of the URL. */
@@ -12,8 +12,8 @@ export interface ClientTls {
 }
 
 /**
- * Options of HTTPS requests with a client certificate. Each request reads them anew: after the files have been replaced, it
- * opens a new connection, and the earlier ones end with the calls that are under way on them.
+ * Options of HTTPS requests with a client certificate. Each request reads them again: once the files are replaced, it
+ * opens a new connection, and earlier connections close after their calls in progress.
  */
 export function secureRequestOptions({ files, serverName }: ClientTls): { readonly agent: Agent } {
   const newAgent = () =>

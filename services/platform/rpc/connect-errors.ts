@@ -9,11 +9,11 @@ const errorInfo = (reason: string, metadata: Record<string, string> = {}) => ({
   value: { reason, domain: ERROR_DOMAIN, metadata },
 });
 
-/** An error that no rule of the domain causes: a call that the transport refuses, or that has failed. */
+/** An error that is not a domain error: the transport refused the call, or it failed. */
 export const callError = (code: Code, reason: string, message: string, cause?: unknown): ConnectError =>
   new ConnectError(message, code, undefined, [errorInfo(reason)], cause);
 
-/** A failure of our own, whose cause callers do not see. */
+/** A failure on our side, whose cause callers do not see. */
 export const internalError = (cause?: unknown): ConnectError =>
   callError(Code.Internal, 'INTERNAL_ERROR', 'internal error', cause);
 

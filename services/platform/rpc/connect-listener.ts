@@ -37,7 +37,7 @@ export function connectListener(
       if (!hasUrl(request)) return refusedRequest(400, contentType);
       const handler = handlers.get(request.url!.split('?', 1)[0]!);
       if (!handler) return refusedRequest(404, contentType);
-      // Destroyed by Connect, a body that it refuses would block its connection for good.
+      // If Connect destroyed a body that it refuses, the connection would be blocked for good.
       const body = request.iterator({ destroyOnReturn: false });
       const isOneMessage = ['unary', 'server_streaming'].includes(handler.method.methodKind);
       return handler({
@@ -48,12 +48,12 @@ export function connectListener(
     discardRest(request, response);
     answer()
       .then((answered) => universalResponseToNodeResponse(answered, response))
-      // Handlers answer their own errors: what fails here is the connection.
+      // Handlers respond to their own errors, so a failure here is one of the connection.
       .catch(() => response.destroy());
   };
 }
 
-/** Answers a call when its deadline passes, whether or not what it waits for looks at the signal. */
+/** Ends a call at its deadline, even if its implementation ignores the signal. */
 const endWithSignal: Interceptor = (next) => async (request) => {
   const { signal, stream } = request;
   if (stream) return next(request);
@@ -68,19 +68,19 @@ const endWithSignal: Interceptor = (next) => async (request) => {
   }
 };
 
-/** What has not been read of an answered request blocks its connection. */
+/** Discards the unread rest of a request after the response: it would block the connection. */
 function discardRest(request: IncomingMessage | Http2ServerRequest, response: ServerResponse): void {
   if (!('stream' in request)) response.once('finish', () => request.resume());
   else {
     const { stream } = request;
-    // The last step of a response: the trailers leave before the next immediate.
+    // The last step of a response: the trailers are sent before the next immediate.
     stream.once('wantTrailers', () =>
       setImmediate(() => !request.complete && stream.close(constants.NGHTTP2_NO_ERROR)),
     );
   }
 }
 
-/** A body that has to arrive in time: DEADLINE_EXCEEDED. */
+/** The body; DEADLINE_EXCEEDED if it does not arrive in time. */
 async function* within(
   timeoutMs: number,
   body: AsyncIterableIterator<Uint8Array>,
@@ -107,7 +107,7 @@ function peerValues(request: IncomingMessage | Http2ServerRequest): ContextValue
   return values;
 }
 
-/** Whether the path and the host, which HTTP/1.0 may lack, make a URL. */
+/** Whether path and host form a URL; HTTP/1.0 requests may have no host. */
 function hasUrl(request: IncomingMessage): boolean {
   const authority = 'authority' in request ? request.authority : request.headers.host;
   return authority !== undefined && URL.canParse(request.url ?? '', `http://${authority}`);

@@ -4,12 +4,12 @@ import type { Config, RPC_TLS } from '../process/config.ts';
 import { openTlsFiles, type TlsFiles } from '../process/tls-files.ts';
 import { remoteTransport } from './remote-transport.ts';
 
-/** The settings with which processes prove to each other who they are. */
+/** The settings of mutual TLS between processes. */
 export type RpcTlsConfig = Pick<Config, Exclude<(typeof RPC_TLS)[number], 'RPC_TLS_CALLERS'>>;
 
 type ClientConfig = RpcTlsConfig & { readonly SERVICES_URL: string };
 
-/** The files of RPC_TLS_…; undefined without them. Throws when they cannot be used. */
+/** Opens the files of RPC_TLS_…; undefined if they are not set. Throws when they cannot be used. */
 export function openRpcTls(config: RpcTlsConfig, logger: Logger): TlsFiles | undefined {
   const { RPC_TLS_CERT_PATH: certPath, RPC_TLS_KEY_PATH: keyPath } = config;
   return openFiles('rpc', { ...config, certPath, keyPath }, logger);
@@ -17,7 +17,7 @@ export function openRpcTls(config: RpcTlsConfig, logger: Logger): TlsFiles | und
 
 /**
  * A transport to services in other processes, with the process's token, certificate or both.
- * @param files the process's, as `openRpcTls` opens them.
+ * @param files the process's own, opened with `openRpcTls`.
  */
 export function connectServices(
   config: ClientConfig & Pick<Config, 'SERVICE_TOKEN'>,
@@ -27,8 +27,8 @@ export function connectServices(
 }
 
 /**
- * The same for the dashboard: undefined without a token or a certificate of its own.
- * @param files the process's, used with a token where the dashboard has no certificate.
+ * The same for the dashboard; undefined if it has neither a token nor a certificate of its own.
+ * @param files the process's own, used together with a token if the dashboard has no certificate.
  */
 export function connectDashboardServices(
   config: ClientConfig & Pick<Config, 'DASHBOARD_SERVICE_TOKEN'>,

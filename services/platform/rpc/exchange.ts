@@ -4,16 +4,16 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { callError, internalError } from './connect-errors.ts';
 import { withReason } from './refusal-reasons.ts';
 
-/** What the port accepts, and when it compresses. */
+/** The port's limits on requests, and when it compresses responses. */
 export interface ExchangeLimits {
   readonly readMaxBytes: number;
   readonly compressMinBytes: number;
   readonly maxTimeoutMs: number;
-  /** How long the message of a request may take to arrive. */
+  /** The time within which the message of a request must arrive. */
   readonly bodyTimeoutMs: number;
 }
 
-/** One request as its protocol carries it. */
+/** One request in the form of its protocol. */
 export interface Exchange {
   readonly protocolName: 'grpc' | 'connect';
   /** Protobuf; false for JSON. */
@@ -26,7 +26,7 @@ export interface Exchange {
   onDisconnect(listener: () => void): void;
 }
 
-/** A response, still without its protocol. */
+/** A response, independent of the protocol. */
 export interface Answer {
   readonly message: Uint8Array;
   readonly headers: Headers | undefined;
@@ -39,7 +39,7 @@ export type AnswerUnary = (exchange: Exchange) => Promise<Answer>;
 export const connectErrorOf = (error: unknown): ConnectError =>
   error instanceof ConnectError ? withReason(error) : internalError(error);
 
-/** The message of a request has not arrived in time. */
+/** DEADLINE_EXCEEDED: the message of a request did not arrive in time. */
 export const lateMessage = (timeoutMs: number): ConnectError =>
   callError(Code.DeadlineExceeded, 'REQUEST_TIMEOUT', `the message has not arrived within ${timeoutMs} ms`);
 
@@ -48,7 +48,7 @@ export const lateMessage = (timeoutMs: number): ConnectError =>
  * the caller disconnects.
  */
 export function readBody(stream: Readable, maxBytes: number, timeoutMs: number): Promise<Buffer> {
-  // An empty body has ended before anyone reads it.
+  // An empty body has already ended.
   if (stream.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -69,14 +69,14 @@ export function readBody(stream: Readable, maxBytes: number, timeoutMs: number):
     });
     stream.once('close', () => {
       clearTimeout(timer);
-      // It closes after each answer too; an error takes its stack trace.
+      // The stream also closes after each answer; skip the cost of an error with its stack trace.
       if (stream.readableEnded) return;
       reject(callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected'));
     });
   });
 }
 
-/** Whether a caller accepts gzip, by its header. */
+/** Whether this header accepts gzip. */
 export const acceptsGzip = (header: string | string[] | undefined): boolean =>
   header
     ?.toString()

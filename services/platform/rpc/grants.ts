@@ -71,7 +71,7 @@ function inService(service: string, grant: string, rpcs: readonly string[]): Rec
 /** RPCs that concern no merchant, so that a grant limited to the test environment covers them. */
 const WITHOUT_MERCHANT: ReadonlySet<string> = new Set(['payments.webhooks.v1.EventService.ListEventTypes']);
 
-/** The nouns with which the types of events begin. */
+/** The nouns that event types start with. */
 export const EVENT_NOUNS = ['payment', 'refund', 'dispute', 'product', 'funds', 'advance'] as const;
 
 /** The areas with read and write grants. */
@@ -150,7 +150,7 @@ export const isRead = ({ idempotency }: DescMethod): boolean =>
 export const grantMissing = (grant: string) =>
   permissionDenied('GRANT_MISSING', `this call requires the grant ${grant}`, { grant });
 
-/** Narrow grants, and those that allow the same and more. */
+/** Narrow grants, each with the grant that includes it. */
 export const PART_OF: Readonly<Record<string, string>> = { subscriptions: 'webhooks:write' };
 
 const holds = (grants: ReadonlySet<string>, grant: string): boolean =>
@@ -159,7 +159,7 @@ const holds = (grants: ReadonlySet<string>, grant: string): boolean =>
 const holdsInTest = (grants: ReadonlySet<string>, grant: string): boolean =>
   LIMITABLE_GRANTS.has(grant) && (grants.has(inTest(grant)) || grants.has(inTest(PART_OF[grant] ?? grant)));
 
-/** The grant that is missing for a call with this request, or with the first one of a stream. */
+/** The grant that is missing for a call with this request, or for a stream with this first message. */
 export function missingGrant(
   method: DescMethod,
   request: Message,
@@ -186,7 +186,7 @@ function publishGrants(request: Message, grants: ReadonlySet<string>): string[] 
   return [...types].flatMap((name) => publishGrant(name, grants) ?? []);
 }
 
-/** The grant for an event of this type; undefined for an unknown type of a publisher, which the RPC itself refuses. */
+/** The grant for an event of this type; undefined for an unknown type, which the RPC itself refuses. */
 function publishGrant(type: string, grants: ReadonlySet<string>): string | undefined {
   const [noun = ''] = type.split('.');
   if (PUBLISH_GRANTS.includes(`publish:${noun}`)) return `publish:${noun}`;

@@ -12,7 +12,7 @@ import {
   readBody,
 } from './exchange.ts';
 
-/** A flag for compression, and the length of the message. */
+/** A compression flag and the length of the message. */
 const PREFIX_BYTES = 5;
 const CONTENT_TYPE = 'application/grpc+proto';
 
@@ -33,7 +33,7 @@ export function serveGrpc(
   limits: ExchangeLimits,
   answer: AnswerUnary,
 ): void {
-  // A connection that breaks is no error of the service; 'close' follows.
+  // A broken connection is not an error of the service; 'close' follows.
   stream.on('error', () => undefined);
   const exchange = {
     protocolName: 'grpc',
@@ -53,7 +53,7 @@ export function serveGrpc(
     .catch((error: unknown) => refuse(stream, connectErrorOf(error)));
 }
 
-/** The only message of a body. UNIMPLEMENTED for another number of messages, as gRPC has it. */
+/** The only message of a body. UNIMPLEMENTED for none or several, as gRPC specifies. */
 function messageIn(body: Buffer): Uint8Array {
   if (body.length === 0) throw invalid('missing input message for unary method', Code.Unimplemented);
   const end = body.length < PREFIX_BYTES ? Infinity : PREFIX_BYTES + body.readUInt32BE(1);
@@ -95,6 +95,6 @@ function refuse(stream: ServerHttp2Stream, error: ConnectError): void {
   if (stream.destroyed || stream.headersSent) return;
   const status = Object.fromEntries(setTrailerStatus(new Headers(), error));
   stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...status }, { endStream: true });
-  // Stop receiving the rest of the body. Node itself closes a stream whose body was never read.
+  // Stops receiving the rest of the body. Node itself closes a stream whose body was never read.
   if (stream.readableFlowing !== null && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }

@@ -18,11 +18,11 @@ import { trailerFlag, trailerParse, trailerSerialize } from '@connectrpc/connect
 import { callError, internalError } from './connect-errors.ts';
 import { withReason } from './refusal-reasons.ts';
 
-/** A flag for compression, and the length of the message. */
+/** A compression flag and the length of the message. */
 const PREFIX_BYTES = 5;
 const JSON_TYPE = 'application/json';
 
-/** What Connect answers with a bare HTTP status. */
+/** The refusals that Connect sends as a bare HTTP status. */
 const BY_STATUS: Readonly<Record<number, readonly [reason: string, message: string]>> = {
   404: ['ROUTE_NOT_FOUND', 'there is no RPC at this path'],
   405: ['METHOD_NOT_ALLOWED', 'this RPC cannot be called with this HTTP method'],
@@ -30,7 +30,7 @@ const BY_STATUS: Readonly<Record<number, readonly [reason: string, message: stri
   505: ['HTTP_VERSION_NOT_SUPPORTED', 'this RPC streams both ways, which requires HTTP/2'],
 };
 
-/** An RPC as Connect's handler serves it, whose refusals carry an ErrorInfo even if no service has been reached. */
+/** Wraps Connect's handler of an RPC, so that its refusals carry an ErrorInfo even if they precede the service. */
 export function withReasons(handler: UniversalHandler): UniversalHandler {
   const handle = async (request: UniversalServerRequest) => {
     const response = await handler(request);
@@ -84,7 +84,7 @@ async function withReasonInBody(
   };
 }
 
-/** The error of a unary call over Connect: JSON, whose code decides on the HTTP status. */
+/** The error of a unary call over Connect: JSON, with an HTTP status that depends on its code. */
 async function refusedCall(header: Headers, body: Body): Promise<UniversalServerResponse> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
@@ -94,7 +94,7 @@ async function refusedCall(header: Headers, body: Body): Promise<UniversalServer
   return { status: codeToHttpStatus(error.code), header, body: createAsyncIterable([bytes]) };
 }
 
-/** The last part of a body of gRPC-Web: its trailers. */
+/** The last chunk of a gRPC-Web body: its trailers. */
 function webTrailer(chunk: Uint8Array): Uint8Array {
   if (chunk[0] !== trailerFlag) return chunk;
   const trailer = trailerParse(chunk.subarray(PREFIX_BYTES));
@@ -102,7 +102,7 @@ function webTrailer(chunk: Uint8Array): Uint8Array {
   return encodeEnvelope(trailerFlag, trailerSerialize(trailer));
 }
 
-/** The last part of the body of a stream over Connect. */
+/** The last chunk of a stream over Connect. */
 function endOfStream(chunk: Uint8Array): Uint8Array {
   if (chunk[0] !== endStreamFlag) return chunk;
   const serialization = createEndStreamSerialization(undefined);
@@ -116,7 +116,7 @@ function explainTrailer(trailer: Headers): void {
   if (error) setTrailerStatus(trailer, withReason(error));
 }
 
-/** The body with its chunks changed. What its reader throws into it still reaches its source. */
+/** The body with its chunks changed. Errors that its reader throws into it still reach the source. */
 function mapped(body: Body, change: (chunk: Uint8Array) => Uint8Array, atEnd?: () => void): Body {
   const source = body[Symbol.asyncIterator]();
   const changed = (result: IteratorResult<Uint8Array>): IteratorResult<Uint8Array> => {

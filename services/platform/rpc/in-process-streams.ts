@@ -9,13 +9,13 @@ import {
 import { callError } from './connect-errors.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
-/** Stores who calls, from the headers of a call, in its values. */
+/** Identifies the caller from the headers of a call, and stores it in the call's values. */
 export type Identify = (values: ContextValues, header: (name: string) => string | null | undefined) => void;
 
 /**
- * The transport for streams to services of the same process. Connect runs them in memory, serialised: they are few, and it
- * takes care of deadlines, cancellation and the pace of the slower side. Bindings may be added until the first stream.
- * Streams of services that this process does not run go over `remote`.
+ * The transport for streams to services of the same process. Connect runs them in memory and serializes messages:
+ * streams are few, and Connect handles deadlines, cancellation and backpressure. Bindings may be added until the
+ * first stream. Streams of services that this process does not run go over `remote`.
  */
 export function inProcessStreams(
   bindings: readonly ServiceBinding[],

@@ -21,10 +21,11 @@ import type { ServiceBinding } from './service-binding.ts';
 import { type HeadersSource, UnaryCall } from './unary-call.ts';
 
 /**
- * A transport to services of the same process: runs the same interceptors as the port, then the implementation, without
- * serialisation (except for streams). The caller's identity is fixed here and never read from headers. Messages pass by
- * reference: neither side may modify one after passing it, and a response may be a plain object with `$typeName`. Services
- * that this process does not run are called over `remote`. Bindings may be added until the first call.
+ * A transport to services of the same process: runs the same interceptors as the port, then the implementation,
+ * without serialization (except for streams). The caller's identity is fixed here and never read from headers.
+ * Messages pass by reference: neither side may modify one after passing it, and a response may be a plain object with
+ * `$typeName`. Services that this process does not run are called over `remote`. Bindings may be added until the
+ * first call.
  */
 export function createInProcessTransport(
   bindings: readonly ServiceBinding[],

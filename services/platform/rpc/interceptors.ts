@@ -27,7 +27,7 @@ function observe(logger: Logger): Interceptor {
     const startedAt = performance.now();
     try {
       const response = await next(request);
-      // A stream lasts for as long as its caller listens: its duration says nothing.
+      // A stream lasts as long as its caller listens, so its duration means nothing.
       if (response.stream) return { ...response, message: observed(response.message, request, logger) };
       durationOf(request.method).observe((performance.now() - startedAt) / 1_000);
       return response;
@@ -64,7 +64,7 @@ function reportError(error: unknown, request: Request, logger: Logger): ConnectE
   return mapped;
 }
 
-/** The merchant that a call names; a stream names it in its messages. */
+/** The merchant named in a call; a stream names it in its messages instead. */
 function merchantOf({ stream, message }: Request): { merchantId?: string; environment?: string } {
   if (stream || !('merchantId' in message) || typeof message.merchantId !== 'string') return {};
   const environment = 'environment' in message && Environment[message.environment as Environment];

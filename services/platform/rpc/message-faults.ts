@@ -12,13 +12,13 @@ const NONE: readonly FieldFault[] = [];
 
 const validator = createValidator();
 
-/** The values of a message that cannot be stored or break a rule of its proto file; empty if all are valid. */
+/** The faults of a message: values that cannot be stored, or that break a rule of its proto file. */
 export function messageFaults(schema: DescMessage, message: Message): readonly FieldFault[] {
   const unstorable = unstorableValues(schema, message);
   const result = validator.validate(schema, message);
   if (result.kind === 'valid') return unstorable ?? NONE;
   if (result.kind === 'error') {
-    // Rules cannot be computed for some values that cannot be stored either.
+    // Some values that cannot be stored also make rules fail to evaluate.
     if (!unstorable) throw result.error;
     return unstorable;
   }

@@ -16,7 +16,7 @@ const ALTERNATIVE_NAME = /([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/gy;
 const byConnection = new WeakMap<Socket | Http2Session, PeerCertificate>();
 const peerKey = createContextKey<PeerCertificate | undefined>(undefined, { description: 'peer certificate' });
 
-/** Keeps the client's certificate of a connection, for as long as the connection lives. */
+/** Remembers the client's certificate of a connection while the connection exists. */
 export function rememberPeer(connection: TLSSocket | Http2Session, socket: TLSSocket): void {
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return;

@@ -19,7 +19,7 @@ export interface PersonRule {
   /** The only environment in which they may call it; both when absent. */
   readonly environment?: EnvironmentName;
   /**
-   * Of RPCs with an account_id. ONLY: it must be the person's own. EXEMPT: for their own they need no role.
+   * For RPCs with an account_id. ONLY: it must be the person's own. EXEMPT: no role is needed for the person's own.
    */
   readonly ownAccount?: 'ONLY' | 'EXEMPT';
 }
@@ -28,7 +28,7 @@ const VIEWER: PersonRule = { role: Role.VIEWER };
 const FINANCE: PersonRule = { role: Role.FINANCE };
 const DEVELOPER: PersonRule = { role: Role.DEVELOPER };
 const ADMIN: PersonRule = { role: Role.ADMIN };
-/** What internal teams and providers do in live, and developers simulate in the sandbox. */
+/** Actions of internal teams and providers in live, which developers simulate in the sandbox. */
 export const SANDBOX = { role: Role.DEVELOPER, environment: 'test' } as const satisfies PersonRule;
 const OWN_ACCOUNT: PersonRule = { ownAccount: 'ONLY' };
 
@@ -42,7 +42,7 @@ function allow<Service extends DescService>(service: Service, methods: Rules<Ser
   }
 }
 
-// Every RPC that people may call with a session. The dashboard shows its forms by the same table.
+// Every RPC that people may call with a session. The dashboard uses this table to decide which forms to show.
 
 allow(RefundCaseService, {
   decideRefundCase: FINANCE,

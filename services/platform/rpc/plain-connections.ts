@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 /** The first bytes of every HTTP/2 connection. */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2');
 
-/** Connections without TLS, until their first bytes show the protocol. */
+/** Holds connections without TLS until their first bytes show the protocol. */
 export class PlainConnections {
   readonly #undecided = new Set<Socket>();
   readonly #accept: (socket: Socket, isHttp2: boolean) => void;
   readonly #timeoutMs: number;
 
-  /** @param timeoutMs how long a connection may take. */
+  /** @param timeoutMs how long a connection may take to send its first bytes. */
   constructor(accept: (socket: Socket, isHttp2: boolean) => void, timeoutMs: number) {
     this.#accept = accept;
     this.#timeoutMs = timeoutMs;
@@ -31,7 +31,7 @@ export class PlainConnections {
       first = Buffer.concat([first, more]);
       const length = Math.min(first.length, HTTP2_PREFACE.length);
       const isHttp2 = first.subarray(0, length).equals(HTTP2_PREFACE.subarray(0, length));
-      // The first bytes of a POST may be those of HTTP/2, too.
+      // A POST and the HTTP/2 preface start with the same byte, so wait for more.
       if (isHttp2 && length < HTTP2_PREFACE.length) return;
       socket.off('readable', onReadable);
       decided();

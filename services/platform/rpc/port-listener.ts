@@ -9,46 +9,49 @@ import type { UnaryPort } from './unary-port.ts';
 
 /** Longer than clients keep idle connections, so that none is closed while a request is in flight. */
 const KEEP_ALIVE_MS = 120_000;
-/** Notices clients that are gone without a word. */
+/** Detects clients that have disappeared. */
 const TCP_KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 /** The request line and the headers together. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** What one HTTP/2 connection may hold, and repeat. One that asks for more is ended. */
+/** The limits of one HTTP/2 connection. One that exceeds them is closed. */
 const HTTP2_LIMITS: ServerOptions = {
   settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: MAX_HEADER_BYTES },
   maxHeaderListPairs: 100,
   /** In MiB. */
   maxSessionMemory: 10,
-  // As many calls as may be open can be canceled at once, then 33 in each second.
+  // As many calls as may be open can be canceled at once, then 33 per second.
   streamResetBurst: 1_000,
   streamResetRate: 33,
 };
 /** How often connections that have become idle are closed while the server closes. */
 const CLOSE_IDLE_MS = 20;
-/** How long connections made with replaced certificates may go on. Calls end within a minute; longer streams are cut. */
+/**
+ * How long connections made with replaced certificates may stay open. Calls end within a minute; longer streams are
+ * cut off.
+ */
 const RETIRED_MS = 120_000;
 
 export interface PortListenerOptions {
-  /** Serves what the unary port does not. */
+  /** Serves the requests that the unary port does not. */
   readonly listener: RequestListener;
   readonly unaryPort: UnaryPort;
   readonly tls: PortTls | undefined;
-  /** How long calls that are under way may go on while the server closes. */
+  /** How long calls in progress may take while the server closes. */
   readonly shutdownMs: number;
   readonly timeouts: ConnectionTimeouts;
 }
 
 /** How long a client may take. */
 export interface ConnectionTimeouts {
-  /** To show which protocol it speaks, and for the headers of each request over HTTP/1.1. */
+  /** To send its first bytes, and the headers of each request over HTTP/1.1. */
   readonly headersTimeoutMs: number;
-  /** Before it makes a call over HTTP/2. */
+  /** Between calls over HTTP/2. */
   readonly idleTimeoutMs: number;
 }
 
 /**
- * A server that passes each connection to an HTTP/2 or HTTP/1.1 server: depending on its first bytes, or with TLS on the
- * protocol that was negotiated. When the TLS files have been replaced, clients are asked to use new connections.
+ * A server that passes each connection to an HTTP/2 or HTTP/1.1 server, depending on its first bytes or, with TLS, on
+ * the negotiated protocol. When the TLS files are replaced, clients are asked to reconnect.
  */
 export function createPortListener(options: PortListenerOptions): Server {
   const { listener, unaryPort, tls, shutdownMs, timeouts } = options;
@@ -80,7 +83,7 @@ export function createPortListener(options: PortListenerOptions): Server {
     isClosing = true;
     forget?.();
     plain.close();
-    // Calls that are under way, or arrive before their client knows, are still answered.
+    // Calls in progress, or that arrive before their client knows, are still answered.
     const cuts = [http1.close(), http2.retire()];
     const force = setTimeout(() => {
       for (const cut of cuts) cut();
@@ -122,7 +125,7 @@ class Http1Part {
     this.#server.emit('connection', socket);
   }
 
-  /** Ends each connection with its next response; what it returns cuts those that are still open. */
+  /** Ends each connection with its next response. Returns a function that cuts off those still open. */
   retire(): () => void {
     const retired = [...this.#sockets];
     for (const socket of retired) this.#retired.add(socket);
@@ -131,7 +134,7 @@ class Http1Part {
     };
   }
 
-  /** Also ends the connections that are idle. */
+  /** Like `retire`, but also ends idle connections. */
   close(): () => void {
     this.#closing = setInterval(() => this.#server.closeIdleConnections(), CLOSE_IDLE_MS);
     this.#server.close();
@@ -149,7 +152,7 @@ class Http2Part {
   readonly #sessions = new Set<ServerHttp2Session>();
 
   constructor(listener: RequestListener, unaryPort: UnaryPort, { idleTimeoutMs }: ConnectionTimeouts) {
-    // Never listens: it makes requests and responses of streams for Connect.
+    // Never listens; turns streams into requests and responses for Connect.
     const compatibility = createHttp2Server(listener as never);
     this.#server.on('stream', (stream, headers, ...rest) => {
       if (!unaryPort.serveStream(stream, headers)) compatibility.emit('stream', stream, headers, ...rest);
@@ -157,7 +160,7 @@ class Http2Part {
     this.#server.on('session', (session) => {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
-      // Streams that are open, however silent, are served to their end.
+      // Open streams are served to their end, even if they are idle.
       session.setTimeout(idleTimeoutMs, () => session.close());
       if (session.encrypted) rememberPeer(session, session.socket as TLSSocket);
     });
@@ -167,7 +170,7 @@ class Http2Part {
     this.#server.emit('connection', socket);
   }
 
-  /** Ends each connection after the calls that are under way; what it returns cuts those that are still open. */
+  /** Ends each connection after its calls in progress. Returns a function that cuts off those still open. */
   retire(): () => void {
     const retired = [...this.#sessions];
     for (const session of retired) session.close();

@@ -23,8 +23,8 @@ type Answer = MessageInitShape<typeof ServerReflectionResponseSchema>['messageRe
 const GENERATED = new URL('../../../proto/gen/', import.meta.url);
 
 /**
- * grpc.reflection.v1 for the given services and itself, so that grpcurl and buf curl need no proto files. It describes the
- * details of errors too, which clients decode by it, and answers with the comments of the proto files.
+ * grpc.reflection.v1 for the given services and itself, so that grpcurl and buf curl need no proto files. It also
+ * describes the details of errors, so that clients can decode them, and includes the comments of the proto files.
  */
 export function reflectionService(bindings: readonly ServiceBinding[]): ServiceBinding {
   const described = [...bindings.map(({ service }) => service), ServerReflection];
@@ -93,7 +93,7 @@ function fileAnswer(file: DescFile | undefined): Answer {
 
 const encodings = new Map<DescFile, Uint8Array>();
 
-/** A file in binary, with its comments, once per process. */
+/** A file in binary form with its comments, cached for the process. */
 function encoded(file: DescFile): Uint8Array {
   let bytes = encodings.get(file);
   if (!bytes) {
@@ -103,7 +103,7 @@ function encoded(file: DescFile): Uint8Array {
   return bytes;
 }
 
-/** Generated code has no comments: they are in a file beside it. Files of npm packages have none. */
+/** Generated code has no comments, so they are in a separate file next to it. Files of npm packages have none. */
 function withSourceInfo({ proto }: DescFile): DescFile['proto'] {
   const path = new URL(proto.name.replace(/\.proto$/, '_source_info.txt'), GENERATED);
   if (!existsSync(path)) return proto;

@@ -1,7 +1,7 @@
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { callError, errorInfoOf } from './connect-errors.ts';
 
-/** What Connect refuses before a service is reached, by its text, with the code that it should have if that is another. */
+/** Connect's own refusals by their text, with the correct code if Connect uses another. */
 const BY_TEXT: readonly (readonly [text: RegExp, reason: string, code?: Code])[] = [
   [
     /^(parse binary|received compressed envelope|decompression failed)/,
@@ -22,9 +22,9 @@ const BY_CODE: Readonly<Partial<Record<Code, string>>> = {
 };
 
 /**
- * The error with an ErrorInfo, if it has none: refusals of Connect itself, such as a message that it cannot decode, say
- * nothing but their text, and call some faults of the caller internal errors. The reasons are named as the codes of the
- * public API.
+ * Adds an ErrorInfo to an error without one. Connect's own refusals, such as of a message that it cannot decode, have
+ * only a text, and report some faults of the caller as internal errors. The reasons have the names of public API
+ * codes.
  */
 export function withReason(error: ConnectError): ConnectError {
   if (errorInfoOf(error)) return error;

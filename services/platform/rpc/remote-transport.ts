@@ -17,15 +17,15 @@ import { withInterceptors } from './compose-call.ts';
 import { UnaryCall } from './unary-call.ts';
 import { unaryOverHttp } from './unary-exchange.ts';
 
-/** Waits before the repetitions of a call whose connection failed. */
+/** The waits before each retry of a call whose connection failed. */
 const REPEAT_AFTER_MS = [20, 100, 400];
 
 /**
- * A transport to services in other processes: the Connect protocol over HTTP/1.1 with keep-alive. The name in `baseUrl`
- * may have the addresses of several processes, or of a load balancer. A call whose connection fails, as when one of them
- * ends, is repeated on another connection if that is safe.
- * @param token undefined for a caller that its certificate names.
- * @param tls with a client certificate. Default: by the URL alone.
+ * A transport to services in other processes: the Connect protocol over HTTP/1.1 with keep-alive. The name in
+ * `baseUrl` may have the addresses of several processes, or of a load balancer. A call whose connection fails, for
+ * example because a process stops, is repeated on another connection if that is safe.
+ * @param token undefined for a caller identified by its certificate.
+ * @param tls the client certificate. Default: none.
  */
 export function remoteTransport(baseUrl: string, token: string | undefined, tls?: ClientTls): Transport {
   const identified = [...propagatedTraces(), ...(token === undefined ? [] : [bearer(token)])];
@@ -47,7 +47,7 @@ export function remoteTransport(baseUrl: string, token: string | undefined, tls?
   };
 }
 
-/** A connection to a service that other teams run. */
+/** A gRPC connection to a service of another team. */
 export interface GrpcConnection {
   readonly transport: Transport;
   close(): void;
@@ -56,7 +56,7 @@ export interface GrpcConnection {
 /** How often an open call checks that its connection is alive. */
 const PING_INTERVAL_MS = 10_000;
 
-/** A connection over gRPC, opened by the first call; with TLS for https URLs. */
+/** Creates a connection, which the first call opens; with TLS for https URLs. */
 export function connectGrpc(baseUrl: string, token: string): GrpcConnection {
   const sessionManager = new Http2SessionManager(baseUrl, { pingIntervalMs: PING_INTERVAL_MS });
   const interceptors = [unreachableIsUnavailable, bearer(token)];
@@ -96,7 +96,7 @@ const repeatWhenDisconnected: Interceptor = (next) => async (request) => {
   return next(request);
 };
 
-/** No connection, or one that ended without an answer. */
+/** The connection failed, or ended without an answer. */
 const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const isDisconnected = (error: unknown) =>
@@ -105,7 +105,7 @@ const isDisconnected = (error: unknown) =>
 /** Whether the call has the same effect when it is made twice, or has not been made. */
 function isRepeatable({ method, message }: UnaryRequest, error: unknown): boolean {
   if (method.idempotency === IdempotencyLevel.NO_SIDE_EFFECTS) return true;
-  // The standard's own file does not say so.
+  // The standard's proto file does not declare it.
   if (method.parent.typeName === Health.typeName) return true;
   if ('idempotencyKey' in message && message.idempotencyKey !== '') return true;
   return error instanceof ConnectError && systemCodeOf(error.cause) === 'ECONNREFUSED';

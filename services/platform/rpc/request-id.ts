@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 const ID_BYTES = 16;
-/** Random bytes for many ids: asking the system for those of each one takes longer than making the id. */
+/** Random bytes for many ids: getting them from the system for each id would take longer than everything else. */
 const pool = new Uint8Array(256 * ID_BYTES);
 let used = pool.length;
 

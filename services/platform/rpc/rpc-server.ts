@@ -17,7 +17,7 @@ const LIMITS = {
 const TIMEOUTS: PortTimeouts = {
   headersTimeoutMs: 15_000,
   bodyTimeoutMs: 30_000,
-  // Longer than load balancers and clients keep connections that they do not use.
+  // Longer than load balancers and clients keep idle connections.
   idleTimeoutMs: 900_000,
 };
 /** Longer than the deadline of calls for the public API. */
@@ -25,17 +25,17 @@ const SHUTDOWN_MS = 12_000;
 
 /** How long clients may take before they are refused or disconnected. */
 export interface PortTimeouts extends ConnectionTimeouts {
-  /** For the message of a call, unless it is a stream of them. */
+  /** For the message of a call, except in client streams. */
   readonly bodyTimeoutMs: number;
 }
 
 export interface RpcServerOptions extends CallerSources {
   readonly bindings: readonly ServiceBinding[];
   readonly interceptors: Interceptor[];
-  /** With which the port requires mutual TLS. Default: no TLS. */
+  /** Makes the port require mutual TLS. Default: no TLS. */
   readonly tls?: PortTls | undefined;
   readonly timeouts?: PortTimeouts;
-  /** Unary calls that run at once; more are refused. Default: 1000. */
+  /** The maximum number of concurrent unary calls; more are refused. Default: 1000. */
   readonly maxConcurrentCalls?: number;
 }
 
@@ -43,7 +43,7 @@ export interface RpcServerOptions extends CallerSources {
 export interface RpcServer {
   readonly server: Server;
   listen(address: { readonly host: string; readonly port: number }): Promise<void>;
-  /** Resolves when the calls that are under way have been answered. */
+  /** Resolves when the calls in progress have been answered. */
   close(): Promise<void>;
 }
 

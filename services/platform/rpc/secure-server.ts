@@ -5,15 +5,15 @@ import { Counter } from 'prom-client';
 import { metrics } from '../process/telemetry.ts';
 import type { TlsFiles } from '../process/tls-files.ts';
 
-/** What a port with mutual TLS needs. */
+/** The options of a port with mutual TLS. */
 export interface PortTls {
   readonly files: TlsFiles;
   readonly logger: Logger;
 }
 
-/** Shorter than a server that closes waits for calls under way. */
+/** Shorter than a closing server waits for calls in progress. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Clients that are refused try again and again. */
+/** Limits log lines, because refused clients keep retrying. */
 const LOG_INTERVAL_MS = 60_000;
 
 const refusals = new Counter({
@@ -24,14 +24,14 @@ const refusals = new Counter({
 });
 
 /**
- * A TLS server that requires a certificate of each client, by the authorities of the files, and offers HTTP/2 and HTTP/1.1.
- * Replaced files apply to new connections.
+ * A TLS server that requires a client certificate issued by the authorities in the files, and offers HTTP/2 and
+ * HTTP/1.1. Replaced files apply to new connections.
  */
 export function createSecureServer(
   { files, logger }: PortTls,
   onConnection: (socket: TLSSocket) => void,
 ): Server {
-  // Each connection is verified by itself: a resumed session would have the certificate of an earlier one.
+  // Verifies each connection itself: a resumed session would have the certificate of an earlier one.
   const context = () => ({ ...files.current, secureOptions: constants.SSL_OP_NO_TICKET });
   const server = createServer(
     {
@@ -67,9 +67,9 @@ function refusalReport(logger: Logger) {
   };
 }
 
-/** Undefined for clients that have disconnected, as probes of load balancers do. */
+/** Undefined for clients that disconnected, such as probes of load balancers. */
 function causeOf(error: NodeJS.ErrnoException, socket: TLSSocket): string | undefined {
-  // Node closes the connection of a client whose certificate it does not accept, and reports that as a reset.
+  // Node closes the connection of a client whose certificate it rejects, and reports that as a reset.
   const { authorizationError } = socket as { authorizationError?: unknown };
   if (authorizationError) return String(authorizationError);
   return error.code === 'ECONNRESET' ? undefined : error.code;

@@ -14,33 +14,33 @@ const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
 const MAX_TOKEN_HASHES = 1_000;
 const REQUEST_ID = /^[\x21-\x7e]{1,100}$/;
 
-/** Callers whose tokens are not in the settings. */
+/** Finds callers whose tokens are not in the settings. */
 export interface CallerDirectory {
   /** The caller of a token, by the SHA-256 of the token in hex; undefined when the token is not valid. */
   find(tokenSha256: string): Promise<Caller | undefined>;
 }
 
-/** Stores the caller of a call on the port in its values, by its headers. */
+/** Identifies the caller of a call on the port by its headers, and stores it in the call's values. */
 export type IdentifyCaller = (
   method: DescMethod,
   header: (name: string) => string | null | undefined,
   values: ContextValues,
 ) => Promise<void>;
 
-/** Where callers are found. */
+/** The sources of callers. */
 export interface CallerSources {
   readonly tokens: readonly ServiceToken[];
-  /** The callers beside those of `tokens`. Default: none. */
+  /** Callers in addition to those of `tokens`. Default: none. */
   readonly storedCallers?: CallerDirectory | undefined;
-  /** Callers without a token, by their certificate. Default: none. */
+  /** Callers identified by their certificate instead of a token. Default: none. */
   readonly certificates?: readonly CertificateCaller[] | undefined;
 }
 
 /**
- * Identifies callers by the hash of their bearer token; on a port with mutual TLS, those without a token by their
- * certificate. Health and reflection need neither. UNAUTHENTICATED (SERVICE_TOKEN_MISSING, SERVICE_TOKEN_INVALID,
- * CERTIFICATE_UNKNOWN, CERTIFICATE_EXPIRED); UNAVAILABLE (DATABASE_UNAVAILABLE) for a token that is not in the settings
- * while the others cannot be read.
+ * Identifies callers by the hash of their bearer token or, on a port with mutual TLS, by their certificate if they
+ * have no token. Health and reflection need neither. UNAUTHENTICATED (SERVICE_TOKEN_MISSING, SERVICE_TOKEN_INVALID,
+ * CERTIFICATE_UNKNOWN, CERTIFICATE_EXPIRED); UNAVAILABLE (DATABASE_UNAVAILABLE) for a token that is not in the
+ * settings while stored ones cannot be read.
  */
 export function identifyCallers({ tokens, storedCallers, certificates = [] }: CallerSources): IdentifyCaller {
   const findByCertificate = certificateCallers(certificates);
@@ -72,7 +72,7 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
   };
 }
 
-/** Hashes of the tokens that have identified callers: few tokens come with most calls. */
+/** Caches the hashes of valid tokens, because a few tokens come with most calls. */
 class TokenHashes {
   readonly #kept = new Map<string, string>();
 
@@ -99,7 +99,7 @@ async function callerOf(
   return caller;
 }
 
-/** Before the interceptors run, nothing else maps them. */
+/** Maps domain errors, which nothing else does before the interceptors run. */
 async function domainErrorsOnTheWire<T>(identify: () => Promise<T>): Promise<T> {
   try {
     return await identify();

@@ -9,7 +9,7 @@ import {
 import { StructSchema, type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { FieldFault } from '../errors.ts';
 
-/** The faults of a value, with paths below it; undefined, without any allocation, if it has none. */
+/** Returns the faults of a value, with paths below it; undefined, without an allocation, if it has none. */
 type Check = (value: unknown) => FieldFault[] | undefined;
 
 /** The earliest accepted timestamp. */

@@ -14,7 +14,7 @@ export type HeadersSource = ConstructorParameters<typeof Headers>[0];
 /** Where a call comes from. */
 export interface CallOrigin {
   readonly protocolName: 'in-process' | 'grpc' | 'connect';
-  /** The headers of the request; a function if they have to be converted. */
+  /** The headers of the request, or a function that converts them. */
   readonly headers: HeadersSource | (() => Headers);
   readonly contextValues: ContextValues;
 }
@@ -74,7 +74,7 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
     return this.#responseHeader;
   }
 
-  /** The response headers, if any has been set. */
+  /** The response headers, if any have been set. */
   get setResponseHeaders(): Headers | undefined {
     return this.#responseHeader;
   }

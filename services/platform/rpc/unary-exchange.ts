@@ -15,8 +15,8 @@ type Controller = Dispatcher.DispatchController;
 type ResponseHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 /**
- * Makes unary calls by Connect's protocol over HTTP/1.1, each with one write and no streams, which cost a small call more
- * than all else. A failed connection is UNAVAILABLE, with undici's error as the cause.
+ * Makes unary calls with Connect's protocol over HTTP/1.1, each with one write and no streams, which would cost a
+ * small call more than everything else. A failed connection is UNAVAILABLE, with undici's error as the cause.
  */
 export function unaryOverHttp(baseUrl: string, tls: ClientTls | undefined): UnaryFn {
   const { origin, pathname } = new URL(baseUrl);
@@ -41,7 +41,10 @@ export function unaryOverHttp(baseUrl: string, tls: ClientTls | undefined): Unar
   };
 }
 
-/** The current connections: after the files of TLS have been replaced, the earlier ones end with the calls on them. */
+/**
+ * Returns the current connections. After the TLS files are replaced, the earlier ones close once their calls have
+ * ended.
+ */
 function connectionPool(origin: string, tls: ClientTls | undefined): () => Pool {
   const newPool = () =>
     new Pool(origin, {
@@ -49,7 +52,7 @@ function connectionPool(origin: string, tls: ClientTls | undefined): () => Pool 
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
-      // Calls have deadlines, and some wait for what may take a while.
+      // Calls have deadlines of their own, and some wait long on purpose.
       headersTimeout: 0,
       bodyTimeout: 0,
       ...(tls && {
@@ -87,7 +90,7 @@ class UnaryExchange implements Dispatcher.DispatchHandler {
     return this.#received.promise;
   }
 
-  /** Stops it at once, even while it waits for a connection. */
+  /** Stops the exchange at once, even while it waits for a connection. */
   stop(reason: Error): void {
     this.#received.reject(reason);
     this.#stopped = reason;
@@ -130,7 +133,7 @@ function responseOf({ method }: UnaryRequest, { status, headers, body }: Receive
   throw status !== 200 && type === JSON_TYPE ? errorFromJsonBytes(body, metadata, unexpected) : unexpected;
 }
 
-/** A response whose headers are converted for those who read them. */
+/** A response whose headers are converted when they are read. */
 class UnaryAnswer implements UnaryResponse {
   readonly stream = false;
   readonly service: UnaryResponse['service'];

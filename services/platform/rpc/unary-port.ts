@@ -25,14 +25,14 @@ interface UnaryPortOptions extends ExchangeLimits {
   readonly bindings: readonly ServiceBinding[];
   readonly interceptors: readonly Interceptor[];
   readonly identify: IdentifyCaller;
-  /** Unary calls that run at once; more are refused. */
+  /** The maximum number of concurrent unary calls; more are refused. */
   readonly maxConcurrentCalls: number;
 }
 
 /**
- * Serves plain unary calls: gRPC over HTTP/2, and Connect over HTTP/1.1. Connect's own handlers serve streams and bytes
- * with one pipeline, which costs a small call more than all else that it does; they serve the rest: streams, gRPC-Web,
- * compressed requests, GET, and requests that are not valid.
+ * Serves plain unary calls: gRPC over HTTP/2, and Connect over HTTP/1.1. Connect's own handlers use one pipeline for
+ * streams and unary calls, which costs a small call more than everything else. They serve the rest: streams,
+ * gRPC-Web, compressed requests, GET, and invalid requests.
  */
 export class UnaryPort {
   readonly #methods: ReadonlyMap<string, ServedMethod>;
@@ -45,7 +45,7 @@ export class UnaryPort {
     this.#methods = new Map(servedMethods(options).map((served) => [pathOf(served.method), served]));
   }
 
-  /** Answers a request over HTTP/2; false if Connect has to. */
+  /** Answers a request over HTTP/2; returns false to leave it to Connect. */
   serveStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
     const served = this.#find(headers[':path']);
     if (!served || headers[':method'] !== 'POST' || !isPlainGrpc(headers)) return false;
@@ -55,7 +55,7 @@ export class UnaryPort {
     return true;
   }
 
-  /** Answers a request over HTTP/1.1; false if Connect has to. */
+  /** Answers a request over HTTP/1.1; returns false to leave it to Connect. */
   serveRequest(request: IncomingMessage, response: ServerResponse): boolean {
     const served = this.#find(request.url);
     if (!served || request.method !== 'POST' || !isPlainConnect(request.headers)) return false;
@@ -109,7 +109,7 @@ function servedMethods({ bindings, interceptors, readMaxBytes }: UnaryPortOption
   );
 }
 
-/** The headers of a request as fetch has them, without the pseudo-headers of HTTP/2. */
+/** The headers of a request as Headers, without the pseudo-headers of HTTP/2. */
 function headersOf(incoming: IncomingHttpHeaders): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming)) {

@@ -55,7 +55,7 @@ export const serviceTokenOrder: ListOrder<ServiceTokenRow> = {
 
 /** A page of tokens; undefined filters are ignored. */
 interface ServiceTokenPage extends PageRange {
-  /** Of the caller. */
+  /** The caller's name. */
   readonly name: string | undefined;
   readonly state: CredentialState | undefined;
 }

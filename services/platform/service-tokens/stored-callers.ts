@@ -18,7 +18,7 @@ interface Snapshot {
   readonly callers: ReadonlyMap<string, StoredCaller>;
 }
 
-/** A revocation takes effect within five seconds: what was read is used for four, from when the read started. */
+/** A revocation takes effect within five seconds: a read is used for four, counted from its start. */
 const FRESH_MS = 4_000;
 /** An unknown token may have been issued since the last read. Guesses cause one read a second at most. */
 const RECHECK_MS = 1_000;
@@ -66,7 +66,7 @@ export class StoredCallers implements CallerDirectory {
       delay(FRESH_MS, undefined, { ref: false }),
     ]).catch((error: unknown) => {
       this.#logger.warn({ err: error }, 'service tokens could not be read');
-      // The next call tries again. While a read hangs instead, calls share it, so that few connections hang.
+      // Lets the next call try again. Calls share a read that hangs, so that few connections hang.
       if (this.#pending?.startedAt === startedAt) this.#pending = undefined;
     });
     if (!rows || performance.now() - startedAt >= FRESH_MS) throw cannotRead();

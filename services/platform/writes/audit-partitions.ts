@@ -6,7 +6,7 @@ const INTERVAL_MS = 60 * 60_000;
 /** Dropping starts no further partition after this time. */
 const DROP_BUDGET_MS = 25_000;
 
-/** Far enough ahead for a system that was down for weeks to record entries at once. */
+/** Far enough ahead that a system which was down for weeks can record entries at once. */
 const MAKE_AHEAD = `
 select made as name from platform.ensure_audit_partitions(now() - interval '1 day', now() + interval '90 days') as made`;
 

@@ -56,7 +56,7 @@ export function auditRow(
   };
 }
 
-/** `:rows` as one JSON array. */
+/** Takes `:rows` as one JSON array. */
 const INSERT = `
 insert into platform.audit_entry
   (merchant_id, environment, id, caller, account_id, started_by, action, request, ip_address, request_id, occurred_at,

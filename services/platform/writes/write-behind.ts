@@ -5,8 +5,8 @@ import { executeNamed } from '../database/named-sql.ts';
 const BATCH_MS = 100;
 
 /**
- * Batches writes that may be lost, such as last-used timestamps, into one statement after the requests that cause them.
- * Requests never wait for them. Failures are logged.
+ * Batches writes that may be lost, such as last-used timestamps, into one statement. Requests never wait for them.
+ * Failures are logged.
  */
 export class WriteBehind {
   readonly #database: Database;

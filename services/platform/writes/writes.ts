@@ -44,10 +44,10 @@ interface Run<Output extends DescMessage> extends WriteOptions<Output> {
 }
 
 /**
- * Runs write RPCs: idempotency, the work, its outbox rows and its audit entry in one transaction. For 24 hours the same key
- * with the same request replays the response. With a different request it fails with ALREADY_EXISTS
- * (IDEMPOTENCY_KEY_REUSED), while the first is running with ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys are scoped to caller and
- * RPC. A write whose caller has stopped waiting is rolled back, and so is one of a person who may no longer make it.
+ * Runs write RPCs: idempotency, the work, its outbox rows and its audit entry in one transaction. For 24 hours the
+ * same key with the same request replays the response. With a different request it fails with ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED), while the first is running with ABORTED (IDEMPOTENCY_KEY_IN_USE). Keys are scoped to
+ * caller and RPC. A write is rolled back if its caller has stopped waiting, or if its person may no longer make it.
  */
 export class Writes {
   readonly #database: Database;
@@ -75,7 +75,7 @@ export class Writes {
     return this.#run(request, context, { ...options, work, trails: [tenantOf(request).environment] });
   }
 
-  /** Like `run`, for what both environments share, such as members: the entry is in both audit trails. */
+  /** Like `run`, for data that both environments share, such as members. Adds the entry to both audit trails. */
   runForMerchant<Output extends DescMessage>(
     request: WriteRequest,
     context: HandlerContext,

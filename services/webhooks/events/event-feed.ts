@@ -25,7 +25,7 @@ import {
   readUntil,
   requireKept,
 } from './event-feed-cursor.ts';
-import { requireEventTypes } from './event-types/event-catalogue.ts';
+import { requireEventTypes } from './event-types/event-catalog.ts';
 
 /** The number of events that one statement visits. */
 const WINDOW = 200;

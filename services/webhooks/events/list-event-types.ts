@@ -1,10 +1,10 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ListEventTypesResponse } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { EVENT_CATALOGUE } from './event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from './event-types/event-catalog.ts';
 
 const RESPONSE: ListEventTypesResponse = {
   $typeName: 'payments.webhooks.v1.ListEventTypesResponse',
-  eventTypes: EVENT_CATALOGUE.map(({ name, description, schema, example }) => ({
+  eventTypes: EVENT_CATALOG.map(({ name, description, schema, example }) => ({
     $typeName: 'payments.webhooks.v1.EventType',
     name,
     description,
@@ -13,7 +13,7 @@ const RESPONSE: ListEventTypesResponse = {
   })),
 };
 
-/** The catalogue of event types. */
+/** The catalog of event types. */
 export const listEventTypes = (): ListEventTypesResponse => RESPONSE;
 
 /** Drops the internal properties of TypeBox, which JSON omits. */

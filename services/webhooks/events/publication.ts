@@ -10,7 +10,7 @@ import {
   idempotencyScope,
   type WriteRequest,
 } from '../../platform/writes/idempotency-records.ts';
-import { requireEventData, requireEventType } from './event-types/event-catalogue.ts';
+import { requireEventData, requireEventType } from './event-types/event-catalog.ts';
 
 /** An event as a request names it. */
 interface RequestedEvent {

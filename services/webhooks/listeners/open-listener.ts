@@ -9,7 +9,7 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { tenantOf } from '../../platform/tenant.ts';
 import { auditRow, recordAudit } from '../../platform/writes/audit.ts';
 import { signedHeaders } from '../attempts/webhook-request.ts';
-import { EVENT_CATALOGUE, requireEventTypes } from '../events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG, requireEventTypes } from '../events/event-types/event-catalog.ts';
 import { endListenerDelivery, type ListenerDeliveryRow, selectOldestOpen } from './listener-deliveries.ts';
 import { addListener, removeListener, renewListener } from './listener-store.ts';
 
@@ -77,7 +77,7 @@ class Listener {
     context: HandlerContext,
   ): Promise<Listener> {
     const { eventTypes: asked, forwardsTo } = request;
-    const eventTypes = asked.length > 0 ? asked : EVENT_CATALOGUE.map(({ name }) => name);
+    const eventTypes = asked.length > 0 ? asked : EVENT_CATALOG.map(({ name }) => name);
     const tenant = tenantOf(request);
     const audited: OpenListenerRequest = { ...request, signingSecret: '' };
     const id = await dependencies.writes.transaction(tenant, context, async (tx, em) => {

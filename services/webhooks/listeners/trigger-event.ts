@@ -4,7 +4,7 @@ import type {
   TriggerEventResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { requireEventType } from '../events/event-types/event-catalogue.ts';
+import { requireEventType } from '../events/event-types/event-catalog.ts';
 import { listEventTypes } from '../events/list-event-types.ts';
 
 /** Publishes the example of an event type. Its object is that of the example or, if it has none, the merchant. */

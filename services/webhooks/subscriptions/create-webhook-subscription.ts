@@ -11,7 +11,7 @@ import { parseAllAsync } from '../../platform/errors.ts';
 import type { Config } from '../../platform/process/config.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { requireEventTypes } from '../events/event-types/event-catalogue.ts';
+import { requireEventTypes } from '../events/event-types/event-catalog.ts';
 import { publishPing } from '../events/ping.event.ts';
 import { acceptWebhookUrl } from './accept-webhook-url.ts';
 import { newSigningSecret, sealSecret } from './signing-secret.ts';
@@ -28,7 +28,7 @@ interface Dependencies {
 
 /**
  * Creates a subscription with its signing secret, and publishes a ping. Checks the idempotency key first, so that a replay
- * succeeds even if the catalogue or the host's DNS has changed since. Queries DNS outside the transaction.
+ * succeeds even if the catalog or the host's DNS has changed since. Queries DNS outside the transaction.
  */
 export async function createWebhookSubscription(
   { config, guards, writes }: Dependencies,

@@ -9,7 +9,7 @@ import type { WebhookUrl } from '../../platform/egress/webhook-url.ts';
 import { invalidArgument, parseAllAsync } from '../../platform/errors.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { requireEventTypes } from '../events/event-types/event-catalogue.ts';
+import { requireEventTypes } from '../events/event-types/event-catalog.ts';
 import { publishPing } from '../events/ping.event.ts';
 import { acceptWebhookUrl } from './accept-webhook-url.ts';
 import type { SubscriptionRow } from './subscription.entity.ts';

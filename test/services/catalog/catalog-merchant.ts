@@ -13,7 +13,7 @@ import { newKey, newTenant } from '../../support/harness.ts';
 
 type ContentField = 'name' | 'description' | 'refundWindowDays' | 'imageAssetId' | 'imageUrl';
 
-/** Short calls to the catalogue of one new merchant. */
+/** Short calls to the catalog of one new merchant. */
 export function catalogMerchant(transport: Transport) {
   const client = createClient(ProductService, transport);
   const tenant = newTenant();

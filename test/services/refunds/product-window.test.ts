@@ -28,7 +28,7 @@ describe('the refund window of a product', () => {
     return { case: 'productId', value: product!.id } as const;
   };
 
-  it('is taken from the catalogue for a payment’s first case and applies to later ones', async () => {
+  it('is taken from the catalog for a payment’s first case and applies to later ones', async () => {
     const merchant = refundsOf(harness);
     const window = await productOf(merchant, 17);
     const paymentIntentId = randomUUID();

@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { PublishEventRequest } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { EVENT_CATALOGUE } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from '../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
@@ -63,7 +63,7 @@ describe('EventService', () => {
     );
   });
 
-  it('rejects types that are not in the catalogue, and the ping', async () => {
+  it('rejects types that are not in the catalog, and the ping', async () => {
     for (const type of ['payment.succeeded.v2', 'webhook.ping.v1']) {
       await expectRefusal(publish(newTenant(), { type }), Code.InvalidArgument, 'INVALID_EVENT_TYPE', {
         field: 'type',
@@ -90,7 +90,7 @@ describe('EventService', () => {
   });
 
   it('points into nested data', async () => {
-    const { example } = EVENT_CATALOGUE.find(({ name }) => name === 'refund.requested.v1')!;
+    const { example } = EVENT_CATALOG.find(({ name }) => name === 'refund.requested.v1')!;
     const data = { ...example, refundWindow: { days: 5, expiresAt: '2026-08-01T13:05:00.000Z' } };
     await expectRefusal(
       publish(newTenant(), { type: 'refund.requested.v1', data: data as never }),
@@ -100,9 +100,9 @@ describe('EventService', () => {
     );
   });
 
-  it('lists the catalogue with a schema and a valid example each', async () => {
+  it('lists the catalog with a schema and a valid example each', async () => {
     const { eventTypes } = await fixture().events.listEventTypes({});
-    expect(eventTypes.map(({ name }) => name)).toEqual(EVENT_CATALOGUE.map(({ name }) => name));
+    expect(eventTypes.map(({ name }) => name)).toEqual(EVENT_CATALOG.map(({ name }) => name));
     for (const { name, description, dataSchema, dataExample } of eventTypes) {
       expect(name).toMatch(/^[a-z]+\.[a-z_]+\.v1$/);
       expect(description).not.toBe('');
@@ -111,7 +111,7 @@ describe('EventService', () => {
   });
 });
 
-describe('the catalogue', () => {
+describe('the catalog', () => {
   const DOMAIN = `refund.requested refund.merchant_decided refund.approved refund.review_started
     refund.deadline_approaching refund.funding_required refund.processing refund.succeeded refund.failed
     refund.canceled refund.rejected dispute.opened dispute.responded dispute.closed product.created product.updated product.archived
@@ -119,7 +119,7 @@ describe('the catalogue', () => {
     advance.settled payment.succeeded payment.failed`;
 
   it('has every event of the domain', () => {
-    const names = EVENT_CATALOGUE.map(({ name }) => name).sort();
+    const names = EVENT_CATALOG.map(({ name }) => name).sort();
     expect(names).toEqual(
       DOMAIN.split(/\s+/)
         .map((name) => `${name}.v1`)

@@ -4,7 +4,7 @@ import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { EVENT_CATALOGUE } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from '../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { bearer, newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
@@ -120,7 +120,7 @@ it('takes 1 to 100 events', async () => {
 });
 
 it('requires the grants of all types', async () => {
-  const { example } = EVENT_CATALOGUE.find(({ name }) => name === 'refund.requested.v1')!;
+  const { example } = EVENT_CATALOG.find(({ name }) => name === 'refund.requested.v1')!;
   const refund = { type: 'refund.requested.v1', objectId: 'r', data: example as typeof PAYMENT };
   const request = (environment: Environment) => ({
     ...write(newTenant(environment)),

@@ -10,14 +10,14 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { invalidArgument } from '../../../services/platform/errors.ts';
 import { REPLAYED_HEADER } from '../../../services/platform/rpc/call-context.ts';
-import { requireEventTypes } from '../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { requireEventTypes } from '../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { lockWaits } from '../../support/harness-sql.ts';
 import { newUrl, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 // Real, but where a test withdraws an event type.
-vi.mock(import('../../../services/webhooks/events/event-types/event-catalogue.ts'), { spy: true });
+vi.mock(import('../../../services/webhooks/events/event-types/event-catalog.ts'), { spy: true });
 
 const LIMIT = 5;
 
@@ -89,7 +89,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('refuses event types that the catalogue does not have, and the ping', async () => {
+  it('refuses event types that the catalog does not have, and the ping', async () => {
     for (const type of ['payment.succeeded', 'webhook.ping.v1', 'PAYMENT.SUCCEEDED.V1']) {
       const created = create(newTenant(), { eventTypes: ['refund.failed.v1', type] });
       await expectRefusal(created, Code.InvalidArgument, 'INVALID_EVENT_TYPE', {
@@ -232,7 +232,7 @@ describe('WebhookSubscriptionService', () => {
     expect(subscriptions).toHaveLength(1);
   });
 
-  it('looks at the syntax before the key, and at the catalogue, the URL and the host after it', async () => {
+  it('looks at the syntax before the key, and at the catalog, the URL and the host after it', async () => {
     const tenant = newTenant();
     const idempotencyKey = newKey();
     await create(tenant, { idempotencyKey });
@@ -247,7 +247,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('looks at the catalogue before the URL, and at the URL before the limit', async () => {
+  it('looks at the catalog before the URL, and at the URL before the limit', async () => {
     const tenant = newTenant();
     for (let n = 0; n < LIMIT; n += 1) await create(tenant);
     const [url, eventTypes] = ['http://example.com', ['nothing.v1']];

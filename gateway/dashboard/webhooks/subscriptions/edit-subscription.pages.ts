@@ -39,24 +39,24 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
     ]);
 
   pages.page(SPEC, async (view, { params }) => {
-    const [subscription, catalogue] = await read(view, params.subscriptionId!);
+    const [subscription, catalog] = await read(view, params.subscriptionId!);
     const { url, description, eventTypes: chosen, etag } = subscription;
     return editPage(view, {
       subscription,
-      catalogue,
+      catalog,
       typed: { url, description, chosen, every: false },
       etag,
     });
   });
 
   pages.action({ ...SPEC, form: EditForm }, async (view, { params, form, key }) => {
-    const [subscription, catalogue] = await read(view, params.subscriptionId!);
-    const { typed, names } = typedOf(form, catalogue);
+    const [subscription, catalog] = await read(view, params.subscriptionId!);
+    const { typed, names } = typedOf(form, catalog);
     const { etag } = form;
     if (names.length === 0) {
       const eventTypes = textsFor(view, newSubscriptionTexts).eventTypesMissing;
       const fault = { status: INVALID, eventTypes };
-      return { ...editPage(view, { subscription, catalogue, typed, etag, fault }), status: INVALID };
+      return { ...editPage(view, { subscription, catalog, typed, etag, fault }), status: INVALID };
     }
     try {
       const { id: subscriptionId } = subscription;
@@ -70,7 +70,7 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
         return {
           ...editPage(view, {
             subscription: current,
-            catalogue,
+            catalog,
             typed,
             etag: current.etag,
             isConflict: true,
@@ -80,7 +80,7 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
       }
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
-      return { ...editPage(view, { subscription, catalogue, typed, etag, fault }), status: fault.status };
+      return { ...editPage(view, { subscription, catalog, typed, etag, fault }), status: fault.status };
     }
   });
 }
@@ -98,7 +98,7 @@ const changesOf = (
 
 interface Edit {
   readonly subscription: WebhookSubscription;
-  readonly catalogue: readonly EventType[];
+  readonly catalog: readonly EventType[];
   readonly typed: Typed;
   /** Of the subscription whose values the person has seen. */
   readonly etag: string;
@@ -107,13 +107,10 @@ interface Edit {
   readonly isConflict?: boolean;
 }
 
-function editPage(
-  view: View,
-  { subscription, catalogue, typed, etag, fault, isConflict = false }: Edit,
-): Page {
+function editPage(view: View, { subscription, catalog, typed, etag, fault, isConflict = false }: Edit): Page {
   const t = textsFor(view, editSubscriptionTexts);
   const fields = html`${hiddenFields({ etag })}
-${subscriptionFields(view, catalogue, typed, fault)}
+${subscriptionFields(view, catalog, typed, fault)}
 <ul class="hint">${t.hints.map((hint) => html`<li>${hint}</li>`)}</ul>`;
   const { id } = subscription;
   return {

@@ -13,12 +13,12 @@ import { subscriptionFields, type Typed } from './subscription-form.ts';
 export function newSubscriptionPage(
   view: View,
   config: Pick<DashboardConfig, 'WEBHOOK_EGRESS_ADDRESSES'>,
-  catalogue: readonly EventType[],
+  catalog: readonly EventType[],
   typed: Typed,
   fault?: CreationFault,
 ): Page {
   const t = textsFor(view, newSubscriptionTexts);
-  const fields = html`${subscriptionFields(view, catalogue, typed, fault)}
+  const fields = html`${subscriptionFields(view, catalog, typed, fault)}
 <p class="hint">${t.secretHint}</p>
 ${egressAddresses(view, config)}`;
   return {

@@ -29,15 +29,15 @@ export function newSubscriptionPages({ pages, clients, config }: FeatureDependen
   );
 
   pages.action({ ...SPEC, form: SubscriptionForm }, async (view, { form, key }) => {
-    const catalogue = await eventTypes(view);
-    const { typed, names } = typedOf(form, catalogue);
+    const catalog = await eventTypes(view);
+    const { typed, names } = typedOf(form, catalog);
     try {
       const subscription = await create(clients, view, key, typed, names);
       return createdPage(view, subscription, await revealOnce(clients, view, subscription.id));
     } catch (error) {
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
-      return { ...newSubscriptionPage(view, config, catalogue, typed, fault), status: fault.status };
+      return { ...newSubscriptionPage(view, config, catalog, typed, fault), status: fault.status };
     }
   });
 }

@@ -26,17 +26,17 @@ export interface Typed {
 }
 
 /** The submitted values, and the names of the event types that they stand for. */
-export function typedOf(form: Static<typeof SubscriptionForm>, catalogue: readonly EventType[]) {
+export function typedOf(form: Static<typeof SubscriptionForm>, catalog: readonly EventType[]) {
   const every = form.every !== undefined;
   const description = form.description?.trim() ?? '';
   const typed = { url: form.url.trim(), description, chosen: form.event_types ?? [], every };
-  return { typed, names: every ? catalogue.map(({ name }) => name) : typed.chosen };
+  return { typed, names: every ? catalog.map(({ name }) => name) : typed.chosen };
 }
 
 /** The fields of a subscription, with submitted values and their faults. */
 export function subscriptionFields(
   view: View,
-  catalogue: readonly EventType[],
+  catalog: readonly EventType[],
   typed: Typed,
   fault?: CreationFault,
 ): Html {
@@ -50,19 +50,19 @@ export function subscriptionFields(
     { name: 'description', label: t.description, hint: t.descriptionHint, fault: fault?.description },
     (attributes) => html`<input ${attributes} type="text" autocomplete="off" value="${typed.description}">`,
   );
-  return html`${url}${description}${eventTypeChoice(view, catalogue, typed, fault?.eventTypes)}`;
+  return html`${url}${description}${eventTypeChoice(view, catalog, typed, fault?.eventTypes)}`;
 }
 
 function eventTypeChoice(
   view: View,
-  catalogue: readonly EventType[],
+  catalog: readonly EventType[],
   { chosen, every }: Typed,
   fault: string | undefined,
 ): Html {
   const t = textsFor(view, newSubscriptionTexts);
   const { groups } = textsFor(view, eventTypeTexts);
   const checked = new Set(chosen);
-  const topics = Map.groupBy(catalogue, ({ name }) => name.slice(0, name.indexOf('.')));
+  const topics = Map.groupBy(catalog, ({ name }) => name.slice(0, name.indexOf('.')));
   const group = ([topic, types]: [string, EventType[]]) =>
     html`<fieldset><legend>${groups[topic] ?? topic}</legend>${types.map((type) => option(view, type, checked))}</fieldset>`;
   // The search field is outside the form, so that Enter does not submit it.

@@ -8,7 +8,7 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { EVENT_CATALOGUE } from '../../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
@@ -161,11 +161,11 @@ it('approves a merchant’s own request of today, which is settled later', async
   expect(released.text).toContain('Settlement is automatic');
 });
 
-it('publishes every event of the catalogue with its example, and shows its deliveries', async () => {
+it('publishes every event of the catalog with its example, and shows its deliveries', async () => {
   const panel = await sandboxFixture(fixture);
   const { visitor, home } = panel;
   const webhooks = createClient(WebhookSubscriptionService, fixture.transport);
-  const eventTypes = EVENT_CATALOGUE.map(({ name }) => name);
+  const eventTypes = EVENT_CATALOG.map(({ name }) => name);
   const target = { url: 'https://127.0.0.1:8443/', eventTypes };
   await webhooks.createWebhookSubscription({ ...tenantOf(panel), idempotencyKey: 'hook', ...target });
   const offered = (await visitor.get(`${home}/simulate`)).document.querySelectorAll('#type option');

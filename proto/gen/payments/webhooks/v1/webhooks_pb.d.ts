@@ -279,7 +279,7 @@ export declare type CreateWebhookSubscriptionRequest = Message<"payments.webhook
   url: string;
 
   /**
-   * 1 to 50 distinct event types of the catalogue.
+   * 1 to 50 distinct event types of the catalog.
    *
    * @generated from field: repeated string event_types = 5;
    */
@@ -486,7 +486,7 @@ export declare type UpdateWebhookSubscriptionRequest = Message<"payments.webhook
   url?: string | undefined;
 
   /**
-   * All event types that it is to have, at most 50 distinct ones of the catalogue; empty: unchanged.
+   * All event types that it is to have, at most 50 distinct ones of the catalog; empty: unchanged.
    *
    * @generated from field: repeated string event_types = 6;
    */
@@ -1168,7 +1168,7 @@ export declare type PublishEventRequest = Message<"payments.webhooks.v1.PublishE
   idempotencyKey: string;
 
   /**
-   * An event type of the catalogue.
+   * An event type of the catalog.
    *
    * @generated from field: string type = 4;
    */
@@ -1262,7 +1262,7 @@ export declare const PublishEventsRequestSchema: GenMessage<PublishEventsRequest
  */
 export declare type EventToPublish = Message<"payments.webhooks.v1.EventToPublish"> & {
   /**
-   * An event type of the catalogue.
+   * An event type of the catalog.
    *
    * @generated from field: string type = 1;
    */
@@ -1443,7 +1443,7 @@ export declare type ListEventFeedRequest = Message<"payments.webhooks.v1.ListEve
   environment: Environment;
 
   /**
-   * Event types of the catalogue; empty for all.
+   * Event types of the catalog; empty for all.
    *
    * @generated from field: repeated string event_types = 3;
    */
@@ -1541,7 +1541,7 @@ export declare type GetEventFeedRequest = Message<"payments.webhooks.v1.GetEvent
   environment: Environment;
 
   /**
-   * Event types of the catalogue; empty for all.
+   * Event types of the catalog; empty for all.
    *
    * @generated from field: repeated string event_types = 3;
    */
@@ -1621,7 +1621,7 @@ export declare type ListEventsRequest = Message<"payments.webhooks.v1.ListEvents
   environment: Environment;
 
   /**
-   * An event type of the catalogue.
+   * An event type of the catalog.
    *
    * @generated from field: optional string type = 3;
    */
@@ -1700,7 +1700,7 @@ export declare type ListEventsResponse = Message<"payments.webhooks.v1.ListEvent
 export declare const ListEventsResponseSchema: GenMessage<ListEventsResponse>;
 
 /**
- * Empty: the catalogue is the same for every merchant.
+ * Empty: the catalog is the same for every merchant.
  *
  * @generated from message payments.webhooks.v1.ListEventTypesRequest
  */
@@ -1714,7 +1714,7 @@ export declare type ListEventTypesRequest = Message<"payments.webhooks.v1.ListEv
 export declare const ListEventTypesRequestSchema: GenMessage<ListEventTypesRequest>;
 
 /**
- * The catalogue.
+ * The catalog.
  *
  * @generated from message payments.webhooks.v1.ListEventTypesResponse
  */
@@ -2120,7 +2120,7 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
   pageToken: string;
 
   /**
-   * An event type of the catalogue.
+   * An event type of the catalog.
    *
    * @generated from field: optional string event_type = 8;
    */
@@ -3335,7 +3335,7 @@ export declare type OpenListenerRequest = Message<"payments.webhooks.v1.OpenList
   environment: Environment;
 
   /**
-   * Distinct event types of the catalogue; empty for all.
+   * Distinct event types of the catalog; empty for all.
    *
    * @generated from field: repeated string event_types = 3;
    */
@@ -3561,7 +3561,7 @@ export declare type TriggerEventRequest = Message<"payments.webhooks.v1.TriggerE
   idempotencyKey: string;
 
   /**
-   * An event type of the catalogue.
+   * An event type of the catalog.
    *
    * @generated from field: string event_type = 4;
    */
@@ -3664,7 +3664,7 @@ export declare type FollowEventsRequest = Message<"payments.webhooks.v1.FollowEv
   environment: Environment;
 
   /**
-   * Distinct event types of the catalogue; empty for all.
+   * Distinct event types of the catalog; empty for all.
    *
    * @generated from field: repeated string event_types = 3;
    */
@@ -4208,7 +4208,7 @@ export declare const WebhookSubscriptionService: GenService<{
  */
 export declare const EventService: GenService<{
   /**
-   * Publishes an event of a type in the catalogue for a merchant; it is delivered to every subscription to its type.
+   * Publishes an event of a type in the catalog for a merchant; it is delivered to every subscription to its type.
    * Requires the grant publish:<noun>, where the type begins with the noun. INVALID_ARGUMENT (INVALID_EVENT_TYPE,
    * INVALID_EVENT_DATA); pointer in the metadata is a JSON pointer to the invalid value in data.
    *
@@ -4283,7 +4283,7 @@ export declare const EventService: GenService<{
     output: typeof GetEventFeedResponseSchema;
   },
   /**
-   * Lists the catalogue of event types, each with a JSON Schema and an example.
+   * Lists the catalog of event types, each with a JSON Schema and an example.
    *
    * @generated from rpc payments.webhooks.v1.EventService.ListEventTypes
    */
@@ -4454,7 +4454,7 @@ export declare const WebhookListenerService: GenService<{
     output: typeof ReportListenerDeliveryResponseSchema;
   },
   /**
-   * Publishes an event of the catalogue with its example data. Like any event, it goes to all subscriptions to its type.
+   * Publishes an event of the catalog with its example data. Like any event, it goes to all subscriptions to its type.
    * INVALID_ARGUMENT (INVALID_EVENT_TYPE).
    *
    * @generated from rpc payments.webhooks.v1.WebhookListenerService.TriggerEvent

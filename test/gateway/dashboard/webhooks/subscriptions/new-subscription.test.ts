@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebhookSubscriptionState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { errorInfoOf } from '../../../../../services/platform/rpc/connect-errors.ts';
-import { EVENT_CATALOGUE } from '../../../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from '../../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newKey } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
@@ -48,7 +48,7 @@ test('every event type can be chosen, with its description, in groups', async ()
     'Receivables',
     'Advances',
   ]);
-  for (const { name, description } of EVENT_CATALOGUE) {
+  for (const { name, description } of EVENT_CATALOG) {
     const box = page.document.querySelector(`input[name=event_types][value="${name}"]`)!;
     expect(box.closest('label')!.textContent).toContain(description);
   }
@@ -71,7 +71,7 @@ test('creates one for all types', async () => {
   const merchant = await fixture.newMerchant();
   await create(merchant, { url: newUrl(), every: 'on' });
   const [created] = await listOf(merchant);
-  expect(created!.eventTypes).toEqual(EVENT_CATALOGUE.map(({ name }) => name));
+  expect(created!.eventTypes).toEqual(EVENT_CATALOG.map(({ name }) => name));
 });
 
 describe('rejects a URL like the API, with its message, and keeps the entered values:', () => {

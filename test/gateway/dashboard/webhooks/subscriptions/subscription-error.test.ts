@@ -9,7 +9,7 @@ import {
   SubscriptionErrorCause,
   SubscriptionErrorSchema,
 } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { EVENT_CATALOGUE } from '../../../../../services/webhooks/events/event-types/event-catalogue.ts';
+import { EVENT_CATALOG } from '../../../../../services/webhooks/events/event-types/event-catalog.ts';
 
 const FAILURES = Object.values(AttemptFailure).filter(
   (failure): failure is AttemptFailure =>
@@ -45,11 +45,11 @@ test.each(LANGUAGES)('every error of a subscription is a readable sentence in %s
 });
 
 test('every event type and its group have a name in both languages', () => {
-  const groups = new Set(EVENT_CATALOGUE.map(({ name }) => name.split('.')[0]!));
+  const groups = new Set(EVENT_CATALOG.map(({ name }) => name.split('.')[0]!));
   for (const group of groups) {
     for (const language of LANGUAGES) expect(eventTypeTexts[language].groups[group]).toBeTruthy();
   }
   expect(Object.keys(eventTypeTexts['pt-BR'].descriptions).sort()).toEqual(
-    EVENT_CATALOGUE.map(({ name }) => name).sort(),
+    EVENT_CATALOG.map(({ name }) => name).sort(),
   );
 });

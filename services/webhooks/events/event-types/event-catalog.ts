@@ -10,7 +10,7 @@ import { PRODUCT_EVENT_TYPES } from './product.event-types.ts';
 import { REFUND_EVENT_TYPES } from './refund.event-types.ts';
 
 /** Every event type that merchants can subscribe to. */
-export const EVENT_CATALOGUE: readonly EventTypeDefinition[] = [
+export const EVENT_CATALOG: readonly EventTypeDefinition[] = [
   ...PAYMENT_EVENT_TYPES,
   ...REFUND_EVENT_TYPES,
   ...DISPUTE_EVENT_TYPES,
@@ -19,15 +19,15 @@ export const EVENT_CATALOGUE: readonly EventTypeDefinition[] = [
   ...ADVANCE_EVENT_TYPES,
 ];
 
-const byName = new Map<string, EventTypeDefinition>(EVENT_CATALOGUE.map((type) => [type.name, type]));
+const byName = new Map<string, EventTypeDefinition>(EVENT_CATALOG.map((type) => [type.name, type]));
 const validators = new Map<string, Validator>();
 
-/** Throws if names are not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE), with every such name. */
+/** Throws if names are not in the catalog. INVALID_ARGUMENT (INVALID_EVENT_TYPE), with every such name. */
 export function requireEventTypes(names: readonly string[]): void {
   parseAll(...names.map((name, index) => () => requireEventType(name, `event_types[${index}]`)));
 }
 
-/** Throws if a name is not in the catalogue. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
+/** Throws if a name is not in the catalog. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
 export function requireEventType(name: string, field: string): void {
   if (byName.has(name)) return;
   throw invalidArgument('INVALID_EVENT_TYPE', `${field}: ${JSON.stringify(name)} is not an event type`, {
@@ -60,7 +60,7 @@ function validatorOf(name: string): Validator {
   let validator = validators.get(name);
   if (!validator) {
     const type = byName.get(name);
-    if (!type) throw new TypeError(`${name} is not in the catalogue`);
+    if (!type) throw new TypeError(`${name} is not in the catalog`);
     validator = Compile(type.schema) as unknown as Validator;
     validators.set(name, validator);
   }

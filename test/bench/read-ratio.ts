@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import autocannon from 'autocannon';
-import { median } from './bench-database.ts';
+import { median } from './median.ts';
 import { callGrpc } from './publish-calls.ts';
 
 const ROUNDS = 5;

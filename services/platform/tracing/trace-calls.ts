@@ -25,7 +25,7 @@ const traceCall: Interceptor = (next) => (request) => {
   const call = describe(request.method, request.message);
   const run = () => next(request);
   // The caller is in this process.
-  if (recordingSpan()?.spanContext().traceId === root.traceId) return traceStep(call, run);
+  if (recordingSpan()?.spanContext().traceId === root.traceId) return traceStep(() => call, run);
   const parent = parentIn(request.header.get(TRACEPARENT_HEADER), root);
   if (parent) return traceWithin(parent, requestId, call, run);
   if (request.header.has(REQUEST_ID_HEADER)) return traceWithin(root, requestId, call, run);

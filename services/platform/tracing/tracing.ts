@@ -50,9 +50,10 @@ export interface TracedWork {
 }
 
 /** Runs a step of the work that is being traced, if any is. */
-export function traceStep<T>(step: TracedWork, work: () => Promise<T>): Promise<T> {
-  const parent = current && recordingSpan();
-  return parent ? runIn(current!.tracer.startSpan(step.name, optionsOf(step)), step, work) : work();
+export function traceStep<T>(describe: () => TracedWork, work: () => Promise<T>): Promise<T> {
+  if (!current || !recordingSpan()) return work();
+  const step = describe();
+  return runIn(current.tracer.startSpan(step.name, optionsOf(step)), step, work);
 }
 
 /**

@@ -56,7 +56,10 @@ export class EventIntake {
     const { promise, resolve } = Promise.withResolvers<readonly Event[]>();
     this.#pending.push({ publication, lockName, publishAlone, resolve });
     if (!this.#running) void this.#run();
-    return traceStep({ name: 'outbox publish' }, () => promise);
+    return traceStep(
+      () => ({ name: 'outbox publish' }),
+      () => promise,
+    );
   }
 
   async #run(): Promise<void> {

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { textTable } from '../../../local/text-table.ts';
+import { median } from '../median.ts';
 
 /**
  * This system and Outpost side by side: both are started, and every run is made of one and at once of the other, for
@@ -117,10 +118,6 @@ function measure(system: System, processes: string, label: string, run: readonly
   );
   if (status !== 0) fail(`the harness failed for ${system.name}`);
   return JSON.parse(readFileSync(out, 'utf8')) as Result;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 function printMedians(results: readonly Result[]): void {

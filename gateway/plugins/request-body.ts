@@ -2,10 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { GatewayApp } from '../gateway-app.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
-import { repeatedMember } from '../http/json-members.ts';
+import { isNestedDeeper, repeatedMember } from '../http/json-members.ts';
 import { MAX_POINTER_SHOWN, Problem } from '../problems/problem.ts';
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
+
+/** More than any body needs. Validation recurses into values, so the depth of one must be bounded. */
+const MAX_DEPTH = 32;
 
 /** Allows empty parameters and charset=utf-8. */
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*(charset=("utf-?8"|utf-?8)[ \t]*)?)*$/i;
@@ -47,6 +50,9 @@ export const parseJson: Hook = (request, _reply, done) => {
     request.body = JSON.parse(text);
   } catch {
     throw new Problem('INVALID_REQUEST', 'The body must be well-formed JSON.');
+  }
+  if (isNestedDeeper(text, MAX_DEPTH)) {
+    throw new Problem('INVALID_REQUEST', `The body must not be nested more than ${MAX_DEPTH} levels deep.`);
   }
   const repeated = repeatedMember(text);
   if (repeated !== undefined) {

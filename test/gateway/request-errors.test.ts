@@ -164,8 +164,8 @@ const BODIES: Row[] = [
     'deep nesting',
     'INVALID_REQUEST',
     SUBSCRIPTIONS,
-    '/eventTypes is required',
-    create(`{"url":${'['.repeat(30_000)}${']'.repeat(30_000)}}`),
+    'must not be nested more than 32 levels deep',
+    create(`{"url":"https://shop.example","eventTypes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`),
   ],
   ['body on a GET', 'INVALID_REQUEST', '/v1/refund-cases', 'takes no body', { method: 'GET', body: '{}' }],
   [

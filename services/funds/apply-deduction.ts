@@ -6,7 +6,7 @@ import type {
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
-import { allocateDeduction } from './allocation.ts';
+import { deductFrom } from './deduction.ts';
 import { DeductionEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { requireSale } from './require-sale.ts';
@@ -27,12 +27,7 @@ export function applyDeduction(
       throw alreadyExists('DEDUCTION_ALREADY_APPLIED', 'a deduction for this source has been applied');
     }
     if (saleId !== undefined) await requireSale(tx, saleId);
-    const own = saleId === undefined ? [] : await account.installments.ofSale(saleId);
-    const free = await account.installments.free(amountMinor);
-    const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, account.today);
-    tx.create(DeductionEntity, { sourceId, saleId, amountMinor, openDebtMinor: missingMinor, occurredAt });
-    const deducted = { kind: 'DEDUCTION', sourceId, saleId, debtMinor: missingMinor } as const;
-    await account.storeAllocations(deducted, allocations);
+    const missingMinor = await deductFrom(tx, account, { sourceId, saleId, amountMinor });
     return { deductedAmountMinor: amountMinor - missingMinor, debtAmountMinor: missingMinor };
   });
 }

@@ -5,12 +5,14 @@ import {
   type UnblockFundsRequest,
   type UnblockFundsResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { allocateBlocked } from './allocation.ts';
-import { BlockEntity } from './funds.entity.ts';
+import { type Deduction, deductFrom } from './deduction.ts';
+import { BlockEntity, DeductionEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
 import { heldMinor } from './holds.ts';
@@ -19,7 +21,7 @@ import { blockCause, movementOf } from './statement/movement.ts';
 
 /**
  * Lifts a block. Installments that no other block holds are released or scheduled by their date; with the outcome
- * CONSUMED, what the block holds is deducted instead. Its unmet rest is not: the response names it, for ApplyDeduction.
+ * CONSUMED, what the block holds is deducted instead, and with `deductUnmet` also what it should have held beside.
  */
 export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest, context: HandlerContext) {
   const closedAt = occurredAtOf(request, context);
@@ -36,12 +38,15 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
     const hold = (await account.holds.openOf([saleId])).get(saleId)?.find(({ id }) => id === row.id);
     const held = (await account.installments.ofSale(saleId)).filter((each) => isHeldBy(each, block));
     const minor = heldMinor(held, block);
+    const unmetMinor = hold && hold.wantedMinor - minor;
     Object.assign(row, { closedAt, outcome });
     if (outcome === 'CONSUMED') {
       const allocations = allocateBlocked(held, block, account.today);
       const { sourceId } = block;
       const cause = blockCause('CONSUMPTION', block, saleId);
       await account.storeAllocations({ kind: 'CONSUMPTION', sourceId, saleId }, allocations, cause);
+      if (request.deductUnmet)
+        await deductUnmet(tx, account, { sourceId, saleId, amountMinor: unmetMinor ?? 0n });
     } else {
       const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
       const cause = blockCause('UNBLOCK', block, saleId);
@@ -53,7 +58,14 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
     return {
       installments: resulting.map(saleInstallmentMessage),
       heldAmountMinor: minor,
-      unmetAmountMinor: hold && hold.wantedMinor - minor,
+      unmetAmountMinor: unmetMinor,
     };
   });
+}
+
+/** The customer has got all of a lost dispute, however little of the sale was left to hold. */
+async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: Deduction): Promise<void> {
+  const { sourceId, amountMinor } = unmet;
+  if (amountMinor === 0n || (await tx.findOne(DeductionEntity, { sourceId }))) return;
+  await deductFrom(tx, account, unmet);
 }

@@ -42,7 +42,8 @@ export function createHoldActivities(clients: RefundClients) {
     await hold(tenant, keys.hold, held);
     const { amountMinor: _, ...block } = held;
     try {
-      await funds.unblockFunds({ ...tenant, ...block, idempotencyKey: keys.end, outcome }, CALL);
+      const lifted = { ...block, outcome, deductUnmet: outcome === BlockOutcome.CONSUMED };
+      await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end }, CALL);
     } catch (error) {
       if (errorInfoOf(error)?.reason !== 'BLOCK_NOT_FOUND') throw error;
     }
@@ -92,7 +93,10 @@ export function createHoldActivities(clients: RefundClients) {
       return hold(tenantOf(input), disputeHold.workflowId(sourceId), block);
     },
 
-    /** Releases the funds that a closed dispute holds, or has them deducted when the dispute was lost. */
+    /**
+     * Releases the funds that a closed dispute holds. When it was lost, has them deducted with what the sale could not
+     * provide, which becomes a debt if nothing else covers it: the customer has got all of it.
+     */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const { saleId, closedAt, outcome, id: sourceId, amountMinor } = await disputeOf(input);
       if (!closedAt) return 'HELD';

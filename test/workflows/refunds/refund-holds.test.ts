@@ -321,6 +321,32 @@ describe("a dispute holds its payment's funds", () => {
     expect(closed).toMatchObject({ saleId, outcome: DisputeOutcome.LOST });
   });
 
+  it('until it is lost, and then what was advanced or kept as fees of the sale is owed too, once', async () => {
+    const { refunds, write, tenant, funds, dispute, rows } = merchant();
+    const { saleId } = await funds.sell({ gross: 300n, fees: 30n, installments: 3 });
+    const advance = randomUUID();
+    await funds.reserve((await funds.advanceable()).installments.slice(0, 2), advance);
+    await funds.settle(advance);
+    const disputeId = await dispute(randomUUID(), saleId);
+    const advanced = [{ left: 0n }, { left: 0n }];
+    await eventually(async () => expect(await rows()).toEqual([...advanced, { left: 90n, held: DISPUTE }]));
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    const end = disputeHold.endWorkflowId(disputeId);
+    await eventually(async () => expect(await resultOf(end)).toBe('ENDED'));
+    expect(await rows()).toEqual([...advanced, { left: 0n }]);
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
+    // A day later no key is remembered.
+    await sqlOf(
+      fixture.harness,
+      "update platform.idempotency_record set created_at = now() - interval '2 days'",
+    );
+    const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
+    expect(await again(disputeHold.endWorkflowType, end, input)).toBe('ENDED');
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
+    await funds.sell({ gross: 300n });
+    expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
+  });
+
   it('by the sale it names itself while nothing is known of the payment; without any, it holds nothing', async () => {
     const { refunds, tenant, write, dispute, rows, earn } = merchant();
     const saleId = await earn(700n);

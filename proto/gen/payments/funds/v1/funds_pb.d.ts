@@ -2399,6 +2399,14 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
    * @generated from field: google.protobuf.Timestamp occurred_at = 8;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * With the outcome CONSUMED: also deducts what the block should have held beside, for the same source, first from the
+   * sale, then from free installments; the rest becomes a debt. Has no effect if the source has been deducted before.
+   *
+   * @generated from field: bool deduct_unmet = 9;
+   */
+  deductUnmet: boolean;
 };
 
 /**
@@ -2426,7 +2434,8 @@ export declare type UnblockFundsResponse = Message<"payments.funds.v1.UnblockFun
   heldAmountMinor: bigint;
 
   /**
-   * What the block should have held beside; it was not deducted. Absent for the rest of a sale that is not recorded.
+   * What the block should have held beside; deducted only with deduct_unmet. Absent for the rest of a sale that is not
+   * recorded.
    *
    * @generated from field: optional int64 unmet_amount_minor = 3;
    */
@@ -4247,8 +4256,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Lifts a block: installments that no other block holds are released or scheduled by their date. With the outcome
-   * CONSUMED, what the block holds is deducted, also from blocks that share it; its unmet rest is not deducted.
-   * NOT_FOUND (BLOCK_NOT_FOUND).
+   * CONSUMED, what the block holds is deducted, also from blocks that share it. Its unmet rest is deducted only with
+   * deduct_unmet, as ApplyDeduction does. NOT_FOUND (BLOCK_NOT_FOUND).
    *
    * @generated from rpc payments.funds.v1.FundsService.UnblockFunds
    */

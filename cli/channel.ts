@@ -8,7 +8,7 @@ export interface ChannelSettings {
 }
 
 const RESPONSE_WITHIN_MS = 15_000;
-/** The sandbox sends something at least every 15 seconds. */
+/** Longer than the sandbox ever stays silent: it sends something every 15 seconds. */
 const SILENT_FOR_MS = 40_000;
 
 /** Calls the sandbox's channel for this command. Every error is a {@link CommandFailure}. */
@@ -88,7 +88,7 @@ export class Channel {
     });
   }
 
-  /** The failure of a response that is no success, with what the API says about it. */
+  /** The failure of an unsuccessful response, with the API's explanation. */
   async #refusal(response: Response): Promise<CommandFailure> {
     const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
     const { origin } = this.#settings.baseUrl;

@@ -10,7 +10,7 @@ export interface Delivery {
   readonly body: string;
 }
 
-/** Why the local server did not answer, in the words of the API. */
+/** Why the local server did not answer, by the names of the API. */
 export type ForwardFailure =
   | 'DNS'
   | 'CONNECTION_REFUSED'
@@ -26,7 +26,7 @@ export type Outcome = { readonly latencyMs: number } & (
   | { readonly failure: ForwardFailure }
 );
 
-/** As for any endpoint. */
+/** The timeout of any endpoint. */
 const TIMEOUT_MS = 15_000;
 const MAX_READ_BYTES = 64 * 1024;
 const MAX_RESPONSE_CHARACTERS = 4_096;
@@ -92,7 +92,7 @@ function post(
 function failureOf(error: unknown): ForwardFailure {
   if (!(error instanceof Error)) return 'PROTOCOL';
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return 'TIMEOUT';
-  // Of a name with several addresses: all of them failed.
+  // All addresses of the name failed.
   if (error instanceof AggregateError && error.errors.length > 0) return failureOf(error.errors[0]);
   const code = 'code' in error ? String(error.code) : '';
   if (/^(ERR_TLS|ERR_SSL|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return 'TLS';

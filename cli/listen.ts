@@ -18,7 +18,7 @@ interface Opened {
   readonly eventTypes: readonly string[];
 }
 
-/** Many answers at once exceed the key's requests a second: the rest are reported in the next seconds. */
+/** Many answers at once exceed the key's rate limit, so the rest are reported in the next seconds. */
 const REPORT_TRIES = 10;
 const REPORT_AGAIN_MS = 1_000;
 const NOT_FORWARDED =

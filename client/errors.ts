@@ -6,7 +6,7 @@ export type Problem = components['schemas']['Problem'];
 /** The codes that this version of the client knows. The API may add codes: handle others by their status. */
 export type ErrorCode = NonNullable<Problem['code']>;
 
-/** What every error of this package is an instance of, except for mistakes in how it is called: those are TypeErrors. */
+/** The base class of this package's errors, except for mistakes in how it is called, which are TypeErrors. */
 export class MerchantPaymentsError extends Error {
   override readonly name: string = 'MerchantPaymentsError';
 }

@@ -103,7 +103,7 @@ class WebhookSubscriptions extends Resource {
   }
 }
 
-/** An id as part of a path. Without one, the path would be that of another operation. */
+/** An id as a segment of a path. Without it, the path would belong to another operation. */
 function segmentOf(id: string): string {
   if (typeof id !== 'string' || id === '') throw new TypeError('id is missing');
   return encodeURIComponent(id);

@@ -2,7 +2,7 @@ import { ApiError, ConnectionError } from './errors.ts';
 
 const RETRIED_STATUSES: readonly number[] = [408, 429, 500, 503, 504];
 const FIRST_WAIT_MS = 1_000;
-/** A caller would rather have the error than wait longer. */
+/** Callers would rather get the error than wait longer. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 
 /** Whether the same request can succeed when it is repeated, by the rules of the API's guide about errors. */

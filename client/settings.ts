@@ -1,4 +1,4 @@
-/** What a client is made with. */
+/** The options of a client. */
 export interface MerchantPaymentsOptions {
   /** A key of the environment that `baseUrl` serves; it starts with mpk_live_ or mpk_test_. */
   readonly apiKey: string;
@@ -39,7 +39,7 @@ export function readSettings(options: MerchantPaymentsOptions): Settings {
     baseUrl: baseUrlOf(options.baseUrl),
     maxRetries,
     timeoutMs,
-    // The global one of the moment of the call, which instrumentation may replace.
+    // Looked up at the time of the call, because instrumentation may replace it.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
   };
 }

@@ -115,5 +115,5 @@ function joined(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
   return both;
 }
 
-/** What was signed is an event of the service. */
+/** A signed body is an event of the service. */
 const eventIn = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent;

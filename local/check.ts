@@ -75,7 +75,7 @@ function openApiLint(): Outcome {
   return { result: 'passed', output: '' };
 }
 
-/** Asks the registry about the packages that production contains. Not all registries, and no machine offline, can tell. */
+/** Asks the registry about the packages that production contains. Not possible offline, or with every registry. */
 function audit(): Outcome {
   const { result, output } = run('npm', 'audit', '--omit=dev', '--json');
   if (result === 'passed') return { result, output };

@@ -12,7 +12,7 @@ const OPERATOR_CALLER: Caller = {
   grants: new Set(['keys', 'tokens', 'operations', 'subscriptions', ...AREA_GRANTS]),
 };
 
-/** Of the owner of the database and of its other roles. */
+/** Passwords of the database's owner and its other roles. */
 const PASSWORDS = [
   'POSTGRES_PASSWORD',
   'WEBHOOK_LANES_PASSWORD',

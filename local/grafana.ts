@@ -6,7 +6,7 @@ import { publicApi } from './grafana/public-api.ts';
 
 const FOLDER = new URL('../docs/operations/grafana/', import.meta.url);
 
-/** The files that Grafana imports, by name. Built with Grafana's own types, so what it does not know does not compile. */
+/** The files that Grafana imports, by name. Built with Grafana's own types, so an unknown option does not compile. */
 export const dashboardFiles: ReadonlyMap<string, string> = new Map(
   [delivery, money, platform, publicApi].map((model) => [
     `${model.uid}.json`,

@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 const LOCK_FILE = new URL('../package-lock.json', import.meta.url);
 const PAGE = new URL('../docs/third-party.md', import.meta.url);
 
-/** Licences under which a package may become part of what is shipped. All ask for no more than their own notice. */
+/** Licences of packages that may be shipped. All require no more than their own notice. */
 const ALLOWED: ReadonlySet<string> = new Set([
   ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'CC-BY-4.0'],
   ...['ISC', 'MIT', 'MIT-0', 'Unlicense'],
 ]);
 
-/** Licences of packages that state theirs in a file only. */
+/** Licences of packages that state theirs only in a file. */
 const STATED_IN_FILES: Readonly<Record<string, string>> = { unionfs: 'Unlicense' };
 
 /** An entry of package-lock.json. */
@@ -29,7 +29,7 @@ export interface ThirdParty {
   readonly licence: string;
 }
 
-/** The packages of others that production contains, on any platform, by name. */
+/** The third-party packages that production contains, on any platform, by name. */
 export function thirdPartyOf(packages: Readonly<Record<string, LockedPackage>>): ThirdParty[] {
   const found = Object.entries(packages).flatMap(
     ([path, { version = '', license, dev, link }]): ThirdParty[] => {
@@ -42,7 +42,7 @@ export function thirdPartyOf(packages: Readonly<Record<string, LockedPackage>>):
   return [...byLine.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Whether all licences of an expression are allowed, or one of those that it offers. Neither nested nor mixed. */
+/** Whether an SPDX expression of ANDs or ORs, not mixed or nested, permits the package. */
 export function isAllowed(expression: string): boolean {
   const flat = expression.replaceAll(/[()]/g, '');
   if (flat.includes(' OR ') && flat.includes(' AND ')) return false;

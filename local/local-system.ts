@@ -35,7 +35,7 @@ export interface LocalSystemOptions {
   readonly databaseUrl: string;
   readonly temporal: TemporalServer;
   readonly logger: Logger;
-  /** Collects what has to be closed. */
+  /** Collects the resources to close. */
   readonly stack: AsyncDisposableStack;
 }
 
@@ -81,7 +81,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   const liveUrl = await listen(live, config.LIVE_PORT);
   const sandboxUrl = await listen(sandbox, config.SANDBOX_PORT);
   const dashboard = await createDashboard({
-    // For its links to the guides of both environments.
+    // Its pages link to the guides of both environments.
     config: {
       ...config,
       PUBLIC_URL_LIVE: config.PUBLIC_URL_LIVE ?? liveUrl,

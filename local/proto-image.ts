@@ -33,7 +33,7 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   'payments.apikeys.v1.ApiKeyService': 'IssueApiKey RotateApiKey RevokeApiKey ListApiKeys AuthenticateApiKey',
 };
 
-/** Builds the image from the proto files: `npm run proto-image`, once a documented message has been extended. */
+/** Builds the image from the proto files. Run `npm run proto-image` after a documented message has been extended. */
 function buildImage(): number {
   const methods = Object.entries(DOCUMENTED).flatMap(([service, names]) =>
     names.split(' ').map((name) => `${service}.${name}`),

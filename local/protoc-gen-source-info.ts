@@ -31,7 +31,10 @@ function declarationsOf({ sourceCodeInfo }: FileDescriptorProto) {
   return create(SourceCodeInfoSchema, { location: sourceCodeInfo?.location.filter(isDeclaration) ?? [] });
 }
 
-/** Clients order declarations by their location, also those without a comment. A path of even length is a declaration's. */
+/**
+ * Clients order declarations by their location, including those without a comment. Paths of declarations have an even
+ * length.
+ */
 function isDeclaration({ path, leadingComments, leadingDetachedComments }: SourceCodeInfo_Location): boolean {
   return path.length % 2 === 0 || leadingComments !== '' || leadingDetachedComments.length > 0;
 }

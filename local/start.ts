@@ -92,7 +92,7 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
   print('ready: Ctrl-C stops everything');
 }
 
-/** The demo connector as the provider of refunds and payouts, where the environment names no other, or none. */
+/** The demo connector as the provider of refunds and payouts, unless the environment sets a provider or `none`. */
 function demoProviders({ url, token }: DemoConnector): Partial<Config> {
   const { REFUND_PROVIDER_URL, PAYOUT_PROVIDER_URL } = process.env;
   return {
@@ -139,8 +139,8 @@ async function connectDatabase(
 }
 
 /**
- * The demo merchants and their keys. The first start writes the demo data and makes the demo's people members; later ones
- * add the refund cases that a state has run out of.
+ * The demo merchants and their keys. The first start writes the demo data and makes the demo's people members; later
+ * ones add refund cases in states that have none left.
  */
 async function demoAccess(
   folder: DataFolder,
@@ -152,7 +152,7 @@ async function demoAccess(
   if (!saved) print('writing demo data, once …');
   const access = saved ?? (await writeDemoData(transport, new Date()));
   if (saved) {
-    // Users may have carried on what an earlier start of the day has added.
+    // Users may have advanced the cases that an earlier start of the day added.
     await topUpDemoData(transport, new Date()).catch((error: unknown) => {
       print(`the demo data does not show every state of a refund: ${(error as Error).message}`);
     });

@@ -1,4 +1,4 @@
-/** How long a claim waits for work: as long as the relay may need to stop, since it ends no claim that is under way. */
+/** How long a claim waits for work, and so how long stopping the relay may take, since it does not cancel a claim. */
 export const CLAIM_WAIT_MS = 2_000;
 /** How much longer its caller waits for the answer. */
 const CLAIM_MARGIN_MS = 5_000;

@@ -15,7 +15,7 @@ interface JsonPayload {
   readonly data?: string;
 }
 
-/** As the limit of Temporal's own gRPC messages. */
+/** The limit of Temporal's own gRPC messages. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -28,7 +28,7 @@ function createCodecServer(
 ): FastifyInstance {
   const server = fastify({ logger: false, bodyLimit: MAX_BODY_BYTES });
   void server.register(cors, {
-    // Pages of other origins may not read the answers.
+    // Keeps pages of other origins from reading responses.
     origin: uiUrl === undefined ? false : new URL(uiUrl).origin,
     methods: ['POST'],
     allowedHeaders: ['content-type', 'x-namespace', 'authorization'],

@@ -8,18 +8,18 @@ interface PollLoopDeps {
   readonly logger: Logger;
 }
 
-/** Claims work and hands it to Temporal. @returns whether Temporal answers, as far as is known. */
+/** Claims work and hands it to Temporal. @returns whether Temporal responds, as far as is known. */
 type Poll = () => Promise<boolean>;
 
 /** A loop that runs until it is stopped. */
 export interface PollLoop {
-  /** Claims no more work; resolves when the poll under way has handed over what it claims. */
+  /** Claims no more work; resolves when the poll in progress has handed over its work. */
   stop(): Promise<void>;
 }
 
 /**
- * Polls for work again and again, but only while Temporal answers. What a poll claimed and could not hand over is
- * claimed again once its lease has expired.
+ * Polls for work repeatedly, but only while Temporal responds. Work that a poll could not hand over is claimed again
+ * once its lease has expired.
  */
 export function startPollLoop(deps: PollLoopDeps, poll: Poll): PollLoop {
   const stopping = new AbortController();

@@ -11,14 +11,14 @@ export type ProviderConfig = Pick<
   'REFUND_PROVIDER_URL' | 'REFUND_PROVIDER_TOKEN' | 'PAYOUT_PROVIDER_URL' | 'PAYOUT_PROVIDER_TOKEN'
 >;
 
-/** The providers that this worker submits to; undefined where none is set. */
+/** The providers that this worker submits to; undefined if not configured. */
 export interface ProviderClients {
   readonly refundProvider: Client<typeof RefundProviderService> | undefined;
   readonly payoutProvider: Client<typeof PayoutProviderService> | undefined;
   close(): void;
 }
 
-/** Connects to the providers of the settings when the first call is made. */
+/** Creates connections to the configured providers, which the first call opens. */
 export function connectProviders(config: ProviderConfig): ProviderClients {
   const connect = (url: string | undefined, token = '') =>
     url === undefined ? undefined : connectGrpc(url, token);

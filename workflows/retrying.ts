@@ -10,7 +10,7 @@ export interface RetryingOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Codes that a retry gets again: refusals, and calls that this process is not set up for. */
+/** Codes that a retry would get again: refusals, and calls for which this process lacks configuration. */
 const PERMANENT: ReadonlySet<Code | undefined> = new Set([
   ...REFUSALS,
   Code.PermissionDenied,

@@ -30,8 +30,8 @@ const dailyAt = (hour: number, minute: number) => ({
 
 /** All Temporal Schedules. Periodic work inside the services processes is listed in services/periodic-tasks.ts. */
 const SCHEDULES: readonly Schedule[] = [
-  // Releases what is due by its day, so that one run makes up for any number of missed ones. Hourly: a clock that is behind
-  // at midnight costs an hour, not a day.
+  // Releases everything due by its day, so that one run makes up for any number of missed ones. Runs hourly, so that
+  // a clock which is behind at midnight delays releases by an hour, not a day.
   {
     scheduleId: dailyRelease.scheduleId,
     workflowType: dailyRelease.workflowType,
@@ -39,7 +39,7 @@ const SCHEDULES: readonly Schedule[] = [
     overlap: ScheduleOverlapPolicy.BUFFER_ONE,
     catchupWindow: '1 hour',
   },
-  // A missed night is not made up for.
+  // A night missed by more than six hours is skipped.
   {
     scheduleId: nightlyVerification.scheduleId,
     workflowType: nightlyVerification.workflowType,
@@ -47,7 +47,7 @@ const SCHEDULES: readonly Schedule[] = [
     overlap: ScheduleOverlapPolicy.SKIP,
     catchupWindow: '6 hours',
   },
-  // After the verification of funds. A missed night is not made up for.
+  // Runs after the verification of funds. A night missed by more than six hours is skipped.
   {
     scheduleId: areaCheck.scheduleId,
     workflowType: areaCheck.workflowType,
@@ -55,7 +55,7 @@ const SCHEDULES: readonly Schedule[] = [
     overlap: ScheduleOverlapPolicy.SKIP,
     catchupWindow: '6 hours',
   },
-  // Missed runs are not made up for: after an outage, waiting events are delivered before they may be too old.
+  // Missed runs are skipped, so that after an outage waiting events are delivered before any are dropped.
   {
     scheduleId: webhookRetention.scheduleId,
     workflowType: webhookRetention.workflowType,

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.contract.ts';
 
 /**
- * Adapts our logger to the SDK's interface. What another line says already is a line at debug only: an activity that fails
- * for good, whose workflow's line names the same cause, and an exhausted delivery, which services log.
+ * Adapts our logger to the SDK's interface. Lines that repeat others are logged at debug level only: an activity that
+ * fails for good, because its workflow's line has the same cause, and an exhausted delivery, because services log it.
  */
 export function sdkLogger(parent: Logger) {
   const logger = parent.child({ part: 'temporal' });
@@ -35,6 +35,6 @@ export function sdkLogger(parent: Logger) {
 
 const isFinal = (error: unknown) => error instanceof ApplicationFailure && error.nonRetryable === true;
 
-/** The error itself has lost its type on its way out of the workflow; a retry workflow fails for no other reason. */
+/** The error has lost its type on leaving the workflow, but a retry workflow fails for no other reason. */
 const isExhausted = (message: string, { workflowType }: Record<string, unknown>) =>
   message === 'Workflow failed' && workflowType === retryDelivery.workflowType;

@@ -4,7 +4,7 @@ import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.co
 import type { StartSettingsByType } from './relay/execute-command.ts';
 import { searchAttributesOf } from './temporal/search-attributes.ts';
 
-/** The workflow types that a command of the outbox starts in another way than by the defaults. */
+/** The workflow types that outbox commands start differently from the defaults. */
 export const START_SETTINGS: StartSettingsByType = {
   [retryDelivery.workflowType]: {
     describe: ([retry]) => describeRetry(retry as retryDelivery.RetryDeliveryInput),
@@ -12,7 +12,7 @@ export const START_SETTINGS: StartSettingsByType = {
   [recordDeliveries.workflowType]: {
     describe: ([input]) => describeRecords(input as recordDeliveries.RecordDeliveriesInput),
   },
-  // It checks for new notices before it completes: a start while it runs is not lost.
+  // It checks for new notices before it completes, so a start while it runs is not lost.
   [notifyContact.workflowType]: { signalWithStart: true },
 };
 
@@ -27,7 +27,7 @@ const describeRetry = (retry: retryDelivery.RetryDeliveryInput) => ({
   }),
 });
 
-/** Its deliveries are known once it runs. */
+/** The workflow adds its deliveries once it runs. */
 const describeRecords = ({ environment }: recordDeliveries.RecordDeliveriesInput) => ({
   staticSummary: 'deliveries that succeeded',
   typedSearchAttributes: searchAttributesOf({ environment }),

@@ -49,7 +49,7 @@ export interface SessionDeps {
   readonly providers: ProviderClients;
   readonly workflowBundle: WorkflowBundleOption;
   readonly credentials: TemporalCredentials;
-  /** Encodes what workflows contain. Default: nothing does. */
+  /** Encodes payloads. Default: no encoding. */
   readonly dataConverter: DataConverter | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface TemporalSession {
   stop(): Promise<void>;
 }
 
-/** Many retries wait for their attempt at the same time, each in an activity. */
+/** Many retries wait for their attempts at the same time, each in an activity. */
 const SLOTS = {
   maxConcurrentWorkflowTaskExecutions: 200,
   maxConcurrentLocalActivityExecutions: 100,
@@ -202,10 +202,10 @@ async function runSession(
   const adopt = () =>
     adoptCredentials(deps, connection, options)
       .then((adopted) => (adopted ? undefined : stop()))
-      // `ended` reports what breaks the session.
+      // `ended` reports the failure.
       .catch((error: unknown) => deps.logger.debug({ err: error }, 'could not adopt credentials'));
   stopping.signal.addEventListener('abort', deps.credentials.onReplaced(adopt));
-  // They may have been replaced while the worker was connecting.
+  // The credentials may have been replaced while the worker was connecting.
   void adopt();
   return { ended, ping: () => temporal.ping(), stop };
 }

@@ -17,7 +17,7 @@ export interface WorkerOptions {
   /** `host:port`. */
   readonly temporalAddress: string;
   readonly logger: Logger;
-  /** The bundled workflow code. Default: that of the settings. */
+  /** The bundled workflow code. Default: as configured. */
   readonly workflowBundle?: WorkflowBundleOption | undefined;
 }
 

@@ -29,7 +29,7 @@ export async function workflowBundleOf(config: BundleConfig): Promise<WorkflowBu
   return bundle;
 }
 
-/** In a process of its own: see there. */
+/** Bundles in a separate process: see bundle-process.ts. */
 async function bundleInOwnProcess(encodesFailures: boolean): Promise<WorkflowBundleOption> {
   const program = fileURLToPath(new URL('./bundle-process.ts', import.meta.url));
   const child = fork(program, encodesFailures ? [ENCODES_FAILURES] : [], { execArgv: [] });

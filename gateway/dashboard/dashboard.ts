@@ -35,7 +35,7 @@ const NOT_FOUND_PATH = '/not-found';
 
 export interface DashboardOptions {
   readonly config: DashboardConfig;
-  /** To the services, authenticated as DASHBOARD_CALLER. */
+  /** Calls the services as DASHBOARD_CALLER. */
   readonly transport: Transport;
   readonly logger: Logger;
 }

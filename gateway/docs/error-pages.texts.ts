@@ -41,7 +41,7 @@ export const errorPagesTexts: Readonly<Record<GuideLanguage, ErrorPagesTexts>> =
   },
 };
 
-/** How each page names the one in the other language. */
+/** The names of the languages, as the link to the other page shows them. */
 export const languageNames: Readonly<Record<GuideLanguage, string>> = {
   en: 'In English',
   'pt-BR': 'Em português',

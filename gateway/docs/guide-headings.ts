@@ -3,7 +3,9 @@ import { GUIDE_LANGUAGES, type GuideLanguage, headingId } from './languages.ts';
 
 const CODE_BLOCK = /^```.*?^```$/gms;
 
-/** The fragments of all headings in reading order, as the reference makes them: `#description/getting-started`. */
+/**
+ * The fragments of all headings in reading order, as the reference generates them: `#description/getting-started`.
+ */
 function fragmentsIn(language: GuideLanguage): string[] {
   const headings = GUIDES.flatMap((name) => [
     ...guideSource(name, language)

@@ -24,7 +24,7 @@ export const GUIDES = [
 
 const FOLDERS: Readonly<Record<GuideLanguage, string>> = { en: '', 'pt-BR': 'pt-br/' };
 
-/** Of code samples, by the end of their file's name. */
+/** The languages of code samples, by file extension. */
 const PROGRAMMING_LANGUAGES: Readonly<Record<string, string>> = {
   '.ts': 'typescript',
   '.mjs': 'javascript',

@@ -1,6 +1,6 @@
 import { ERROR_DOCS_PATH } from '../problems/problem.ts';
 
-/** The languages of the guides; the first has the addresses without a language. */
+/** The languages of the guides; addresses in the first one do not name it. */
 export const GUIDE_LANGUAGES = ['en', 'pt-BR'] as const;
 
 export type GuideLanguage = (typeof GUIDE_LANGUAGES)[number];

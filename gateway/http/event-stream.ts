@@ -10,11 +10,11 @@ export interface StreamMessage {
 const KEEP_ALIVE = ': keep-alive\n\n';
 
 /**
- * Answers with an event stream (text/event-stream), as fast as the client reads it. The response begins with the first
- * message, so an error before it is an ordinary error response; after it, the stream ends.
+ * Answers with an event stream (text/event-stream), as fast as the client reads it. The response begins with the
+ * first message, so an error before it gets an ordinary error response; a later one ends the stream.
  * @param open the messages; undefined for one that keeps the connection alive. Its signal is aborted when the client
- * leaves.
- * @param closing is aborted when the listener closes: the stream ends then.
+ *   leaves.
+ * @param closing is aborted when the listener closes, which ends the stream.
  */
 export async function sendEventStream(
   reply: FastifyReply,

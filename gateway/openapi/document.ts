@@ -39,7 +39,7 @@ interface DocumentOptions {
   readonly operations: readonly RoutedOperation[];
   /** The event catalog. */
   readonly eventTypes: readonly EventType[];
-  /** Of the guides in the description; everything else is in English. */
+  /** The language of the guides in the description; everything else is in English. */
   readonly language: GuideLanguage;
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 
-/** Tables with columns as wide as their words and headings, where the page has room for them. */
+/** Makes columns as wide as their words and headings on wide pages. */
 const TABLE_STYLE = `@media (min-width: 1000px) {
 .scalar-app .markdown table { table-layout: auto }
 .scalar-app .markdown :is(th, td) { word-break: normal }

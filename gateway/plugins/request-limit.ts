@@ -4,8 +4,8 @@ import type { GatewayApp } from '../gateway-app.ts';
 import { serviceUnavailable } from '../problems/rpc-problems.ts';
 
 /**
- * Bounds how many requests are handled at once, and refuses more as SERVICE_UNAVAILABLE. A request counts from when its
- * body has arrived to when its response is ready, so that slow clients take no one's place. Streams of the command-line
+ * Limits how many requests are handled at once; refuses more with SERVICE_UNAVAILABLE. A request counts from the
+ * arrival of its body until its response is ready, so that slow clients take no capacity. Streams of the command-line
  * tool have limits of their own. Call it before adding routes.
  */
 export function limitRequests(app: GatewayApp, most: number): void {

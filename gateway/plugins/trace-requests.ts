@@ -6,8 +6,8 @@ import type { GatewayApp } from '../gateway-app.ts';
 const SERVER_ERROR = 500;
 
 /**
- * Begins a trace with each request. What clients say of traces of their own is ignored: it would let them choose what is
- * recorded. Register it before other hooks.
+ * Starts a trace for each request. Ignores trace headers of clients, which would let them choose what is recorded.
+ * Register it before other hooks.
  */
 export function traceRequests(app: GatewayApp): void {
   if (!isTracing()) return;
@@ -23,7 +23,7 @@ export function traceRequests(app: GatewayApp): void {
     spans.set(request, span);
     goOn(request, done);
   });
-  // A body arrives in the context of its connection.
+  // Restores the context: a body arrives in that of its connection.
   app.addHook('preValidation', (request, _reply, done) => goOn(request, done));
   app.addHook('onResponse', (request, reply, done) => {
     const span = spans.get(request);

@@ -29,12 +29,15 @@ import { noQuery } from './schemas.ts';
 const SCOPE = 'webhooks:manage';
 const LISTENERS = '/cli/v1/listeners';
 const EVENTS = '/cli/v1/events';
-/** Open streams: of the process, since each reads a few times a second while anyone publishes, and of an API key. */
+/**
+ * The limits on open streams: of a process, because each reads a few times a second while anyone publishes, and of an
+ * API key.
+ */
 const STREAMS: SlotLimits = { live: 0, test: 250, perOwner: 3 };
 
 /**
- * The channel of the command `merchant-payments`, on the sandbox's host alone. It is none of the API's operations: its
- * other end is our own program, and docs/webhooks.md describes the command.
+ * The channel of the command `merchant-payments`, on the sandbox's host only. It is not part of the public API,
+ * because only our own program uses it; docs/webhooks.md describes the command.
  */
 export function listenerRoutes(app: GatewayApp, dependencies: RouteDependencies): void {
   const closing = new AbortController();
@@ -164,7 +167,7 @@ const eventJson = ({ id, type, objectId, sequence, requestId, timestamp, data }:
   data,
 });
 
-/** Streams that end when their key is revoked or expires, and of which a key may have a few. */
+/** Limits the streams of a key, and ends them when the key is revoked or expires. */
 class Streams {
   readonly #access: Access;
   readonly #closing: AbortSignal;

@@ -15,7 +15,7 @@ import { DemoTenant, FULL_SIZE, SMALL_SIZE } from './data/demo-tenant.ts';
 
 const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
 const OTHER_MERCHANT_ID = 'c2f7d3b4-1e6a-4b58-8f0e-93a5d47e6c21';
-/** What people see in place of the ids. */
+/** The names that people see instead of ids. */
 const NAMES = { [MERCHANT_ID]: 'Loja Aurora', [OTHER_MERCHANT_ID]: 'Estúdio Norte' };
 const SCOPES = [
   ApiKeyScope.REFUNDS_READ,
@@ -67,7 +67,7 @@ async function nameMerchants(transport: Transport): Promise<void> {
   }
 }
 
-/** Keeps refund cases in every state, on a day after that of the demo data. */
+/** Makes sure, on later days, that refund cases exist in every state. */
 export async function topUpDemoData(transport: Transport, now: Date): Promise<void> {
   for (const merchantId of [MERCHANT_ID, OTHER_MERCHANT_ID]) {
     for (const environment of [Environment.LIVE, Environment.TEST]) {

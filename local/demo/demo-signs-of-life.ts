@@ -25,9 +25,9 @@ export interface SignsOfLifeOptions {
 const MAX_INTERVAL_MS = 86_400_000;
 
 /**
- * Reports four times per `silentAfterMs` that the provider still works on the PROCESSING refunds of the demo data, so that
- * they raise no alert, however old they are. The refunds look as before. The first time is now, unless an earlier start
- * has reported recently. Returns what stops it.
+ * Reports four times per `silentAfterMs` that the provider still works on the PROCESSING refunds of the demo data, so
+ * that they raise no alert, however old they are. The refunds do not change. Reports now, unless an earlier start has
+ * done so recently. Returns a function that stops it.
  */
 export async function keepDemoRefundsReported(options: SignsOfLifeOptions): Promise<() => void> {
   const { folder, silentAfterMs, logger } = options;

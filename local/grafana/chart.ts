@@ -4,15 +4,15 @@ import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 import type * as units from '@grafana/grafana-foundation-sdk/units';
 
-/** A unit that Grafana knows. Its builder takes any string, and Grafana shows an unknown one as plain text. */
+/** A unit that Grafana knows. Its builder accepts any string, and Grafana shows unknown units as plain text. */
 export type Unit = Extract<(typeof units)[keyof typeof units], string>;
 
 /** Half the width of a dashboard, which has 24 columns. */
 const SIZE = { columns: 12, rows: 8 };
 
 /**
- * A dashboard of these charts, two in a row, for whichever Prometheus its reader chooses. It is of the classic model, which
- * every supported Grafana imports and provisions.
+ * A dashboard of these charts, two per row, for a Prometheus that the reader chooses. Uses the classic model, which
+ * every supported Grafana can import and provision.
  */
 export function dashboard(uid: string, title: string, description: string, charts: readonly PanelBuilder[]) {
   const builder = new DashboardBuilder(`Payments: ${title}`)

@@ -1,7 +1,7 @@
 import { RequestsPerSecond, Seconds, Short } from '@grafana/grafana-foundation-sdk/units';
 import { chart, dashboard } from './chart.ts';
 
-/** PromQL: seconds since the time that a gauge last told, which a restarted process does not know. */
+/** PromQL: seconds since the last time that a gauge has reported, which a restarted process does not know. */
 const since = (timestamp: string) => `time() - max(max_over_time(${timestamp}[2d]) > 0)`;
 
 export const money = dashboard(

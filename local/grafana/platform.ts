@@ -7,7 +7,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/units';
 import { chart, dashboard, quantile } from './chart.ts';
 
-/** These are always full or of no use to us. */
+/** File systems that are always full or irrelevant. */
 const OTHER_DISKS = 'fstype!~"tmpfs|ramfs|squashfs|erofs|iso9660"';
 
 const CHARTS = [

@@ -21,7 +21,7 @@ const LOG_NAME = 'temporal-build';
 const STALE_PACKAGES = '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A program of the pinned module. All are of one version of the server. */
+/** A program of the pinned module. All belong to one version of the server. */
 export type TemporalProgram = keyof typeof PACKAGES;
 
 export interface TemporalBuild {

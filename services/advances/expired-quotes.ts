@@ -7,7 +7,7 @@ const DELETE = `
 with expired as (
   select merchant_id, environment, id from advances.quote
    where requested_by is null and expires_at <= now() - interval '30 days'
-     -- A backdated quote has expired long before it was made: it stays as long for its request.
+     -- A backdated quote expired long before it was made, so its creation counts too.
      and uuid_extract_timestamp(id) <= now() - interval '30 days'
    order by expires_at limit ${BATCH_ROWS} for update skip locked
 ), installments as (
@@ -20,7 +20,7 @@ with expired as (
 )
 select count(*)::int as rows from quotes`;
 
-/** Deletes quotes that nobody has requested, thirty days after they expired and were made. */
+/** Deletes unrequested quotes thirty days after they expired and were made. */
 export const expiredQuotes: PeriodicTask = {
   name: 'expired-advance-quotes',
   intervalMs: 60_000,

@@ -13,7 +13,7 @@ interface StuckRow {
   readonly longest_seconds: number;
 }
 
-/** Reads no more than the stuck payouts, off their index. */
+/** Reads only the stuck payouts, from their index. */
 const MEASURE: Statement = {
   name: 'measure_stuck_payouts',
   text: `

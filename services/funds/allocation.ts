@@ -49,7 +49,7 @@ export function allocateDeduction(
 
 /**
  * Deducts everything that a block holds, for a lost dispute; other blocks that hold the same installments lose them.
- * The block's unmet rest is not deducted.
+ * The part that the block could not hold is not deducted.
  */
 export function allocateBlocked(
   saleInstallments: readonly Installment[],

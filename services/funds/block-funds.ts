@@ -17,8 +17,9 @@ import { heldMinor } from './holds.ts';
 import { type Block, isHeldBy, isSameBlock } from './installment.ts';
 
 /**
- * Holds an amount of a sale, by default the rest of it, for a reason and a source. What the sale does not have yet is
- * held once it does, also when the sale is recorded only later. With `once`, a block that was lifted is not repeated.
+ * Holds an amount of a sale, by default the rest of it, for a reason and a source. If the sale lacks some of the
+ * amount, or is not recorded yet, the rest is held once it becomes available. With `once`, a block that was lifted is
+ * not made again.
  */
 export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, context: HandlerContext) {
   const openedAt = occurredAtOf(request, context);

@@ -12,7 +12,7 @@ import { FundsAccount } from './funds-account.ts';
 import { coverageFor } from './refund-coverage.ts';
 
 /**
- * Debits a refund, once, from the funds available to its case; a repetition changes nothing. An execution that awaits
+ * Debits a refund, once, from the funds available to its case; repeating it changes nothing. An execution that awaits
  * funding, or whose case has ended, can no longer debit.
  */
 export function debitForRefund(

@@ -11,8 +11,9 @@ import { FundsAccount } from './funds-account.ts';
 import { free } from './installment.ts';
 
 /**
- * Frees a reservation: the sales' open blocks take from its installments what they miss, and then open debts. Freeing
- * a reservation that does not exist yet records it as freed, so that a delayed ReserveForAdvance is refused.
+ * Frees a reservation. Its installments go first to open blocks of their sales that lack an amount, then to open
+ * debts. Freeing a reservation that does not exist yet records it as freed, so that a delayed ReserveForAdvance is
+ * refused.
  */
 export function freeReservation(
   writes: AccountWrites,

@@ -31,8 +31,9 @@ import {
 import { recordMovements } from './statement/movement-store.ts';
 
 /**
- * A call that waits for the account holds a connection of the pool, which others need. It waits at most a second: for two
- * locks, because waiting for a row means first to queue for it and then to wait for the transaction that has it.
+ * A call that waits for the account holds a connection of the pool, which others need, so it waits at most a second:
+ * twice this, because waiting for a row takes two locks, one to queue for the row and one to await the transaction
+ * that holds it.
  */
 const LOCK_TIMEOUT_MS = 500;
 
@@ -113,7 +114,7 @@ export class FundsAccount {
     for (const { after, amountMinor } of allocations) this.#post(kind, sourceId, after.id, amountMinor);
     const movements = movementOf(cause, allocations, this.at, debtMinor);
     const { adjusted } = await this.#apply(allocations, movements, saleId === undefined ? [] : [saleId]);
-    // A refund's debit only lowers the balance, unless holds that it covers return what they have too much.
+    // A refund's debit only lowers the balance, unless holds that it covers return excess amounts.
     if (kind !== 'REFUND_DEBIT' || adjusted) await this.#fundRefunds();
   }
 

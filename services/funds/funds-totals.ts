@@ -26,7 +26,7 @@ const COMMON = [
   sumOf('advanced_minor').as('advanced_minor'),
 ] as const;
 
-/** Of release rows. */
+/** The totals of release rows. */
 export const RELEASE_TOTALS = [
   ...COMMON,
   remaining('BLOCKED').as('blocked_minor'),
@@ -34,7 +34,7 @@ export const RELEASE_TOTALS = [
   remaining('SCHEDULED').as('scheduled_minor'),
 ] as const;
 
-/** Of sales with their sums. */
+/** The totals of sales with their sums. */
 export const SALE_TOTALS = [
   ...COMMON,
   sumOf('blocked_minor').as('blocked_minor'),

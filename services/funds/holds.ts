@@ -28,8 +28,9 @@ export interface HeldSale {
 
 /**
  * The amount that a block should hold: its own, less what its refund has been debited; without an amount, the rest of
- * the sale: captured less all refunds. Nothing else lowers it: what a deduction or another, lost block takes from held
- * installments is held again from the sale's others. Undefined for the rest of a sale that is not recorded.
+ * the sale: captured less all refunds. Nothing else lowers it: if a deduction or another, lost block takes from held
+ * installments, the sale's other installments replace what it took. Undefined for the rest of a sale that is not
+ * recorded.
  */
 export function wantedMinor(
   block: OpenBlock & { readonly amountMinor: bigint | null },

@@ -49,7 +49,10 @@ export class PendingDebits {
     return (await this.#tx.findOne(PendingDebitEntity, { refundCaseId, execution })) !== null;
   }
 
-  /** Adds a pending debit, or replaces that of an earlier execution. Its execution has ended: it debits no more. */
+  /**
+   * Adds a pending debit, or replaces that of an earlier execution. Ends the debit's execution, which can no longer
+   * debit.
+   */
   async put(debit: PendingDebit): Promise<void> {
     const { refundCaseId, execution } = debit;
     const earlier = await this.#tx.findOne(PendingDebitEntity, { refundCaseId });

@@ -22,8 +22,8 @@ import { saleColumnsOf } from './sale-store.ts';
 import { saleMovement } from './statement/movement.ts';
 
 /**
- * Records a captured sale and schedules its installments. Blocks of the sale that came before it hold them, and open
- * debts are collected from the others. Sales of one account that arrive at the same time share a transaction.
+ * Records a captured sale and schedules its installments. Earlier blocks of the sale hold them, and open debts are
+ * collected from the others. Sales of one account that arrive at the same time share a transaction.
  */
 export function recordSale(
   writes: AccountWrites,
@@ -33,7 +33,7 @@ export function recordSale(
 ) {
   const sale = newSale(request, context);
   const recordAlone = () => recordSaleAlone(writes, request, context, sale);
-  // A person's session and role are locked in the write's own transaction; groups lock no one.
+  // A person's session and role are locked in the write's own transaction, which a shared one does not do.
   if (actorOf(context)) return recordAlone();
   return intake.record(request, context, sale, recordAlone);
 }

@@ -27,7 +27,10 @@ export interface SaleCall {
   isAwaited(): boolean;
 }
 
-/** A caller has stopped waiting while its sale was recorded: what it did not see must not be committed. */
+/**
+ * A caller stopped waiting while its sale was being recorded. A sale without an awaited response must not be
+ * committed.
+ */
 export class CallerLeft extends Error {
   constructor() {
     super('a caller has stopped waiting');

@@ -10,7 +10,7 @@ import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { reserveQuoted } from './reservation.ts';
 
-/** Reserves the quoted installments for an advance request, once; a repetition returns what was reserved. */
+/** Reserves the quoted installments for an advance request, once; repeating it returns the reservation. */
 export function reserveForAdvance(
   writes: AccountWrites,
   request: ReserveForAdvanceRequest,

@@ -98,14 +98,17 @@ export class SaleIntake {
     }
   }
 
-  /** Those whose callers wait come first in the next group. */
+  /** Puts the calls whose callers are still waiting first in the next group. */
   #retry(account: string, group: readonly PendingCall[]): void {
     const waiting = group.filter(({ isAwaited }) => isAwaited());
     this.#pending.set(account, [...waiting, ...this.#pending.get(account)!]);
     for (const call of group) if (!call.isAwaited()) call.recordAlone();
   }
 
-  /** The first pending calls, each key and each sale once: a key's lock does not exclude the transaction that holds it. */
+  /**
+   * The first pending calls, with each key and each sale once: a key's lock does not exclude the transaction that
+   * holds it.
+   */
   #nextGroup(account: string): PendingCall[] {
     const group: PendingCall[] = [];
     const rest: PendingCall[] = [];

@@ -109,7 +109,7 @@ export interface SaleFilter {
   readonly saleIds: readonly string[] | undefined;
 }
 
-/** An order number as the index has it. */
+/** An order number as stored in the index. */
 const SEARCHED_NUMBER = sql<string>`lower(order_number) collate "C"`;
 
 /** The last code point, which text does not use. */
@@ -134,7 +134,7 @@ function matchingSales(parameters: ReadParameters<Tenant & SaleFilter>) {
   if (parameters.has('to')) query = query.where('captured_at', '<', startOf(parameters('to'), 1));
   if (parameters.has('orderId')) query = query.where('order_id', '=', parameters('orderId'));
   if (parameters.has('orderNumber')) {
-    // The index has numbers in lower case.
+    // The index stores numbers in lower case.
     query = query
       .where(SEARCHED_NUMBER, '=', sql<string>`lower(${parameters('orderNumber')})`)
       .where('order_number', '=', parameters('orderNumber'));
@@ -145,7 +145,7 @@ function matchingSales(parameters: ReadParameters<Tenant & SaleFilter>) {
   return query;
 }
 
-/** The first sales whose order number starts so, in any case: a range of the index, in its order. */
+/** The first sales whose order number starts with the prefix, in any case: a range of the index, in its order. */
 export const searchSales = prepareRead<
   Tenant & { readonly prefix: string; readonly limit: number },
   SaleReadRow
@@ -172,7 +172,7 @@ export type ReleaseSaleReadRow = SaleReadRow & {
   in_row_blocked_minor: bigint;
   in_row_released_minor: bigint;
   in_row_scheduled_minor: bigint;
-  /** Of the parts that fall on the date; null when none is blocked. */
+  /** The reasons of the parts that fall on the date; null when none is blocked. */
   blocked_reasons: BlockReason[] | null;
 };
 

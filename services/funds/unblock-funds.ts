@@ -21,7 +21,7 @@ import { blockCause, movementOf } from './statement/movement.ts';
 
 /**
  * Lifts a block. Installments that no other block holds are released or scheduled by their date; with the outcome
- * CONSUMED, what the block holds is deducted instead, and with `deductUnmet` also what it should have held beside.
+ * CONSUMED, what the block holds is deducted instead and, with `deductUnmet`, also the part that it could not hold.
  */
 export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest, context: HandlerContext) {
   const closedAt = occurredAtOf(request, context);

@@ -26,7 +26,7 @@ export function announceReviewDeadline(
       tx.logStep("the deadline of a refund case's review was announced", { refundCaseId: row.id, events });
     }
     await publishEvents(tx, row, events, at);
-    // Mail is for what matters: nothing in the sandbox is due.
+    // Deadlines in the sandbox do not matter enough for mail.
     if (events.length > 0 && tx.tenant.environment === 'live') {
       const { merchantId } = tx.tenant;
       const notice = { ...tx.tenant, kind: 'REFUND_DEADLINES', subjectId: merchantId } as const;

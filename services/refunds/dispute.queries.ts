@@ -47,7 +47,7 @@ interface AwaitingDisputePage extends DisputePage {
   readonly now: Date;
 }
 
-/** A dispute, and when it is due: without a due date when it is opened. */
+/** A dispute, and the time by which it is ordered: its due date or, without one, its opening. */
 export type DueDisputeReadRow = DisputeReadRow & { due_or_opened_at: Timestamp };
 
 /** Disputes are listed newest first. */
@@ -84,7 +84,7 @@ export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisput
     .where('closed_at', 'is', null)
     .where('responded_at', 'is', null)
     .where(sql<boolean>`(due_at is null or due_at > ${parameters('now')})`)
-    // As in the index dispute_awaiting.
+    // The same expression as in the index dispute_awaiting.
     .select(sql<Timestamp>`coalesce(due_at, opened_at)`.as('due_or_opened_at'));
   return inOrder(db.selectFrom(due.as('due')).selectAll(), dueDateOrder, parameters).compile();
 });

@@ -21,7 +21,7 @@ export type Dispute = Readonly<{
   /** The sale whose funds it holds, if known. */
   saleId: string | null;
   openedAt: Date;
-  /** Until when the merchant can respond; null for until it is closed. */
+  /** Until when the merchant can respond; null if they can until it is closed. */
   dueAt: Date | null;
   responseText: string | null;
   respondedAt: Date | null;

@@ -70,7 +70,7 @@ export function openDispute(
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
-    // Mail is for what matters: nothing in the sandbox is due.
+    // Deadlines in the sandbox do not matter enough for mail.
     if (dueAt !== null && tx.tenant.environment === 'live') {
       const quietUntil = dueNoticeAt(at, dueAt, noticeMs).toISOString();
       const notice = { ...tx.tenant, kind: 'DISPUTE_DUE', subjectId: id, quietUntil } as const;

@@ -13,7 +13,7 @@ interface SilenceRow {
   readonly longest_seconds: number | null;
 }
 
-/** Reads no more than the silent refunds, off their index. */
+/** Reads only the silent refunds, from their index. */
 const MEASURE: Statement = {
   name: 'measure_provider_silence',
   text: `

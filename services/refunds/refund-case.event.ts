@@ -37,7 +37,7 @@ export function refundEventData(row: RefundCaseRow): JsonObject {
   };
 }
 
-/** The `data` of dispute events; what is not known, or has not happened, is left out. */
+/** The `data` of dispute events, without absent values. */
 export function disputeEventData(row: DisputeRow): JsonObject {
   return {
     id: row.id,

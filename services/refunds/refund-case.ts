@@ -36,7 +36,10 @@ export type RefundCase = Readonly<{
   /** Null without a decision, and when the decision is EXPIRED. */
   merchantDecidedAt: Date | null;
   merchantDecisionReason: string | null;
-  /** Set between the start of an execution and the debit's outcome: then no cancel, dispute or blocker. */
+  /**
+   * Set between the start of an execution and the outcome of its debit. Meanwhile the case cannot be canceled,
+   * disputed or blocked.
+   */
   executionStartedAt: Date | null;
   /** How many executions were started. */
   executions: number;

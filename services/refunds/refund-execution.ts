@@ -151,8 +151,8 @@ export function recordOutcome(
 }
 
 /**
- * SUBMITTED while PROCESSING replaces what is known, and one that says nothing new only counts as a sign of life. After
- * the outcome, which may overtake it, it adds what is missing and changes nothing else.
+ * SUBMITTED while PROCESSING replaces earlier values; a report without news only shows that the provider is alive.
+ * After the outcome, which may overtake it, SUBMITTED only fills in missing values.
  */
 function recordSubmission(refundCase: RefundCase, report: ProviderReport, at: Date): Change {
   switch (refundCase.status) {

@@ -117,14 +117,14 @@ describe('distributed tables', () => {
     expect({ without, elsewhere, fromOutside }).toEqual({ without: [], elsewhere: [], fromOutside: [] });
   });
 
-  test('are found by their merchant in every statement of every RPC with a tenant', async () => {
+  test('are filtered by merchant in every statement of every RPC with a tenant', async () => {
     for (const play of Object.values(SCENARIOS)) await play(harness);
     const named = [...statements].join(' ').replaceAll('"', '');
     expect(distributed.filter((table) => !named.includes(table))).toEqual([]);
     expect(await strays()).toEqual([]);
   });
 
-  test('are read without a merchant only by what works across merchants', async () => {
+  test('are read without a merchant only by RPCs that work across merchants', async () => {
     const found: Record<string, string[]> = {};
     for (const [rpc, call] of Object.entries(callsAcrossMerchants())) {
       statements.clear();

@@ -151,7 +151,7 @@ test('a sandbox event arrives on a local server with its exact signed bytes, and
   expect(alone).toMatchObject({ exitCode: 1, output: expect.stringContaining('No listener is open') });
 });
 
-test('it forwards the chosen types alone, and a server that is not there is a failed attempt', async () => {
+test('it forwards only the chosen types, and an unreachable server is a failed attempt', async () => {
   const { key, tenant } = await newDeveloper();
   const url = 'http://127.0.0.1:9/hooks';
   const { line, lines } = await startListening(key, url, '--events', 'refund.requested.v1');
@@ -236,7 +236,7 @@ test('a stopping sandbox removes its listeners at once; the command listens agai
   new Webhook(secret).verify(body, headers as Record<string, string>);
 });
 
-test('of a burst, fifty deliveries wait for the local server, and the rest follow, each once', async () => {
+test('a burst sends fifty deliveries to the local server at a time, and the rest follow, each once', async () => {
   const { key, tenant } = await newDeveloper();
   const local = await startLocalServer();
   const waiting: ServerResponse[] = [];

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { installPacked, run } from '../support/packed-package.ts';
 
-test('the command as it is published has compiled code alone, and works', async () => {
+test('the published command contains only compiled code, and works', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const gateways = await startGateways();

@@ -107,7 +107,7 @@ describe('the constructor', () => {
     expect(() => new MerchantPayments({ ...given, ...wrong } as MerchantPaymentsOptions)).toThrow(message);
   });
 
-  it('shows the key to nobody who prints the client', () => {
+  it('does not show the key when the client is printed', () => {
     const printed = inspect(new MerchantPayments(given), { depth: 10, showHidden: true });
     expect(printed + JSON.stringify(new MerchantPayments(given))).not.toContain(given.apiKey);
   });

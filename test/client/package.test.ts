@@ -164,7 +164,7 @@ describe('in a browser', () => {
     return page;
   }
 
-  it('refuses live keys, in pages and in their workers, and takes those of the sandbox', async () => {
+  it('refuses live keys, in pages and their workers, and accepts those of the sandbox', async () => {
     const page = await openPage();
     const inPage = (key: string) =>
       page.evaluate((apiKey) => (globalThis as unknown as Attempting).attempt(apiKey), key);

@@ -70,7 +70,7 @@ describe('a creation', () => {
     }
   });
 
-  it('has a key of its own in each call, or the one that is given', async () => {
+  it('uses a new key for each call, or the given one', async () => {
     const server = await startScriptedServer((response) => answer(response, 201, {}));
     const { webhookSubscriptions } = clientOf(server.baseUrl);
     await webhookSubscriptions.create(creation);
@@ -124,7 +124,7 @@ it('ends with the signal of its caller, between attempts and during one', async 
   expect(server.received).toHaveLength(2);
 });
 
-it('takes no redirect, and no page of another server, for an answer', async () => {
+it('accepts neither a redirect nor a page of another server as an answer', async () => {
   const elsewhere = await startScriptedServer((response) => answer(response, 200, PAGE));
   const server = await startScriptedServer((response, _turn, url) => {
     if (url.startsWith('/moved')) response.writeHead(302, { location: elsewhere.baseUrl }).end();

@@ -46,7 +46,7 @@ it('takes another tolerance', async () => {
   await expect(young).rejects.toThrow('within 30 seconds');
 });
 
-describe('refuses as a mistake of its caller', () => {
+describe('throws a TypeError for misuse', () => {
   it.each([
     ['a body that was parsed', event, current, 'raw text or bytes'],
     ['no secret', body, [], 'no signing secret'],

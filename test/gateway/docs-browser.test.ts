@@ -96,7 +96,7 @@ describe('the reference', () => {
     await page.getByText(path, { exact: true }).first().waitFor();
   });
 
-  it('finds the guides by its search', async () => {
+  it('finds the guides with its search', async () => {
     await expectSearchToFind('Duplicates and order');
   });
 

@@ -61,7 +61,7 @@ const inTest = (merchantId: string) => ({ merchantId, environment: Environment.T
 const report = (listenerId: string, deliveryId: string, key: string, body: object) =>
   call(gateways.ports.test, `${LISTENERS}/${listenerId}/deliveries/${deliveryId}`, { key, body });
 
-test('the channel is on the host of the sandbox alone, with its keys', async () => {
+test("the channel exists only on the sandbox's host, with sandbox keys", async () => {
   const { keys } = await newMerchant(gateways);
   const body = listener();
   const { live, test: sandbox } = gateways.ports;
@@ -104,7 +104,7 @@ test('another merchant neither receives a delivery nor reports on it', async () 
   expect((await others.next())!.eventId).toBe(ownEvent);
 });
 
-test('a merchant follows its own events alone', async () => {
+test('a merchant follows only its own events', async () => {
   const [owner, other] = [await newMerchant(gateways), await newMerchant(gateways)];
   const { next } = await streamOf(owner.keys.test, '/cli/v1/events');
   await webhooks.publish(inTest(other.merchantId));
@@ -113,7 +113,7 @@ test('a merchant follows its own events alone', async () => {
   expect(await next()).toMatchObject({ id, objectId, sequence: 1, data: { currency: 'BRL' } });
 });
 
-test('a key may have three streams; one that ends frees its place', async () => {
+test('a key may have three streams; one that ends makes room for another', async () => {
   const { keys } = await newMerchant(gateways);
   const [first] = [await open(keys.test), await open(keys.test), await open(keys.test)];
   const one = { key: keys.test, body: listener() };

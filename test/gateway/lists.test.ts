@@ -98,7 +98,7 @@ function describeHttpList(
       }
     });
 
-    it('answers the rows in their order by pages of any size', async () => {
+    it('returns all rows in order, in pages of any size', async () => {
       const keys = await keysOf();
       expect(keys.length).toBeGreaterThan(5);
       for (const limit of [1, 5, subject.maxLimit, undefined]) {
@@ -106,7 +106,7 @@ function describeHttpList(
       }
     });
 
-    it('answers what fits each of its filters', async () => {
+    it('returns the rows that match each filter', async () => {
       for (const filters of allFilters(subject).filter((some) => Object.keys(some).length === 1)) {
         expect([filters, await walk(fixture, filters, 3)]).toEqual([filters, await keysOf(filters)]);
       }
@@ -114,7 +114,7 @@ function describeHttpList(
       expect(await walk(fixture, together, 3)).toEqual(await keysOf(together));
     });
 
-    it('takes a cursor of its merchant, environment and filters alone, with any limit', async () => {
+    it('accepts only cursors of the same merchant, environment and filters, with any limit', async () => {
       const sandbox = await subject.fixtureOf({ ...fixture.tenant, environment: Environment.TEST });
       const stranger = await newFixture();
       for (const filters of allFilters(subject).filter((some) => Object.keys(some).length <= 1)) {
@@ -140,7 +140,7 @@ function describeHttpList(
       }
     });
 
-    it('answers a merchant without rows with an empty page', async () => {
+    it('returns an empty page to a merchant without rows', async () => {
       expect(await pageOf(await newFixture(), {})).toEqual({ keys: [], next: undefined });
     });
   });

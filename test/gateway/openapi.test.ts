@@ -84,7 +84,7 @@ describe('the document', () => {
     expect(policy).toBe('"address";q=13;w=1');
   });
 
-  it('is not sent again to clients that have it', async () => {
+  it('is not sent again to clients with a current copy', async () => {
     const { port } = await listen('live');
     const { etag } = (await call(port, '/openapi.json')).headers;
     for (const tags of [etag!, `W/${etag}`, `"other", W/"another" , ${etag}`, '*']) {

@@ -175,7 +175,7 @@ const countByEnvironment = (records: readonly { environment: Environment }[]) =>
 });
 
 describe('a month in which every process and the state of Temporal die', () => {
-  it('has killed every process and deleted the state of Temporal twice', () => {
+  it('killed every process and deleted the state of Temporal twice', () => {
     for (const target of PROCESSES) expect(log.join('\n')).toContain(`kill: ${target}`);
     expect(log.filter((line) => line.includes('lose state')).length).toBeGreaterThanOrEqual(2);
     expect(system.crashes()).toEqual([]);

@@ -15,7 +15,7 @@ import { SandboxMerchant } from './sandbox-merchant.ts';
 const WARN = 40;
 const SOON = { timeout: 40_000, interval: 50 };
 
-test('the log tells what became of a delivery by its id, and of a refund by its case', async () => {
+test('the log shows the outcome of a delivery by its id, and of a refund by its case', async () => {
   await using provider = await startProvider();
   await using receiver = await startReceiver((request, response) => {
     const attempts = receiver.requests.filter(

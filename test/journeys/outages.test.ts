@@ -30,7 +30,7 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
   });
   afterAll(() => owners?.[Symbol.asyncDispose]());
 
-  it('go on after one was paused past its lease, and repeat only what was in flight', async () => {
+  it('continue after one was paused past its lease, and repeat only attempts in flight', async () => {
     const publishing = owners.publish();
     await publishing.atLeast(20);
     owners.first.signal('SIGSTOP');
@@ -61,7 +61,7 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     expect(slowestMs).toBeLessThan(3_000);
   });
 
-  it('lose nothing when one is killed, and repeat only what was in flight', async () => {
+  it('lose nothing when one is killed, and repeat only attempts in flight', async () => {
     owners.startFirst();
     await owners.areSharing();
     const publishing = owners.publish();
@@ -74,7 +74,7 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     for (const { firstAt } of repeated) expect(firstAt).toBeLessThanOrEqual(killedAt + SIGNAL_MS);
   });
 
-  it('send an event again when both die before it is answered', async () => {
+  it('send an event again when both die before its receiver responds', async () => {
     owners.onEvent = () => {
       for (const owner of [owners.first, owners.second]) owner.signal('SIGKILL');
     };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isAllowed, thirdPartyOf } from '../../local/licences.ts';
 
-test('production is what is neither for development nor of this repository, each version once', () => {
+test('production packages are those neither for development nor of this repository, each version once', () => {
   const packages = {
     '': {},
     cli: { version: '1.0.0' },

@@ -43,7 +43,7 @@ const namesIn = async (table: string, column: string) =>
     ({ name }) => name,
   );
 
-it('records of deliveries leave a day after they were written, whatever time their workflow’s id has', async () => {
+it('records of deliveries are deleted a day after they were written, whatever the time in their workflow’s id', async () => {
   await sql(
     `insert into webhooks.delivery_record (workflow_id, id, deliveries)
      values ('deliveries-2199-01-01T00:00:00Z-live-old', uuidv7(interval '-25 hours'), '[]'),
@@ -55,7 +55,7 @@ it('records of deliveries leave a day after they were written, whatever time the
   ]);
 });
 
-it('resends leave a year after they ended', async () => {
+it('resends are deleted a year after they ended', async () => {
   const add = (requestId: string, endedAt: string) =>
     sql(
       `insert into webhooks.resend (merchant_id, environment, id, event_id, only_failed, state, request_id, created_at,
@@ -72,7 +72,7 @@ it('resends leave a year after they ended', async () => {
   expect(await namesIn('webhooks.resend', 'request_id')).toEqual(['running', 'young']);
 });
 
-it('counts of attempts leave after a day', async () => {
+it('counts of attempts are deleted after a day', async () => {
   await sql(
     `insert into webhooks.endpoint_slot (merchant_id, environment, subscription_id, generation, starts_at, succeeded, failed, latencies)
      select uuidv7(), 'live', uuidv7(), 1, now() - make_interval(hours => hours), hours, 0, '{}'
@@ -82,7 +82,7 @@ it('counts of attempts leave after a day', async () => {
   expect(await namesIn('webhooks.endpoint_slot', 'succeeded')).toEqual(['23']);
 });
 
-it('deleted subscriptions leave a year later', async () => {
+it('deleted subscriptions are removed a year later', async () => {
   const tenant = newTenant();
   const ids = [
     await fixture.subscribe(tenant),
@@ -105,7 +105,7 @@ it('deleted subscriptions leave a year later', async () => {
   expect(await namesIn('webhooks.subscription', 'id')).toEqual([young, kept].toSorted());
 });
 
-it('processes that owned lanes leave a day after their lease ended', async () => {
+it('records of lane owners are deleted a day after their lease ended', async () => {
   await sql(
     `insert into webhooks.lane_owner (id, leased_until)
      values (uuidv7(), now() - interval '25 hours'), (uuidv7(), now() - interval '23 hours')`,
@@ -113,7 +113,7 @@ it('processes that owned lanes leave a day after their lease ended', async () =>
   expect(await run(formerLaneOwners)).toEqual([1]);
 });
 
-it('quotes that nobody requested leave thirty days after they expired and were made, with their installments', async () => {
+it('unrequested quotes are deleted with their installments thirty days after they expired and were made', async () => {
   await sql(
     `with added as (
        insert into advances.quote (merchant_id, environment, id, schedule_id, amount_minor, fee_minor, net_minor,
@@ -136,7 +136,7 @@ it('quotes that nobody requested leave thirty days after they expired and were m
   }
 });
 
-it('sequences leave after a year without an event, in steps, and still rise', async () => {
+it('sequences are deleted in steps after a year without an event, and still rise', async () => {
   const [tenant, other] = [newTenant(), newTenant()];
   const [old, young] = [randomUUID(), randomUUID()];
   for (const objectId of [old, old, old, young]) await fixture.publish(tenant, objectId);

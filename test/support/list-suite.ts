@@ -47,18 +47,18 @@ export function describeList(name: string, subjectOf: () => ListSubject, runs = 
       filled ??= fill(subjectOf());
       return filled;
     };
-    it('answers the same rows in the same order by pages of any size', async () =>
+    it('returns the same rows in the same order, in pages of any size', async () =>
       sameByEveryLimit(subjectOf(), await fixture()));
-    it('answers what fits each of its filters, alone and together', async () =>
+    it('returns the rows that match each filter, alone and combined', async () =>
       everyFilter(subjectOf(), await fixture()));
     it('skips and repeats nothing while rows are added and changed between pages', () =>
       changedBetweenPages(subjectOf(), runs));
-    it('skips and repeats nothing while others add and change rows at the same time', () =>
+    it('skips and repeats nothing while others concurrently add and change rows', () =>
       changedMeanwhile(subjectOf()));
     it('refuses a token that was changed anywhere', async () => changedTokens(subjectOf(), await fixture()));
-    it('takes a token of its merchant, environment and filters alone, with any limit', async () =>
+    it('accepts only tokens of the same merchant, environment and filters, with any limit', async () =>
       boundTokens(subjectOf(), await fixture()));
-    it('answers a merchant or environment without rows with an empty page', async () =>
+    it('returns an empty page to a merchant or environment without rows', async () =>
       emptyList(subjectOf(), await fixture()));
   });
 }

@@ -169,7 +169,7 @@ async function showPayloads(id: string, ...more: string[]): Promise<string> {
   return data.join('\n');
 }
 
-it('Temporal gets nothing of workflows in plain text; keys are replaced while workflows run', async () => {
+it('Temporal gets no plain text of workflows; keys are replaced while workflows run', async () => {
   const keysFile = join(folder, 'payload-keys');
   const [first, second] = [newKey(1), newKey(2)];
   await writeFile(keysFile, `${first}\n`);
@@ -218,7 +218,7 @@ it('Temporal gets nothing of workflows in plain text; keys are replaced while wo
   expect(await allowed('https://elsewhere.example')).not.toBe('https://elsewhere.example');
 }, 180_000);
 
-it('a codec of the operator encodes what workflows contain', async () => {
+it("an operator's codec encodes payloads", async () => {
   const module = join(folder, 'codec.mjs');
   await writeFile(module, OWN_CODEC);
   await using namespace = await createTestNamespace();

@@ -3,7 +3,7 @@ import { findFreePort } from '../../local/ports.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { scrape } from '../support/scrape.ts';
 
-it('a worker of its own tells operations how it is, also while Temporal and the services are away', async () => {
+it('a separate worker reports its health, even while Temporal and the services are unavailable', async () => {
   const port = await findFreePort();
   const opsUrl = `http://127.0.0.1:${port}`;
   const { child, exited } = startRuntime('workflows/main.ts', {

@@ -42,7 +42,7 @@ const workflow = (id: string) => fixture.temporal.client.workflow.getHandle(id);
 const isStarted = (refundCaseId: string) =>
   eventually(async () => expect(await startsOf(refundCaseId)).toMatchObject([{ starts: 1 }]));
 
-describe('a START stays until its workflow has done its work', () => {
+describe('a START stays until its workflow has completed its work', () => {
   it('and is then gone', async () => {
     const merchant = merchantOf(fixture.harness);
     const { id } = await due(merchant, 3_000);

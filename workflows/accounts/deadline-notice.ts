@@ -8,7 +8,7 @@ import {
   type RefundCaseService,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 
-/** What is due soon. `happenedAt`: the occasion of the mail, which is sent once for each. */
+/** What is due soon. `happenedAt` identifies the occasion; each gets one mail. */
 export type DeadlineSubject = { readonly happenedAt: Date } & (
   | { readonly kind: 'REFUND_DEADLINES'; readonly refundCases: readonly RefundCase[] }
   | { readonly kind: 'DISPUTE_DUE'; readonly dispute: Dispute }

@@ -39,8 +39,8 @@ const DETAILS = `Notifies the merchant's contact, then sends nothing more for an
 type SendOutcome = 'sent' | 'rejected' | 'unsent';
 
 /**
- * Notifies every recipient once. What may happen again, such as a failing subscription, causes at most one mail an hour:
- * if it happens within the hour and is still so at the end of it, they get another mail then.
+ * Notifies every recipient once. Recurring occasions, such as a failing subscription, cause at most one mail an hour:
+ * if it recurs within the hour and still persists at its end, recipients get another mail then.
  */
 export async function notifyContact(input: NotifyContactInput): Promise<NotifyContactResult> {
   let starts = 0;
@@ -93,7 +93,7 @@ async function notify(input: NotifyContactInput, recipients: readonly string[]) 
   } as const;
 }
 
-/** A failure to send to one address does not keep the others from their mail. */
+/** A failure to send to one address does not stop mail to the others. */
 async function sendTo(input: NotifyContactInput, recipient: string): Promise<SendOutcome> {
   try {
     return (await sendNotice(input, recipient)) === 'SENT' ? 'sent' : 'unsent';

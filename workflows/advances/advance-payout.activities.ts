@@ -14,7 +14,7 @@ const CURRENCY = 'BRL';
 
 /** The activity that submits payouts to the provider. */
 export function createPayoutActivities({ advances, payoutProvider }: AdvanceClients) {
-  /** Each call to the provider is recorded for itself: the request counts them. */
+  /** Records each call to the provider separately, because the request counts them. */
   const record = (input: PayOutAdvanceInput, answer: RecordedAnswer) =>
     advances.recordPayoutAnswer({ ...requestOf(input), idempotencyKey: randomUUID(), answer }, CALL);
   return {

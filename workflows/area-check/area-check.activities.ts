@@ -4,9 +4,9 @@ import type { AreaDifference, Candidate, ComparisonName, RecordKey } from './are
 import { areaCheckEnd, areaDifferences } from './area-check-metrics.ts';
 import { type AreaCheckClients, areaComparisons } from './area-comparisons.ts';
 
-/** One call compares for this long, and at least one record. */
+/** How long one call compares; it compares at least one record. */
 const CALL_BUDGET_MS = 20_000;
-/** Bounds the answer of one call. */
+/** Bounds the size of one call's answer. */
 const CANDIDATES_PER_CALL = 200;
 
 export interface AreaCheckDependencies extends AreaCheckClients {
@@ -22,7 +22,7 @@ export interface FirstLook {
   readonly next?: RecordKey;
 }
 
-/** What a check has confirmed. */
+/** The confirmed differences of a check. */
 export interface AreaReport {
   readonly differences: readonly AreaDifference[];
   /** Whether every comparison was made. */
@@ -31,7 +31,7 @@ export interface AreaReport {
 
 export type AreaCheckActivities = ReturnType<typeof createAreaCheckActivities>;
 
-/** The activities of the nightly check over areas. */
+/** The activities of the nightly check across areas. */
 export function createAreaCheckActivities({ paysOut, ...clients }: AreaCheckDependencies) {
   const comparisons = areaComparisons(clients, { paysOut });
   return withFinalRefusals({

@@ -45,7 +45,7 @@ export interface Finding {
 /** A finding at its record. */
 export interface AreaDifference extends RecordKey, Finding {}
 
-/** A difference seen once, which may only be a change between two reads. */
+/** A difference seen once, which may only be due to a change between two reads. */
 export interface Candidate extends RecordKey {
   readonly comparison: ComparisonName;
   readonly rule: AreaRule;
@@ -54,7 +54,7 @@ export interface Candidate extends RecordKey {
 export interface AreaCheckInput {
   /** How long a difference must last to be reported. Default: five minutes. */
   readonly recheckAfterMs?: number;
-  /** What earlier runs have done; the workflow continues as new with it. */
+  /** The progress of earlier runs, with which the workflow continues as new. */
   readonly progress?: AreaCheckProgress;
 }
 
@@ -74,7 +74,7 @@ export interface AreaCheckResult {
   readonly compared: number;
   /** Differences of the first look. */
   readonly candidates: number;
-  /** Those that both looks have seen: the first hundred. The worker logs and counts all of them. */
+  /** The first hundred differences that both looks have seen. The worker logs and counts all of them. */
   readonly differences: readonly AreaDifference[];
   readonly differenceCount: number;
   /** Comparisons that could not be made, because an area did not answer. */

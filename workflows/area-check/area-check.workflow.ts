@@ -26,7 +26,7 @@ const { compareAreas, compareAgain, reportAreaDifferences } = proxyActivities<Ar
 const RECHECK_AFTER_MS = 5 * 60_000;
 /** Bounds the history of one run. */
 const CALLS_PER_RUN = 100;
-/** Of one comparison. More have a common cause, which the first ones show. */
+/** The maximum of one comparison. More have a common cause, which the first ones show. */
 const MAX_CANDIDATES = 500;
 const CANDIDATES_PER_CALL = 50;
 const DIFFERENCES_IN_RESULT = 100;
@@ -69,7 +69,7 @@ export async function checkAreas({
   };
 }
 
-/** One call of the first comparison that is not finished. One that fails keeps no other from being made. */
+/** Makes one call of the first unfinished comparison. A comparison that fails does not stop the others. */
 async function compareNext({ after, ...done }: AreaCheckProgress): Promise<AreaCheckProgress> {
   const [comparison, ...remaining] = done.remaining;
   if (comparison === undefined) return done;

@@ -50,7 +50,7 @@ class RecordQueue<R extends RecordKey> {
     return this.#records[this.#index];
   }
 
-  /** Reads the next page when none is left of the last. */
+  /** Reads the next page when the last one is used up. */
   async fill(): Promise<void> {
     while (this.head === undefined && !this.#ended) {
       const { records, next } = await this.#read(this.#after);

@@ -9,7 +9,7 @@ import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.
  */
 export type DebitOutcome = 'DEBITED' | 'INSUFFICIENT' | 'WAITING' | 'ENDED';
 
-/** Refusals by which an execution has not started and will not. */
+/** Refusals that mean an execution has not started and never will. */
 const NOT_STARTED: ReadonlySet<string | undefined> = new Set([
   'REFUND_CASE_STATE',
   'REFUND_CASE_BLOCKED',

@@ -11,8 +11,8 @@ import { referenceOf } from '../provider-reference.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /**
- * How a submission ended: NO_PROVIDER is set, so that outcomes come by RecordProviderOutcome alone; NOT_DUE because the
- * refund is not in PROCESSING or the provider has it already.
+ * How a submission ended. NO_PROVIDER: none is configured, so outcomes come only through RecordProviderOutcome.
+ * NOT_DUE: the refund is not in PROCESSING, or the provider already has it.
  */
 export type SubmissionResult = 'ACCEPTED' | 'REFUSED' | 'NOT_DUE' | 'NO_PROVIDER';
 

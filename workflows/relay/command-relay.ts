@@ -23,7 +23,7 @@ export interface CommandRelayDeps {
 /** Few, so that a burst of a thousand commands leaves Temporal capacity for deliveries. */
 const COMMANDS_PER_CLAIM = 10;
 
-/** Brings workflow commands from the outbox to Temporal until it is stopped. */
+/** Forwards workflow commands from the outbox to Temporal until it is stopped. */
 export function startCommandRelay(deps: CommandRelayDeps): PollLoop {
   return startPollLoop(deps, () => relayCommands(deps));
 }
@@ -36,7 +36,9 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
     claimCall(CLAIM_WAIT_MS),
   );
   const executed: string[] = [];
-  /** @returns whether Temporal has accepted all of them. One that it refuses is claimed again later, with those after it. */
+  /**
+   * @returns whether Temporal has accepted all of them. A refused command and those after it are claimed again later.
+   */
   const executeInOrder = async (sequence: readonly WorkflowCommand[]): Promise<boolean> => {
     for (const command of sequence) {
       try {
@@ -52,7 +54,7 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
     }
     return true;
   };
-  // Commands to one workflow keep their order; one that is refused holds up no other workflow.
+  // Commands to one workflow keep their order; a refused one does not delay other workflows.
   const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
   const accepted = await Promise.all(sequences.map(executeInOrder));
   if (executed.length > 0) await client.confirmCommands({ commandIds: executed });
@@ -65,7 +67,7 @@ const tracedCommand = ({ kind, workflowId, workflowType, merchantId }: WorkflowC
   attributes: { 'temporal.workflow.id': workflowId, 'payments.merchant_id': merchantId },
 });
 
-/** What the log says of a command. */
+/** The log fields of a command. */
 const factsOf = (command: WorkflowCommand) => ({
   commandId: command.id,
   kind: WorkflowCommandKind[command.kind],

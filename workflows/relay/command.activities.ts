@@ -8,7 +8,7 @@ const CALL: CallOptions = { timeoutMs: 10_000 };
 /** The activity that every workflow of a START command ends with. */
 export function createCommandActivities(commands: Client<typeof WorkflowCommandService>) {
   return {
-    /** The workflow has done its work: its START commands are not sent again. */
+    /** Call this when the workflow has completed its work: its START commands are not sent again. */
     async endStarts(commandIds: readonly string[]): Promise<void> {
       await commands.endStarts({ commandIds: [...commandIds] }, CALL);
     },

@@ -15,7 +15,7 @@ const { endStarts } = proxyActivities<CommandActivities>({
   retry: { maximumInterval: '1 minute' },
 });
 
-/** Of the request. */
+/** The limit of one EndStarts request. */
 const MAX_COMMANDS = 1_000;
 
 /**
@@ -25,7 +25,7 @@ const MAX_COMMANDS = 1_000;
 class EndStarts implements WorkflowInboundCallsInterceptor {
   readonly #commandIds = new Set<string>();
 
-  /** A command that is sent while the workflow runs comes with a signal. */
+  /** A START that is sent while the workflow runs arrives as a signal. */
   async handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<void>): Promise<void> {
     const [commandId] = input.args;
     if (input.signalName === STARTED_AGAIN_SIGNAL && typeof commandId === 'string') {
@@ -41,7 +41,7 @@ class EndStarts implements WorkflowInboundCallsInterceptor {
     const first = startingCommand(workflowInfo().memo);
     if (first !== undefined) this.#commandIds.add(first);
     const result = await next(input);
-    // Read before anything else happens: a command that comes from now on is not part of what the workflow has done.
+    // Read before anything else happens, because commands that arrive from now on are not covered by this run.
     const ended = [...this.#commandIds].slice(0, MAX_COMMANDS);
     if (ended.length > 0) await endStarts(ended);
     return result;

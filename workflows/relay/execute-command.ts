@@ -5,20 +5,20 @@ import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import { causedBy } from '../temporal/workflow-cause.ts';
 import type { StartOptions, WorkflowClient } from '../temporal/workflow-client.ts';
 
-/** How workflows of one type differ from others when a command starts them. */
+/** How a command starts workflows of one type, where it differs from the defaults. */
 export interface StartSettings {
   /** Search attributes and summary, made from the workflow's arguments. */
   readonly describe?: (
     args: readonly unknown[],
   ) => Pick<StartOptions, 'staticSummary' | 'typedSearchAttributes'>;
-  /** A workflow that runs already is signaled that it has been started again. */
+  /** Whether a running workflow is signaled that it was started again. */
   readonly signalWithStart?: boolean;
 }
 
-/** By workflow type; a type that is not listed is started by the defaults. */
+/** By workflow type. Types that are not listed are started with the defaults. */
 export type StartSettingsByType = Readonly<Record<string, StartSettings>>;
 
-/** Executes one command in Temporal. Repeating it has the same effect. Throws when Temporal refuses or is away. */
+/** Executes one command in Temporal. Idempotent. Throws when Temporal refuses it or is unavailable. */
 export async function executeCommand(
   temporal: WorkflowClient,
   startSettings: StartSettingsByType,

@@ -2,7 +2,7 @@ import { Counter, Gauge } from 'prom-client';
 import { metrics } from '../../services/platform/process/telemetry.ts';
 
 /**
- * Failures on the way of commands from the services to Temporal, all of which are retried:
+ * Failures between the services and Temporal, all of which are retried:
  * - CLAIM: the services, or Temporal, did not answer; the relay pauses and tries again.
  * - HAND_OVER: Temporal did not accept a command; it is claimed again once its lease has expired.
  */
@@ -14,7 +14,7 @@ const errors = new Counter({
   labelNames: ['kind'],
   registers: [metrics],
 });
-// So that the first failure is an increase.
+// Starts every series at 0, so that the first failure is an increase.
 for (const kind of COMMAND_ERRORS) errors.inc({ kind }, 0);
 
 /** Counts a failure of a kind, which is retried. */
@@ -24,7 +24,7 @@ export function countCommandErrors(kind: (typeof COMMAND_ERRORS)[number]): void 
 
 const TEMPORAL_UP = 'payments_temporal_up';
 
-/** Measures at every scrape whether Temporal answers; of several workers in one process, the last one is measured. */
+/** Measures at every scrape whether Temporal responds. With several workers in one process, measures the last one. */
 export function registerTemporalUp(answers: () => Promise<boolean>): void {
   metrics.removeSingleMetric(TEMPORAL_UP);
   new Gauge({

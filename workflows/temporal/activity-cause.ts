@@ -6,7 +6,7 @@ import { causeInHeaders, type WorkflowCause } from './workflow-cause.ts';
 
 const causes = new WeakMap<Context, WorkflowCause>();
 
-/** Keeps what caused the workflow of an activity, for its calls, its log lines and its place in the trace. */
+/** Keeps the cause of an activity's workflow for its calls, its log lines and its trace. */
 export const keepActivityCause: ActivityInterceptorsFactory = (context) => ({
   inbound: {
     execute(input, next) {
@@ -21,7 +21,10 @@ export const keepActivityCause: ActivityInterceptorsFactory = (context) => ({
   },
 });
 
-/** What caused the workflow of the activity that runs; undefined outside one, and if no command started the workflow. */
+/**
+ * The cause of the current activity's workflow; undefined outside an activity, and if no command started the
+ * workflow.
+ */
 export function causeOfActivity(): WorkflowCause | undefined {
   const context = asyncLocalStorage.getStore();
   return context && causes.get(context);
@@ -35,7 +38,7 @@ function tracedActivity({ info }: Context): TracedWork {
       ...(workflowExecution && { 'temporal.workflow.id': workflowExecution.workflowId }),
       'temporal.activity.attempt': attempt,
     },
-    // A benign failure only says when to look again.
+    // A benign failure only schedules the next try.
     isFailure: (error) =>
       !(error instanceof ApplicationFailure && error.category === ApplicationFailureCategory.BENIGN),
   };

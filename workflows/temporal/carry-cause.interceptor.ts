@@ -14,7 +14,7 @@ import { causeInHeaders, causeInMemo, type WorkflowCause, withCause } from './wo
 
 type Outbound = WorkflowOutboundCallsInterceptor;
 
-/** Passes what caused a workflow on to its activities, to its next run and to its log lines. */
+/** Passes the cause of a workflow on to its activities, its next run and its log lines. */
 class CarryCause implements WorkflowInboundCallsInterceptor, WorkflowOutboundCallsInterceptor {
   #cause: WorkflowCause | undefined;
 

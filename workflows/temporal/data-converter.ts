@@ -7,17 +7,20 @@ import { CredentialFiles } from '../../services/platform/process/credential-file
 import { importCodec } from './custom-codec.ts';
 import { EncryptionCodec, parsePayloadKeys } from './encryption-codec.ts';
 
-/** The settings of what Temporal keeps of workflows. */
+/** The settings of how payloads are stored in Temporal. */
 export type PayloadConfig = Partial<Pick<Config, 'TEMPORAL_PAYLOAD_KEYS_PATH' | 'TEMPORAL_PAYLOAD_CODEC'>>;
 
 /** For bundles and data converters: failures are encoded with the other payloads. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter.ts', import.meta.url));
 
-/** Whether what workflows contain is encoded before it leaves the process. */
+/** Whether payloads are encoded before they leave the process. */
 export const encodesPayloads = (config: PayloadConfig): boolean =>
   config.TEMPORAL_PAYLOAD_KEYS_PATH !== undefined || config.TEMPORAL_PAYLOAD_CODEC !== undefined;
 
-/** What encodes arguments, results, memos and failures; undefined if the settings name nothing. Throws when it cannot be loaded. */
+/**
+ * The converter that encodes arguments, results, memos and failures; undefined if none is configured. Throws when it
+ * cannot be loaded.
+ */
 export async function createDataConverter(
   config: PayloadConfig,
   logger: Logger,
@@ -26,7 +29,7 @@ export async function createDataConverter(
   return codec && { payloadCodecs: [codec], failureConverterPath: FAILURE_CONVERTER_PATH };
 }
 
-/** The codec that the settings name: our encryption, or a module of the operator's. */
+/** The configured codec: our encryption, or the operator's own module. */
 export async function loadPayloadCodec(
   { TEMPORAL_PAYLOAD_KEYS_PATH: keysPath, TEMPORAL_PAYLOAD_CODEC: module }: PayloadConfig,
   logger: Logger,

@@ -8,18 +8,18 @@ const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** As in Temporal's own samples, so that their tools can tell. */
+/** The encoding of Temporal's own samples, which their tools recognize. */
 const ENCRYPTED = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
 
 /**
- * Encrypts payloads with AES-256-GCM and the current key, and decrypts those of all keys. Payloads from before encryption was
- * turned on are passed on as they are.
+ * Encrypts payloads with AES-256-GCM and the current key, and decrypts with all keys. Passes payloads from before
+ * encryption was turned on through unchanged.
  */
 export class EncryptionCodec implements PayloadCodec {
   readonly #keys: () => KeyRing;
 
-  /** @param keys of the moment: they may be replaced. */
+  /** @param keys returns the current keys, which may be replaced. */
   constructor(keys: () => KeyRing) {
     this.#keys = keys;
   }
@@ -28,7 +28,7 @@ export class EncryptionCodec implements PayloadCodec {
     return payloads.map((payload) => this.#encrypt(payload));
   }
 
-  /** Throws for a payload of a key that the ring does not have, or that was changed. */
+  /** Throws for a payload whose key the ring does not have, or that was modified. */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.map((payload) =>
       textOf(payload, 'encoding') === ENCRYPTED ? this.#decrypt(payload) : payload,
@@ -60,6 +60,6 @@ export class EncryptionCodec implements PayloadCodec {
 
 const textOf = ({ metadata }: Payload, name: string) => Buffer.from(metadata?.[name] ?? []).toString();
 
-/** Parses a file with a key ring, whose keys may be on lines of their own. */
+/** Parses a key ring file, in which keys may be on separate lines. */
 export const parsePayloadKeys = (text: string): KeyRing =>
   KeyRing.parse(text.trim().replaceAll(/\s*\n\s*/g, ','));

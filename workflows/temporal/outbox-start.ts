@@ -4,7 +4,7 @@ const COMMAND_ID = 'commandId';
 /** Notes in the workflow's memo which command started it. */
 export const startedBy = (commandId: string): Record<string, string> => ({ [COMMAND_ID]: commandId });
 
-/** The command that started the workflow; undefined for one that was started without a command. */
+/** The command that started the workflow; undefined if no command did. */
 export function startingCommand(memo: Record<string, unknown> | undefined): string | undefined {
   const id = memo?.[COMMAND_ID];
   return typeof id === 'string' ? id : undefined;

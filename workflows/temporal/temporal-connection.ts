@@ -9,7 +9,7 @@ import { readTls } from '../../services/platform/process/tls-files.ts';
 /** The settings that secure a connection to Temporal. */
 export type TemporalSecurity = Partial<Pick<Config, (typeof TEMPORAL_SECURITY)[number]>>;
 
-/** Options that the connections of clients and of workers have in common. */
+/** The options common to connections of clients and workers. */
 export interface TemporalConnectionOptions {
   /** `host:port`. */
   readonly address: string;
@@ -17,7 +17,7 @@ export interface TemporalConnectionOptions {
   readonly apiKey?: string;
 }
 
-/** The options, with the certificates and keys that their files have at the moment. */
+/** The options with the current certificates and keys of their files. */
 export type TemporalCredentials = CredentialFiles<TemporalConnectionOptions>;
 
 /** Throws when a file cannot be read or used. */
@@ -35,7 +35,7 @@ export function openTemporalCredentials(
   return new CredentialFiles({ name: 'temporal', read, onUse, logger });
 }
 
-/** Reads certificates and keys from their files. Throws when one cannot be read, or if they do not belong together. */
+/** Reads certificates and keys from their files. Throws when one cannot be read or they do not match. */
 export function readTemporalConnection(
   address: string,
   security: TemporalSecurity = {},

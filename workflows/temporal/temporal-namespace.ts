@@ -20,7 +20,8 @@ type Services = Pick<NativeConnection | Connection, 'workflowService' | 'operato
 
 /**
  * Makes sure that the namespace exists and has all search attributes. A namespace created here keeps closed workflows
- * for 7 days. Throws the gRPC error of a server that does not permit this, such as Temporal Cloud, where operators do it.
+ * for 7 days. Throws the gRPC error of a server that does not permit this, such as Temporal Cloud, where operators
+ * prepare the namespace.
  */
 export async function prepareNamespace(connection: Services, namespace: string): Promise<void> {
   const { workflowService, operatorService } = connection;

@@ -7,8 +7,9 @@ const ALERT_TIMEOUT_MS = 2_000;
 const DEFAULT_PORT = 7233;
 
 /**
- * The error of a failed connection, with what is wrong with its TLS, if anything is. With TLS 1.3 a server refuses a client
- * after the handshake, when the SDK has already sent a call, and the SDK may report the lost call instead of the refusal.
+ * The error of a failed connection, replaced by the TLS error if there is one. With TLS 1.3 a server refuses a client
+ * after the handshake, when the SDK has already sent a call, so the SDK may report the lost call instead of the
+ * refusal.
  */
 export async function explainRefusal(error: unknown, options: TemporalConnectionOptions): Promise<unknown> {
   const refusal = await findRefusal(options);
@@ -16,7 +17,7 @@ export async function explainRefusal(error: unknown, options: TemporalConnection
   return new Error(`no TLS connection to Temporal: ${refusal.message}`, { cause: error });
 }
 
-/** Makes a handshake of its own, and sends nothing. */
+/** Makes a separate handshake, and sends nothing. */
 async function findRefusal({ address, tls }: TemporalConnectionOptions): Promise<Error | undefined> {
   if (!tls) return undefined;
   const { hostname, port } = new URL(`tcp://${address}`);
@@ -24,7 +25,7 @@ async function findRefusal({ address, tls }: TemporalConnectionOptions): Promise
   const socket = connect({
     host,
     port: Number(port || DEFAULT_PORT),
-    // An IP address is no server name.
+    // An IP address is not a valid server name.
     servername: tls.serverNameOverride ?? (isIP(host) ? '' : host),
     ca: tls.serverRootCACertificate && Buffer.from(tls.serverRootCACertificate),
     cert: tls.clientCertPair && Buffer.from(tls.clientCertPair.crt),

@@ -1,21 +1,21 @@
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 
-/** The request that caused a workflow, and whose data it is about: logs and the calls of activities carry them. */
+/** The request that caused a workflow and the merchant it concerns; logs and calls of activities carry them. */
 export interface WorkflowCause {
   readonly requestId: string;
   readonly merchantId: string;
   readonly environment: string;
 }
 
-/** In the memo of a workflow, and in the headers of what it schedules. */
+/** The key in the memo of a workflow, and in the headers of what it schedules. */
 const CAUSE = 'cause';
 
-/** Notes in the workflow's memo what caused it. */
+/** A memo with the cause of the workflow. */
 export const causedBy = ({ requestId, merchantId, environment }: WorkflowCause) => ({
   [CAUSE]: { requestId, merchantId, environment },
 });
 
-/** What caused the workflow; undefined for one that no command started, as by a Schedule. */
+/** The cause in a workflow's memo; undefined if no command started it, for example if a Schedule did. */
 export const causeInMemo = (memo: Record<string, unknown> | undefined): WorkflowCause | undefined =>
   memo?.[CAUSE] as WorkflowCause | undefined;
 

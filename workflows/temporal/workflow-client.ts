@@ -31,16 +31,17 @@ const RETRY_FOR_MS = COMMAND_LEASE_MS - CALL_TIMEOUT_MS;
 const SIGNAL_LIMIT = 'limit for signal';
 
 /**
- * Starts, signals and cancels workflows. Each call may be repeated with the same effect: a workflow that runs is not
- * started a second time, one that is closed may run again. While Temporal is unavailable a call is retried for 25 s,
- * and then throws the client's error.
+ * Starts, signals and cancels workflows. Calls are idempotent: a running workflow is not started a second time, but a
+ * closed one may run again. While Temporal is unavailable, a call is retried for 25 s, and then throws the client's
+ * error.
  */
 export class WorkflowClient {
   readonly #client: Client;
   readonly #signal: AbortSignal;
 
   /**
-   * @param client on the worker's own connection, so that the first workflow task can come with the answer (eager start).
+   * @param client uses the worker's own connection, so that the response can include the first workflow task (eager
+   *   start).
    * @param signal ends the retries.
    */
   constructor(client: Client, signal: AbortSignal) {
@@ -48,12 +49,12 @@ export class WorkflowClient {
     this.#signal = signal;
   }
 
-  /** Throws when Temporal does not answer. */
+  /** Throws when Temporal does not respond. */
   async ping(): Promise<void> {
     await this.#withDeadline(() => this.#client.workflowService.getSystemInfo({}));
   }
 
-  /** @returns whether the first workflow task came with the answer, so that the workflow runs in this process. */
+  /** @returns whether the response included the first workflow task, so that the workflow runs in this process. */
   async start(workflowType: string, options: StartOptions): Promise<{ readonly eagerlyStarted: boolean }> {
     const { eagerlyStarted } = await this.#retrying(() =>
       this.#client.workflow.start(workflowType, {
@@ -67,7 +68,7 @@ export class WorkflowClient {
     return { eagerlyStarted };
   }
 
-  /** Starts a workflow, or sends {@link STARTED_AGAIN_SIGNAL} with the command's id to the one that runs under the id. */
+  /** Starts a workflow, or sends {@link STARTED_AGAIN_SIGNAL} with the command's id if it is running. */
   async signalWithStart(workflowType: string, options: StartOptions, commandId: string): Promise<void> {
     await this.#retrying(() =>
       this.#client.workflow
@@ -123,7 +124,7 @@ async function ignoreNotFound(call: Promise<unknown>): Promise<void> {
   });
 }
 
-/** A run that accepts no more signals has received thousands of them: it checks for new work anyway. */
+/** A run that accepts no more signals has received thousands, so it checks for new work anyway. */
 function ignoreSignalLimit(error: unknown): void {
   const message = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
   if (!message.includes(SIGNAL_LIMIT)) throw error;

@@ -3,7 +3,7 @@ import type { Sinks } from '@temporalio/workflow';
 import { Counter } from 'prom-client';
 import { metrics } from '../../services/platform/process/telemetry.ts';
 
-/** What workflow code calls in the worker. */
+/** The sinks that workflow code calls in the worker. */
 export interface FailureSinks extends Sinks {
   failures: { count(): void };
 }

@@ -27,37 +27,37 @@ interface Clients {
 
 export type DeliveryActivities = ReturnType<typeof createDeliveryActivities>;
 
-/** Each call waits for so long; the activity, whose timeout is a minute, makes two. */
+/** How long each call waits; the activity, whose timeout is a minute, makes two. */
 const WAIT_MS = 20_000;
 const WAITS = 2;
 const CALL = { timeoutMs: 5_000 };
 const WAIT_CALL = { timeoutMs: WAIT_MS + 5_000 };
-/** Heartbeat details once the attempt has been asked for. The next try of the activity finds them. */
+/** The heartbeat details once the attempt has been requested, for the next try of the activity. */
 const REQUESTED = 'requested';
-/** Seldom, since Temporal writes each of them: an attempt that hangs costs two. */
+/** Infrequent, because Temporal persists every heartbeat: an attempt that hangs costs two. */
 const HEARTBEAT_MS = 4_000;
-/** An attempt that has not begun, because its subscription is at a limit, is asked for again. */
+/** An attempt that has not begun, because its subscription is at a limit, is requested again after this time. */
 const NOT_MADE_MS = 1_000;
-/** Refusals of a cancellation: the delivery has ended otherwise, or its retention period has. */
+/** Refusals of a cancellation: the delivery or its retention period has already ended. */
 const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound]);
 
 /** The activities of delivery. Their results and failures contain ids, statuses and times only. */
 export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
   return {
     /**
-     * Has the next attempt of a delivery made, if it is due. Returns once the retry workflow has nothing left to do; until
-     * then it fails and names the delay to the next try. After the last attempt of the schedule it fails for good
-     * (DELIVERY_EXHAUSTED).
-     * @param now makes the next attempt due at once, by the first try that reaches the services; later ones follow the
-     * schedule.
+     * Requests the next attempt of a delivery, if it is due, and awaits it. Returns once the retry workflow has
+     * nothing left to do; until then it fails with the delay to the next try. After the last attempt of the schedule
+     * it fails for good (DELIVERY_EXHAUSTED).
+     * @param now makes the next attempt due at once, by the first try that reaches the services; later ones follow
+     *   the schedule.
      */
     async attemptDelivery(deliveryId: string, now: boolean): Promise<RetryDeliveryResult> {
       const context = Context.current();
       let details: unknown = context.info.heartbeatDetails;
-      // A worker that dies is noticed by its missing heartbeats.
+      // Lets Temporal detect a worker that has died.
       const heartbeats = setInterval(() => context.heartbeat(details), HEARTBEAT_MS);
       try {
-        // Only once: later tries of the activity make an attempt that is due.
+        // Only once: later tries of the activity follow the schedule.
         const isNow = now && details !== REQUESTED;
         const { attemptNumber, state } = await dispatch.requestAttempt({ deliveryId, now: isNow }, CALL);
         details = REQUESTED;
@@ -76,7 +76,7 @@ export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
       }
     },
 
-    /** The deliveries that a workflow of records shows. */
+    /** Lists the deliveries that a workflow of records shows. */
     async listDeliveryRecords({ workflowId }: RecordDeliveriesInput): Promise<DeliveryRecord[]> {
       const { deliveries: records } = await dispatch.listDeliveryRecords({ workflowId }, CALL);
       return records.map(({ $typeName: _, $unknown: __, deliveryId: id, ...record }) => ({ id, ...record }));
@@ -104,7 +104,7 @@ function resultOf(state: DeliveryState): RetryDeliveryResult {
     case DeliveryStatus.HELD:
     case DeliveryStatus.CANCELED:
       return DeliveryStatus[state.status] as RetryDeliveryResult;
-    // It waits in the table, and continues without this workflow.
+    // The delivery waits in the table, and continues without this workflow.
     case DeliveryStatus.PENDING:
     case DeliveryStatus.BLOCKED:
       return 'HELD';
@@ -122,13 +122,13 @@ function resultOf(state: DeliveryState): RetryDeliveryResult {
 }
 
 function retryAt(state: DeliveryState) {
-  // It was due when it was asked for, but is being made, or has just been put off.
+  // The attempt was due when it was requested, but is in progress or has just been rescheduled.
   const delayMs = Math.max(Number(state.delayMs), NOT_MADE_MS / 4);
   const next = new Date(Date.now() + delayMs).toISOString();
   return retryLater(`${lastAttemptOf(state)}; next attempt at ${next}`, delayMs);
 }
 
-/** For people, and never the receiver's words: `attempt 2: HTTP 503`. */
+/** For people, without text from the receiver: `attempt 2: HTTP 503`. */
 function lastAttemptOf({ lastAttemptNumber, httpStatus, failure }: DeliveryState): string {
   if (lastAttemptNumber === undefined) return 'no attempt is due yet';
   if (failure !== undefined) return `attempt ${lastAttemptNumber}: ${AttemptFailure[failure]}`;

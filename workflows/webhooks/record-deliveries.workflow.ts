@@ -35,7 +35,7 @@ export async function recordDeliveries(input: RecordDeliveriesInput): Promise<Re
   return { succeeded: deliveries.length, deliveries };
 }
 
-/** As many different values as fit: request ids are chosen by callers, and may be long. */
+/** As many distinct values as fit: callers choose request ids, which may be long. */
 function distinct(values: readonly string[]): string[] {
   let length = 0;
   return [...new Set(values)].filter((value) => {

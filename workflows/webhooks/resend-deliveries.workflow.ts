@@ -13,7 +13,10 @@ import type {
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import type { ResendActivities } from './resend.activities.ts';
 
-/** Fails after every step that another one follows, and names the delay: the history does not grow with each step. */
+/**
+ * Fails after every step but the last with the delay to the next one, so that the history does not grow with each
+ * step.
+ */
 const { continueResend } = proxyActivities<ResendActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },

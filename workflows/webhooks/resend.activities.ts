@@ -25,19 +25,22 @@ interface Clients {
 export type ResendActivities = ReturnType<typeof createResendActivities>;
 
 const CALL = { timeoutMs: 10_000 };
-/** Between two steps, while there are more deliveries to create: up to five hundred a second. */
+/** The pause between two steps while there are more deliveries to create: up to five hundred a second. */
 const STEP_MS = 200;
 /** After this time the activity fails with its progress, which the Temporal UI shows. */
 const PROGRESS_INTERVAL_MS = 3_000;
-/** Between two tries while there is nothing to do: a twentieth of the resend's age, so that polling costs little. */
+/**
+ * The delay between two tries while there is nothing to do: a twentieth of the resend's age, so that polling costs
+ * little.
+ */
 const POLL_INTERVAL = { minMs: 500, maxMs: 30_000, maxWithMoreMs: 5_000, ofAge: 1 / 20 };
 
 /** The activities of resends. Their results and failures contain ids, states and numbers only. */
 export function createResendActivities({ dispatch, deliveries }: Clients) {
   return withFinalRefusals({
     /**
-     * Continues a resend as long as it makes progress. Returns once it has ended; until then it fails and names the
-     * delay to the next try.
+     * Continues a resend as long as it makes progress. Returns once it has ended; until then it fails with the delay
+     * to the next try.
      */
     async continueResend(resendId: string): Promise<ResendDeliveriesResult> {
       const endsAt = performance.now() + PROGRESS_INTERVAL_MS;

@@ -16,12 +16,12 @@ import {
 import type { DeliveryActivities } from './delivery.activities.ts';
 
 /**
- * Fails after every attempt that another one follows, and names the delay: Temporal waits in between, and the history
+ * Fails after every attempt but the last with the delay to the next one: Temporal waits in between, and the history
  * does not grow with each attempt.
  */
 const { attemptDelivery } = proxyActivities<DeliveryActivities>({
   startToCloseTimeout: '1 minute',
-  // A try whose worker has died, or stopped while it was polling, is repeated soon: it only waits for the attempt.
+  // Repeats a try soon whose worker died, or stopped while it was polling, since a try only waits for the attempt.
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',

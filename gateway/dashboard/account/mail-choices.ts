@@ -16,7 +16,7 @@ interface OwnForm {
   preValidation(request: FastifyRequest): Promise<void>;
 }
 
-/** A person's choice of mails: what they do not tick, they do not get, from any merchant. */
+/** A person's choice of mails, for all merchants: they do not get those that they leave unticked. */
 export function mailForm(view: PlainView, person: Person, unwanted: readonly MailTopic[]): Html {
   const { mail: t } = textsFor(view, accountTexts);
   const box = (topic: (typeof TOPICS)[number]) => {
@@ -27,7 +27,7 @@ export function mailForm(view: PlainView, person: Person, unwanted: readonly Mai
   return html`<h2>${t.title}</h2><p class="hint">${t.hint}</p>${personForm(person, MAIL_PATH, fields)}`;
 }
 
-/** Takes the form. */
+/** Handles the form. */
 export function mailRoute({ app, clients }: FeatureDependencies, ownForm: OwnForm): void {
   const topic = Type.Enum([...TOPICS]);
   const body = Type.Object({

@@ -9,7 +9,7 @@ import type { FeatureDependencies } from '../shell/feature.ts';
 import { filterParameter } from '../shell/query-form.ts';
 
 const query = Type.Object({
-  /** Of the request. */
+  /** Dates of the request. */
   from: filterParameter,
   to: filterParameter,
   format: formatParameter,

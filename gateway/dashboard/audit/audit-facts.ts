@@ -6,11 +6,11 @@ import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import type { View } from '../shell/view.ts';
 import { type Endpoints, readEndpoints } from '../webhooks/subscriptions/subscription-reads.ts';
 
-/** The most records that a list RPC returns at once, and more than a page of entries names. */
+/** The maximum page size of list RPCs, which is more than a page of entries names. */
 const MAX_READ = 100;
 const MAX_ADVANCES = 50;
 
-/** What the records are called that a page of entries names by id. A record that is not found is left out. */
+/** The names of the records to which a page of entries refers by id, without those not found. */
 export interface AuditFacts {
   readonly refundCases: ReadonlyMap<string, RefundCase>;
   readonly disputes: ReadonlyMap<string, Dispute>;
@@ -83,7 +83,7 @@ async function keysOf({ apiKeys }: DashboardClients, view: View): Promise<Readon
   return new Map(page.apiKeys.map(({ id, name }) => [id, name]));
 }
 
-/** Those of the newest requests: an older one is described without its amount. */
+/** Reads the newest requests only; older ones are described without their amount. */
 async function advancesOf({ advances }: DashboardClients, view: View): Promise<ReadonlyMap<string, bigint>> {
   const page = await advances.listAdvanceRequests({ ...view.tenant, pageSize: MAX_ADVANCES }, view.call);
   return new Map(page.advanceRequests.map(({ quoteId, amountMinor }) => [quoteId, amountMinor]));

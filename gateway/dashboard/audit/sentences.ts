@@ -84,8 +84,8 @@ const DESCRIPTIONS: Readonly<Record<string, Describe>> = {
 export const technicalName = ({ action }: AuditEntry): string => action.split('.').slice(-2).join('.');
 
 /**
- * Describes an entry as people say it: “Ana approved the refund of R$ 49,90, order 1043”. A step of a workflow does not
- * name who started it, as the person has not taken it. Undefined for an RPC without a description.
+ * Describes an entry in a sentence: “Ana approved the refund of R$ 49,90, order 1043”. A step of a workflow does not
+ * name its starter, who did not take that step. Undefined for an RPC without a description.
  */
 export function auditSentence(view: View, entry: AuditEntry, facts: AuditFacts): string | undefined {
   const name = technicalName(entry);

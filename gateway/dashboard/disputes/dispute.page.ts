@@ -28,7 +28,7 @@ export interface ResponseDraft {
   readonly fault: string;
 }
 
-/** A form that was refused: the response, or why a file was. */
+/** A refused form: the rejected response, or the fault of a file. */
 interface Refused {
   readonly response?: ResponseDraft;
   readonly evidenceFault?: string;

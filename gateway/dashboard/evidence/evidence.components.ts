@@ -35,7 +35,7 @@ ${dataTable<Evidence>(
 ${elsewhere > 0 ? html`<p class="hint">${t.elsewhere(elsewhere)}</p>` : nothing}`;
 }
 
-/** The form to add a file, for those who may; with a fault, why the last one was refused. */
+/** The form to add a file, for those who may add one, with the reason if the last one was refused. */
 export function evidenceForm(view: View, { path, files }: EvidenceDetails, fault?: string): Html {
   const t = textsFor(view, evidenceTexts);
   if (!may(view, RefundCaseService.method.addEvidence) || files.length >= MAX_EVIDENCE_FILES) return nothing;

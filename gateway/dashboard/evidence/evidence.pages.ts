@@ -74,7 +74,7 @@ async function addFile(
   }
 }
 
-/** The name that a browser sent, as the services accept it. */
+/** A browser's file name, reduced to what the services accept. */
 function storableName(name: string): string {
   const characters = [...name.toWellFormed().replaceAll('\0', '')];
   return characters.slice(0, MAX_NAME_LENGTH).join('') || 'file';
@@ -87,7 +87,7 @@ async function* messagesOf(first: MessageInitShape<typeof AddEvidenceRequestSche
   }
 }
 
-/** Opens a file of the subject: a file of another one is a 404. */
+/** Opens a file of the subject; any other file is a 404. */
 async function openFile(
   { refundCases }: DashboardClients,
   view: View,

@@ -19,7 +19,7 @@ export function listDownload<Row>(
 ): Download {
   return csvDownload(name, async function* () {
     const csv = new CsvWriter(columns, format ?? 'br');
-    // With the first rows, so that a refused export is an error page and not a broken file.
+    // Sent together with the first rows, so that a refused export is an error page instead of a broken file.
     let header = csv.header();
     for await (const rows of pages()) {
       yield header + csv.items(rows);
@@ -35,8 +35,8 @@ async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array
 }
 
 /**
- * What `read` returns for each message of a streaming RPC. Without a deadline: the browser sets the pace. Ends the call
- * when it is left.
+ * Yields what `read` returns for each message of a streaming RPC. The call has no deadline, since the browser sets
+ * the pace, and is canceled when the consumer stops.
  */
 export async function* streamed<Message, Value>(
   view: View,

@@ -11,7 +11,7 @@ export interface CsvColumn<Row> {
 
 /** How numbers are written, and what separates cells. */
 export const CSV_FORMATS = {
-  /** As spreadsheets with Brazilian settings read and write it. */
+  /** The format of spreadsheets with Brazilian settings. */
   br: { separator: ';', decimal: ',' },
   /** RFC 4180, for programs and spreadsheets with English settings. */
   intl: { separator: ',', decimal: '.' },
@@ -50,7 +50,7 @@ export class CsvWriter<Row> {
     return rows.map((row) => this.#item(row)).join('');
   }
 
-  /** A line that the total leaves out: of the columns, those for which `cell` has a value. */
+  /** A line that does not count in the total, with the given cells by column. */
   other(kind: string, cells: Readonly<Record<string, Cell>>): string {
     return this.#line([kind, ...this.#columns.map(({ name }) => cells[name])]);
   }

@@ -36,7 +36,7 @@ import { balancesTable } from './statement.page.ts';
 
 const PATH = '/funds/reconcile';
 
-/** /funds/reconcile: the totals of a period in each list, beside the statement, each with its file. */
+/** /funds/reconcile: the totals of a period in the statement and in each list, each with its file. */
 export function reconcilePages({ pages, clients }: FeatureDependencies): void {
   const page = {
     path: PATH,

@@ -28,7 +28,7 @@ const STATES = ['BLOCKED', 'RELEASED', 'SCHEDULED'] as const;
 
 const csvQuery = Type.Object({ status: filterParameter, format: formatParameter });
 const query = Type.Object({
-  /** Absent or empty: of the whole day. */
+  /** Absent or empty: the whole day. */
   status: filterParameter,
   page: pageParameter,
 });
@@ -107,7 +107,7 @@ function saleTable(view: View, sales: readonly ReleaseSale[], products: ProductN
   );
 }
 
-/** What has become of the remaining amount; a hold of a portion leaves the rest as it was. */
+/** The statuses of the remaining amount: several when a portion is held. */
 function statuses(view: View, row: ReleaseSale): Html {
   const { BLOCKED, RELEASED, SCHEDULED } = FundsReleaseStatus;
   const badges = [

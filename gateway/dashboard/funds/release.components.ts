@@ -43,7 +43,7 @@ export function releaseStatus(
   }
 }
 
-/** What remains of amounts that are deducted or advanced in part, whatever has become of it. */
+/** What remains after deductions and advances, in any status. */
 export function remainingMinor(
   of: Pick<FundsRelease, 'blockedAmountMinor' | 'releasedAmountMinor' | 'scheduledAmountMinor'>,
 ): bigint {

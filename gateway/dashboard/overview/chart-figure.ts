@@ -8,7 +8,7 @@ interface ChartFigure {
   readonly title: string;
   /** What the drawing shows, for people who do not see it. */
   readonly text: string;
-  /** Of the view box, which is 320 wide. */
+  /** The height of the view box, which is 320 wide. */
   readonly height: number;
   readonly drawing: Html;
   /** The headings of the table. */

@@ -36,7 +36,7 @@ export async function releaseChartCard(
   return card('release-months', t.releasesByMonth, content, link);
 }
 
-/** How many of the refunds requested lately are in each state. */
+/** The number of recently requested refunds in each state. */
 export async function refundChartCard(
   view: View,
   { refundCases }: Pick<DashboardClients, 'refundCases'>,

@@ -15,7 +15,7 @@ const HOURS_Y = 136;
 const DELIVERED_HEIGHT = 62;
 const FAILED_HEIGHT = 38;
 const COLUMN_GAP = 3;
-/** Of a column that is not empty: one failure among many deliveries must be seen. */
+/** The minimum height of a column that is not empty: one failure among many deliveries must be visible. */
 const MIN_HEIGHT = 2;
 const LABELED_EVERY = 6;
 const DELIVERED_FILL = '#4f86c6';
@@ -37,7 +37,7 @@ export async function deliveriesChartCard(
   return card('delivery-hours', t.deliveriesByHour, content, link);
 }
 
-/** What was delivered rises above the axis and what failed hangs below it: they can be told apart without color. */
+/** Successes rise above the axis and failures hang below it, so that they can be distinguished without color. */
 function chart(view: View, hours: readonly DeliveryHour[]): Html {
   const t = textsFor(view, overviewTexts);
   const sum = (of: 'delivered' | 'failed') =>

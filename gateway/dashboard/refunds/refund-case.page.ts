@@ -29,7 +29,7 @@ import { refundsTexts } from './refunds.texts.ts';
 const MAX_DISPUTES = 20;
 const MAX_EVENTS = 30;
 
-/** A form that was refused: the decision, or why a file was. */
+/** A refused form: the rejected decision, or the fault of a file. */
 interface Refused {
   readonly decision?: DecisionDraft;
   readonly evidenceFault?: string;
@@ -114,7 +114,7 @@ function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | und
 ${may(view, RefundCaseService.method.decideRefundCase) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
 }
 
-/** The files and, while the case takes more, the form to add one. */
+/** The files and, while the case accepts more, the form to add one. */
 function evidence(view: View, { refundCase, evidence: files }: CaseDetails, fault: string | undefined) {
   const { id, status, evidenceCount } = refundCase;
   const isOpen = status === RefundCaseStatus.MERCHANT_REVIEW || status === RefundCaseStatus.SERVICE_REVIEW;

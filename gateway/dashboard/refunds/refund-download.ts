@@ -15,7 +15,7 @@ import type { FeatureDependencies } from '../shell/feature.ts';
 import { choiceParameters, choicesOf, chosenFields } from './refund-filters.ts';
 
 const query = Type.Object({
-  /** Of the request. */
+  /** Dates of the request. */
   ...dateRangeParameters,
   ...choiceParameters,
   format: formatParameter,

@@ -11,7 +11,7 @@ import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.
 const MAX_LISTED = 20;
 const MAX_ORDER_NUMBER = 100;
 
-/** What belongs to an order, a payment or a URL. Lists hold at most 20 each. */
+/** The records of an order, a payment or a URL; at most 20 of each kind. */
 export interface Matches {
   readonly sales: readonly Sale[];
   readonly refundCases: readonly RefundCase[];
@@ -23,8 +23,8 @@ export interface Matches {
 }
 
 /**
- * Finds the sales of an order id or of order numbers that start so, the refund cases of these sales, of an order, payment
- * or sale, and endpoints by a part of their URL.
+ * Finds sales by order id or the start of an order number, refund cases by these sales or by order, payment or sale
+ * id, and endpoints by a part of their URL.
  */
 export async function findMatches(clients: DashboardClients, view: View, text: string): Promise<Matches> {
   const [{ sales, hasMore: hasMoreSales }, endpoints] = await Promise.all([
@@ -51,7 +51,7 @@ async function salesOf({ funds }: DashboardClients, view: View, text: string) {
   return { sales: page.sales, hasMore: page.nextPageToken !== '' };
 }
 
-/** The cases of these sales and, by id, of an order, a payment or a sale. */
+/** The cases of these sales, and those of the order, payment or sale with this id. */
 async function refundCasesOf(
   { refundCases }: DashboardClients,
   view: View,

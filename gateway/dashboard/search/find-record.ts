@@ -8,7 +8,7 @@ import type { searchTexts } from './search.texts.ts';
 /** A kind of record that has an id and a page. */
 export type RecordKind = keyof (typeof searchTexts)['en']['kinds'];
 
-/** A record that a search has found by its id. `path`: of its page, below the merchant's. */
+/** A record that a search has found by its id. `path`: the path of its page, below the merchant's. */
 export interface FoundRecord {
   readonly kind: RecordKind;
   readonly path: string;
@@ -16,7 +16,7 @@ export interface FoundRecord {
 
 interface Lookup {
   readonly section: Section;
-  /** Reads the record of the viewer's merchant and environment; rejects with NOT_FOUND without one. */
+  /** Reads the record in the viewer's merchant and environment; rejects with NOT_FOUND if there is none. */
   find(clients: DashboardClients, view: View, id: string): Promise<unknown>;
   path(id: string): string;
 }
@@ -74,7 +74,10 @@ const LOOKUPS: Readonly<Record<RecordKind, Lookup>> = {
   },
 };
 
-/** The records of the viewer's merchant and environment with this id, in sections that they see. Usually one at most. */
+/**
+ * The records with this id in the viewer's merchant and environment, in sections that they may see. Usually at most
+ * one.
+ */
 export async function findRecords(clients: DashboardClients, view: View, id: string): Promise<FoundRecord[]> {
   const lookups = (Object.entries(LOOKUPS) as [RecordKind, Lookup][]).filter(([, { section }]) =>
     sees(view, section),

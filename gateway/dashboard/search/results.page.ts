@@ -20,7 +20,7 @@ interface Results {
   readonly matches: Matches;
 }
 
-/** What a search has found, or that it has found nothing. */
+/** The results of a search. */
 export function resultsPage(view: View, { text, records, matches }: Results): Page {
   const t = textsFor(view, searchTexts);
   const { sales, refundCases, endpoints, hasMore } = matches;

@@ -11,14 +11,15 @@ import { findRecords } from './find-record.ts';
 import { resultsPage } from './results.page.ts';
 import { searchTexts } from './search.texts.ts';
 
-/** As long as the URL of an endpoint may be. */
+/** The maximum length of an endpoint's URL. */
 const MAX_LENGTH = 2_048;
 
 const query = Type.Object({ q: Type.Optional(Type.String({ maxLength: MAX_LENGTH })) });
 
 /**
- * /search?q=…: what the search box of every page finds. The id of a record and a release date lead straight to their page;
- * anything else is listed. Every read names the merchant and environment of the page, so nothing of others is found.
+ * /search?q=…: what the search box of every page finds. The id of a record and a release date lead straight to their
+ * page; anything else is listed. Every read names the merchant and environment of the page, so records of others are
+ * never found.
  */
 export function searchPages({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/search', role: Role.VIEWER, section: 'search', query } as const;

@@ -44,7 +44,7 @@ export function dataTable<Row>(
 
 const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);
 
-/** An id of which a table shows the beginning, on one line; all of it can be selected and searched. */
+/** An id that a table abbreviates to its beginning, on one line; the whole id can be selected and searched. */
 export function shortenedId(id: string): Html {
   return html`<code class="shortened" title="${id}">${id}</code>`;
 }

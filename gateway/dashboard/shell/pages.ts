@@ -250,7 +250,7 @@ interface RouteParams extends Params {
   readonly merchantId: string;
 }
 
-/** Who may use a page: as it says, or as the table of RPCs says. Throws TypeError for an RPC without a role in the table. */
+/** Who may use a page: as stated, or as the RPC's rule says. Throws TypeError for an RPC whose rule has no role. */
 function accessOf(options: Access | RpcAccess): Access {
   if (!('rpc' in options)) return options;
   const { role, environment } = personRule(options.rpc) ?? {};

@@ -35,7 +35,10 @@ export function signInRoutes(dependencies: FeatureDependencies): void {
     request.log.warn({ requestId: request.id, fault, err: describeFault(error) }, 'sign-in failed');
     return showFault(request, reply, fault);
   };
-  /** Moves a browser from another name of this machine to the one that the provider redirects to: cookies belong to a host. */
+  /**
+   * Redirects a browser that uses another name of this machine to the one that the provider redirects to, because
+   * cookies belong to a host.
+   */
   const redirectToBaseUrl = async (request: FastifyRequest, reply: FastifyReply) => {
     const { protocol, host } = new URL(baseUrl());
     // Behind a proxy, the Host header may differ.
@@ -43,7 +46,7 @@ export function signInRoutes(dependencies: FeatureDependencies): void {
     return reply.redirect(`${baseUrl()}${request.url}`, 303);
   };
 
-  /** Each step makes calls to the provider or the services, and anybody can send it. */
+  /** Anybody can request these steps, each of which calls the provider or the services. */
   const limitSignIns = async (request: FastifyRequest, reply: FastifyReply) => {
     const { allowed, retryAfter } = await signInLimit.take(rateLimitAddress(request.ip));
     if (allowed) return;

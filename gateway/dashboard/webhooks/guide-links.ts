@@ -4,7 +4,7 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { guideLinksTexts } from './guide-links.texts.ts';
 
-/** Of what webhooks' pages link, the headings in the guides. */
+/** The headings of the guides that the webhook pages link to. */
 const HEADINGS = {
   deliveries: 'webhook-deliveries',
   verifying: 'verifying',

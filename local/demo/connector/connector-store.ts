@@ -22,7 +22,7 @@ export interface Report {
   readonly dueAt: number;
 }
 
-/** What the demo connector has accepted and has to report, in a file that outlives the process. */
+/** Stores what the demo connector has accepted and has to report in a file that outlives the process. */
 export class ConnectorStore {
   readonly #database: DatabaseSync;
 
@@ -72,7 +72,7 @@ export class ConnectorStore {
     }));
   }
 
-  /** The report was made, or can never be made. */
+  /** Removes a report that was made, or can never be made. */
   endReport(id: string): void {
     this.#database.prepare('delete from report where id = ?').run(id);
   }

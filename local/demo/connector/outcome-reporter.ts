@@ -12,7 +12,7 @@ import type { ConnectorStore, Report } from './connector-store.ts';
 const POLL_MS = 500;
 const CALL = { timeoutMs: 5_000 };
 
-/** Reports outcomes when they are due, until it is stopped. What cannot be reported now stays for later. */
+/** Reports outcomes when they are due, until it is stopped. Keeps those that cannot be reported yet. */
 export class OutcomeReporter {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;

@@ -18,7 +18,7 @@ import { type DemoTenant, FULL_SIZE } from './demo-tenant.ts';
 
 const REVIEW_DAYS = 7;
 const PAID_PER_REFUNDED = 2n;
-/** Of the provider's ids of demo refunds. */
+/** The prefix of the provider's ids of demo refunds. */
 export const DEMO_REFUND_PREFIX = 'rf_';
 /** The demo connector accepts refunds of such amounts and reports no outcome. */
 const SILENT_CENTAVOS = 4;
@@ -106,9 +106,9 @@ const SCENARIO_OF: Readonly<Record<string, number>> = {
 };
 
 /**
- * Opens a case for each state without any: reviews expire, and users of the sandbox carry cases on. Repeating it on the same
- * day has no effect.
- * @param tenant answers the demo tenant as it is at first, so that a case does not depend on the ones before it.
+ * Opens a case for each state that has none, because reviews expire and users of the sandbox advance cases. Repeating
+ * it on the same day has no effect.
+ * @param tenant returns a fresh demo tenant, so that a case does not depend on earlier ones.
  */
 export async function topUpDemoRefunds(tenant: () => DemoTenant): Promise<void> {
   for (const [state, index] of Object.entries(SCENARIO_OF)) {
@@ -218,7 +218,7 @@ async function block(demo: DemoTenant, opened: OpenedCase, n: number): Promise<v
   await demo.clients.refunds.addBlocker({ ...next(demo, opened, 'block', 0.2), blocker });
 }
 
-/** A blocker that was there before keeps an approved case from its execution. */
+/** Adds a blocker first, which keeps an approved case from being executed. */
 function blockThen(run: Step): Step {
   return async (demo, opened, n) => {
     const blocker = RefundBlocker.KYC_NOT_APPROVED;

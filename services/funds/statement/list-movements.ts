@@ -43,7 +43,10 @@ export async function listMovements(
   };
 }
 
-/** The movements of a page, in their order, which a join need not keep. A page without any has a row of balances only. */
+/**
+ * The movements of a page, sorted, because the join may not keep their order. A page without movements has one row
+ * with balances only.
+ */
 function movementsOf(rows: readonly StatementReadRow[]): MovementReadRow[] {
   return rows.filter((row) => row.id !== null).toSorted((one, other) => one.place - other.place);
 }

@@ -36,7 +36,7 @@ export interface MovementTotalText {
   readonly change: BalanceText;
 }
 
-/** Before the page, before the range and after it: in every row of a page. */
+/** The balances before the page, before the range and after it, repeated in every row of a page. */
 interface BalancesReadRow {
   opening: BalanceText;
   closing: BalanceText;
@@ -44,7 +44,7 @@ interface BalancesReadRow {
   totals: readonly MovementTotalText[] | null;
 }
 
-/** Of a page without movements, one row without a movement. */
+/** A row of a page. A page without movements has one row, without a movement. */
 export type StatementReadRow = BalancesReadRow & (MovementReadRow | { id: null });
 
 /** A range of dates, inclusive, in the account's time zone. */

@@ -112,7 +112,7 @@ export function releaseMovements(changes: readonly InstallmentChange[], at: Date
 export function holdMovements(adjustments: readonly InstallmentChange[], occurredAt: Date): Movement[] {
   const movements = new Map<string, Movement>();
   for (const { before, after, splitFrom } of adjustments) {
-    // A part moves from where the installment that it was split off is; the rest of that one moves only itself.
+    // A part that was split off starts where its installment was.
     const was = before ?? splitFrom!;
     const [from, to] = [statusOf(was), statusOf(after)];
     if (from === to) continue;

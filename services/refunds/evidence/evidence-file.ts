@@ -58,7 +58,10 @@ export function recognizeFile(content: Buffer, declaredName: string): EvidenceFi
 
 const MAX_NAME_LENGTH = 100;
 
-/** The declared name as it is shown and offered for download: neither a path nor text that reads in another direction. */
+/**
+ * The declared name in a form that is safe to show and offer for download: without paths or characters that change
+ * the direction of text.
+ */
 function displayName(declared: string): string {
   const [name = ''] = declared.split(/[/\\]/).slice(-1);
   const stem = name

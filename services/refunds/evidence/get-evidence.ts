@@ -13,7 +13,7 @@ import { evidenceMessage } from './evidence.message.ts';
 import { selectChunk } from './evidence.queries.ts';
 import { evidenceNotFound } from './evidence.ts';
 
-/** A multiple of 3: then the chunks of a caller that reads JSON are one Base64 text when joined. */
+/** A multiple of 3, so that the Base64 chunks that a JSON caller reads can be joined to one text. */
 const CHUNK_BYTES = 192 * 1024;
 
 interface Dependencies {

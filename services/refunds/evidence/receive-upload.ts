@@ -29,14 +29,17 @@ interface UploadLimits {
   readonly idleMs: number;
 }
 
-/** The messages of an upload, while it keeps to its limits and its caller waits. ABORTED (UPLOAD_TOO_SLOW), CANCELED. */
+/**
+ * Yields the messages of an upload while it stays within its limits and its caller waits. ABORTED (UPLOAD_TOO_SLOW),
+ * CANCELED.
+ */
 export async function* withDeadline(
   messages: AsyncIterable<AddEvidenceRequest>,
   caller: AbortSignal,
   { totalMs, idleMs }: UploadLimits,
 ): UploadMessages {
   const iterator = messages[Symbol.asyncIterator]();
-  // One promise for each message: a race with a promise that outlives it would keep every message in memory.
+  // One promise per message: a race with a promise that outlives the message would keep it in memory.
   let next = Promise.withResolvers<IteratorResult<AddEvidenceRequest>>();
   let stoppedBy: Error | undefined;
   const stop = (reason: Error) => {
@@ -63,7 +66,7 @@ export async function* withDeadline(
     clearTimeout(timer);
     clearTimeout(idleTimer);
     caller.removeEventListener('abort', cancel);
-    // Not awaited: it ends only after a message that may never come.
+    // Not awaited: it ends only after the next message, which may never come.
     iterator.return?.().catch(() => undefined);
   }
 }
@@ -84,11 +87,11 @@ export async function firstMessage(messages: UploadMessages): Promise<AddEvidenc
 }
 
 /**
- * Collects the rest of an upload. Copies every chunk: it is a view of its message, which may be much larger. INVALID_ARGUMENT,
- * EVIDENCE_TOO_LARGE as soon as it is, EVIDENCE_HASH_MISMATCH.
+ * Collects the rest of an upload. Copies every chunk: it is a view of its message, which may be much larger.
+ * INVALID_ARGUMENT, EVIDENCE_TOO_LARGE (at the first byte too many), EVIDENCE_HASH_MISMATCH.
  */
 export async function receiveUpload(first: AddEvidenceRequest, rest: UploadMessages): Promise<Upload> {
-  // The operating system assigns its pages as they are written: a small file takes little memory.
+  // The operating system allocates pages only as they are written, so a small file takes little memory.
   const buffer = Buffer.allocUnsafeSlow(MAX_EVIDENCE_BYTES);
   buffer.set(first.chunk);
   let size = first.chunk.length;

@@ -3,13 +3,16 @@ import { resourceExhausted } from '../../platform/errors.ts';
 
 /** 200 MB. */
 const MAX_BYTES = 200 * 1024 * 1024;
-/** What a small file counts: its rows take more than its content. Bounds the files that are summed, too. */
+/**
+ * The size that a small file counts as, because its rows take more than its content. Also bounds how many files are
+ * summed.
+ */
 const MIN_FILE_BYTES = 16 * 1024;
 
 /**
- * Requires storage for a file of a merchant's sandbox, where developers open any number of cases; concurrent uploads wait
- * for each other. In live only services open cases, and the number of files of each is limited. RESOURCE_EXHAUSTED
- * (EVIDENCE_STORAGE_FULL).
+ * Requires storage for a file in a merchant's sandbox, where developers can open any number of cases. Concurrent
+ * uploads wait for each other. In live, only services open cases, and each has a limited number of files.
+ * RESOURCE_EXHAUSTED (EVIDENCE_STORAGE_FULL).
  */
 export async function requireSandboxStorage(tx: TenantTransaction, sizeBytes: number): Promise<void> {
   if (tx.tenant.environment === 'live') return;

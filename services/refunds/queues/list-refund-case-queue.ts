@@ -33,7 +33,7 @@ export async function listRefundCaseQueue(
     status: enumName(RefundCaseStatus, request.status),
     blocker: enumName(RefundBlocker, request.blocker),
   };
-  // The position does not depend on the age: a token is valid whatever the clock says.
+  // The filter is the age, not a time, so that tokens stay valid as time passes.
   const filters = { ...filter, minAgeSeconds };
   const requestedBy = minAgeSeconds === 0 ? undefined : new Date(Date.now() - minAgeSeconds * 1_000);
   const scope = { list: 'refund-case-queue', filters, order: refundCaseQueueOrder };

@@ -16,7 +16,7 @@ interface OverdueRow {
   readonly cases: number;
 }
 
-/** Follows nextRefundStep, and reads no more than the overdue cases, off their indexes. */
+/** Applies the rules of nextRefundStep, but reads only the overdue cases, from their indexes. */
 const MEASURE: Statement = {
   name: 'measure_overdue_cases',
   text: `

@@ -90,7 +90,7 @@ export const selectDisputeQueue = prepareRead<DisputeQueuePage, DueDisputeReadRo
     .selectFrom('refunds.dispute')
     .where('closed_at', 'is', null)
     .select(columnsOf(DisputeEntity))
-    // As in the index dispute_queue.
+    // The same expression as in the index dispute_queue.
     .select(sql<Timestamp>`coalesce(due_at, opened_at)`.as('due_or_opened_at'));
   let query = matchingMerchant(db.selectFrom(open.as('open')).selectAll(), parameters);
   if (parameters.has('dueBy')) {

@@ -30,10 +30,10 @@ const OWNERS: Readonly<Record<Action, Owner>> = {
   AWAIT_PROVIDER: 'PROVIDER',
 };
 
-/** What decides who must act next, and by when. */
+/** The settings that determine who must act next, and by when. */
 export interface QueueRules {
   readonly execution: RefundExecutionMode;
-  /** How long operations and merchants have for what has no deadline. */
+  /** How long operations and merchants have for steps without a deadline. */
   readonly workDueAfterMs: number;
   /** The setting PROVIDER_SILENT_AFTER. */
   readonly silentAfterMs: number;

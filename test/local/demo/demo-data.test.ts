@@ -51,7 +51,7 @@ const visible = ({ status, updated_at }: CaseRow) => ({ status, updated_at });
 // Of the smaller size, which has every state: `npm start` writes the full one in other tests.
 describeDocumentedAnswers(() => ({ gateways, demo }));
 
-it('has cases in every state, and those in PROCESSING have the amount about which the demo connector is silent', async () => {
+it('has cases in every state; those in PROCESSING have an amount for which the demo connector reports nothing', async () => {
   const rows = await cases();
   expect(new Set(rows.map(({ status }) => status)).size).toBe(STATES);
   const processing = rows.filter(({ status }) => status === 'PROCESSING');
@@ -82,7 +82,7 @@ it('has no silent refund after a sign of life, which leaves the refunds as they 
   expect(silent(after)).toEqual([]);
 });
 
-it('stands still when the workflows that it has started run', async () => {
+it('does not change when the workflows that it has started run', async () => {
   const before = await cases();
   const temporal = await createTestNamespace();
   const worker = await startHarnessWorker(harness, temporal);
@@ -94,7 +94,7 @@ it('stands still when the workflows that it has started run', async () => {
   await temporal[Symbol.asyncDispose]();
 }, 450_000);
 
-it('gets cases again in the states that it has run out of', async () => {
+it('gets new cases in states that have none left', async () => {
   await sqlOf(harness, "update refunds.refund_case set status = 'CANCELED' where status = 'MERCHANT_REVIEW'");
   const gone = "update refunds.refund_case set status = 'FAILED' where status in ('PROCESSING', 'SUCCEEDED')";
   await sqlOf(harness, gone);

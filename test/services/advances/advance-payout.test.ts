@@ -37,7 +37,7 @@ const answer = fc.oneof(
 ) satisfies fc.Arbitrary<PayoutAnswer>;
 
 describe('the payout', () => {
-  it('counts the answers up to the first acceptance, which stays, whatever follows and whichever clock is behind', () => {
+  it('counts answers up to the first acceptance, which is final, even if a clock is behind', () => {
     const step = fc.record({ answer, at: fc.date({ noInvalidDate: true }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {

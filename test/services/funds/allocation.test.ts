@@ -74,7 +74,7 @@ describe('a lost block', () => {
 });
 
 describe('the available balance', () => {
-  test('is the released amount less open debts', () => {
+  test('is the released amount minus open debts', () => {
     expect(availableMinor(500n, 120n)).toBe(380n);
     expect(availableMinor(100n, 120n)).toBe(-20n);
   });

@@ -84,7 +84,7 @@ it('publishes when a refund empties a blocked installment, and when it is restor
   ]);
 });
 
-it('publishes the parts that a hold takes of an installment, and that it returns', async () => {
+it('publishes the parts of an installment that a hold takes and returns', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const published = eventReader(funds);
   const [refundCase, dispute] = [randomUUID(), randomUUID()];

@@ -38,7 +38,7 @@ const ALL = [
 describe('reads of funds', () => {
   const newFunds = () => fundsCaller(harness.transports.inProcess);
 
-  it('fails for a balance beyond 64 bits', async () => {
+  it('rejects a balance beyond 64 bits', async () => {
     const funds = newFunds();
     const debts = async (count: number) => {
       const values = [funds.tenant.merchantId, count];

@@ -152,7 +152,7 @@ describe('FundsService', () => {
     await expectRefusal(funds.unblock(saleId, dispute), Code.NotFound, 'BLOCK_NOT_FOUND');
   });
 
-  it('holds an amount: splits the installment that has more, counts the sale once a day, and puts all back', async () => {
+  it('holds an amount: splits the installment that exceeds it, counts the sale once a day, and undoes all of it', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100_000n, fees: 4_000n, installments: 2 });
     const [refund, other] = [randomUUID(), randomUUID()];
@@ -181,7 +181,7 @@ describe('FundsService', () => {
     expect(await funds.rows()).toEqual([rows[0], ['2020-08-19', 'SCHEDULED', 0n, 0n, 48_000n, 1]]);
   });
 
-  it('holds what a sale lacks now once it is free, and a sale that comes later at once', async () => {
+  it('holds a missing amount as soon as it is free, and a sale as soon as it is recorded', async () => {
     const funds = newFunds();
     const [saleId, dispute, refund, advance] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
     const rest = await funds.block(saleId, dispute, BlockReason.HOLD_OR_DISPUTE, '2020-06-19');
@@ -206,7 +206,7 @@ describe('FundsService', () => {
     expect(await funds.balance()).toMatchObject({ blockedAmountMinor: 200n, scheduledAmountMinor: 0n });
   });
 
-  it('a refund that is debited is held no more, and lowers what the rest of the sale is', async () => {
+  it('a debited refund is no longer held, and reduces the rest of the sale', async () => {
     const funds = newFunds();
     const [refund, dispute] = [randomUUID(), randomUUID()];
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 1_000n, instant: true });
@@ -262,7 +262,7 @@ describe('FundsService', () => {
     await expectRefusal(again, Code.AlreadyExists, 'DEDUCTION_ALREADY_APPLIED');
   });
 
-  it('reserves, pays out and frees what an advance covers, exclusively', async () => {
+  it('reserves, pays out and frees the installments of an advance, exclusively', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
     const { installments } = await funds.advanceable('2020-06-20');

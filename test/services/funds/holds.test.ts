@@ -80,7 +80,7 @@ describe('a hold', () => {
     ]);
   });
 
-  test('takes neither what is advanced or reserved nor what is used up, and leaves a rest unmet', () => {
+  test('takes no advanced, reserved or used-up installments, even if its amount is not met', () => {
     const sale = [
       installment(1),
       installment(2, { advancedMinor: 40n }),
@@ -92,7 +92,7 @@ describe('a hold', () => {
     expect(heldMinor(held, DISPUTE)).toBe(100n);
   });
 
-  test('takes other cents than earlier holds, and shares theirs only for what is not unheld', () => {
+  test('takes other cents than earlier holds, and shares theirs only when none are unheld', () => {
     const sale = [installment(1), installment(2)];
     expect(view(adjusted(sale, [wants(DISPUTE, 100n), wants(REFUND, 100n)]))).toEqual([
       [1, 1, 100n, 'r'],
@@ -105,7 +105,7 @@ describe('a hold', () => {
     ]);
   });
 
-  test('moves from shared cents to others that become free', () => {
+  test('moves from shared cents to others as they become free', () => {
     const sale = [installment(1), installment(2, { heldBy: [DISPUTE, REFUND] })];
     expect(view(adjusted(sale, [wants(DISPUTE, 100n), wants(REFUND, 100n)]))).toEqual([
       [1, 1, 100n, 'd'],
@@ -119,7 +119,7 @@ describe('a hold', () => {
     ]);
   });
 
-  test('returns what it has too much: shared installments first, then the nearest', () => {
+  test('returns excess amounts: shared installments first, then the nearest', () => {
     const sale = [
       installment(1, { heldBy: [REFUND] }),
       installment(2, { heldBy: [REFUND] }),
@@ -153,7 +153,7 @@ describe('a hold', () => {
     reserved: fc.boolean(),
   });
 
-  test('is the same again when nothing has changed, and keeps every cent', () => {
+  test('does not change when recomputed, and keeps every cent', () => {
     fc.assert(
       fc.property(fc.array(amounts, { minLength: 1, maxLength: 5 }), blocks, (all, holds) => {
         const given = all.map(({ grossMinor, feesMinor, held, reserved }, index) => {

@@ -57,7 +57,7 @@ describe('a new installment', () => {
     });
   });
 
-  test('is gross less fees, all of it remaining', () => {
+  test('remains in full: gross minus fees', () => {
     expect([originalMinor(scheduled()), remainingMinor(scheduled())]).toEqual([90n, 90n]);
   });
 });
@@ -130,7 +130,7 @@ describe('a held installment', () => {
     else expect(() => hold(installment, dispute)).toThrow('cannot hold installment installment');
   });
 
-  test('is held by each reason and source once', () => {
+  test('is held once by each reason and source', () => {
     const twice = hold(hold(scheduled(), dispute), { ...dispute });
     expect(twice.heldBy).toEqual([dispute]);
     expect(hold(hold(twice, otherDispute), refund).heldBy).toEqual([dispute, otherDispute, refund]);
@@ -149,7 +149,7 @@ describe('a held installment', () => {
     expect(unhold(after, dispute, TODAY)).toEqual(after);
   });
 
-  test('stays held by what a deduction leaves, and is not once nothing is left', () => {
+  test('stays held after a deduction until nothing is left', () => {
     expect(deduct(blocked([dispute]), 89n, TODAY).heldBy).toEqual([dispute]);
     expect(deduct(blocked([dispute]), 90n, TODAY).heldBy).toEqual([]);
   });
@@ -208,7 +208,7 @@ describe('a split', () => {
     });
   });
 
-  test('names each part of each installment differently, and the same one alike', () => {
+  test('derives a distinct, stable id for each part of each installment', () => {
     const ids = [2, 3, 2].map((part) => splitOff(whole, 1n, part).part.id);
     ids.push(
       splitOff({ ...whole, number: 3 }, 1n, 2).part.id,
@@ -230,7 +230,7 @@ describe('a split', () => {
     expect(() => splitOff(whole, amount, 2)).toThrow(`cannot split ${amount} off installment installment`);
   });
 
-  test('is refused where something is promised', () => {
+  test('is refused for a reserved installment', () => {
     expect(() => splitOff(reserve(scheduled(), 'advance'), 1n, 2)).toThrow('cannot split 1 ');
   });
 });

@@ -40,7 +40,7 @@ const textOf = ({ kind, change, releaseDate, blockReason }: Movement) =>
     .filter((part) => part !== undefined && part !== 'UNSPECIFIED')
     .join(' ');
 
-it('names what changed the balances, by cause and on the date on which it took effect', async () => {
+it('names the cause of each change of the balances, on the date on which it took effect', async () => {
   const caller = fundsCaller(harness.transports.inProcess);
   const [advance, dispute, lost, refund] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
   const DISPUTE = BlockReason.HOLD_OR_DISPUTE;
@@ -103,7 +103,7 @@ it('names what changed the balances, by cause and on the date on which it took e
   await expectStatement(caller);
 });
 
-it('exports one moment at the pace of its reader, in the audit trail, few at once', async () => {
+it("exports a consistent snapshot at its reader's pace, is audited, and limits concurrent exports", async () => {
   const caller = fundsCaller(harness.transports.inProcess);
   const { client, tenant } = caller;
   await caller.deduct(1n, undefined, '2020-06-01');

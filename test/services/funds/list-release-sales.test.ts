@@ -20,7 +20,7 @@ describePlans(() => releaseSaleList(harness), statements, [
   ['status', 'installment_blocked'],
 ]);
 
-it('accepts a token for its own day only, and dates of the calendar', async () => {
+it('accepts only tokens of the same day, and valid dates', async () => {
   const fixture = await releaseSaleList(harness).fixtureOf(newTenant());
   for (const place of [0, 2]) await fixture.insert(place);
   const { client, tenant } = fundsCaller(harness.transports.inProcess, fixture.tenant);

@@ -74,7 +74,7 @@ describe('a pending refund', () => {
     }
   });
 
-  it('gets the answer that the balance now covers it, and does not wait', async () => {
+  it('is told that the balance now covers it, and does not wait', async () => {
     const { earn, wait, covered, wakeUps } = merchantOf();
     await earn(100n);
     expect(await wait(uuid(), 100n)).toBe(true);
@@ -119,7 +119,7 @@ describe('a pending refund', () => {
     expect(await covered()).toBeUndefined();
   });
 
-  it('is woken by the debit of another refund that lets a dispute return what it holds too much', async () => {
+  it("is woken by another refund's debit after which a dispute returns its excess", async () => {
     const { client, write, earn, debit, block, wait, covered, wakeUps } = merchantOf();
     const [saleId, early, other, mine] = [uuid(), uuid(), uuid(), uuid()];
     await earn(400n);
@@ -135,7 +135,7 @@ describe('a pending refund', () => {
     expect([await covered(), await wakeUps()]).toEqual([mine, 1]);
   });
 
-  it('stops waiting once it is debited; its debit wakes no refund, its reversal does', async () => {
+  it('stops waiting once it is debited; its debit wakes no other refund, its reversal does', async () => {
     const { earn, wait, debit, reverse, covered, wakeUps } = merchantOf();
     const [one, other] = [uuid(), uuid()];
     await wait(one, 60n, 5);

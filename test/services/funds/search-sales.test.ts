@@ -34,7 +34,7 @@ it('finds the start of an order number in any case, by number, then newest first
   expect(await found('R_')).toEqual([false]);
 });
 
-it('reads no more of the index than it returns, however many sales match', async () => {
+it('reads only the index entries that it returns, however many sales match', async () => {
   const { client, tenant, sell } = fundsCaller(harness.transports.inProcess);
   const { saleId } = await sell({ gross: 100n, sold: { orderNumber: 'R-1' } });
   await sqlOf(

@@ -174,7 +174,7 @@ describe('VerifyFunds', () => {
     expect(await failuresCounted('ERROR')).toBe(before.failed + 2);
   });
 
-  it('gives up on an account after five seconds, and goes on with the next', async () => {
+  it('gives up on an account after five seconds, and continues with the next', async () => {
     const [all, before] = [await verifyFunds(harness), await failuresCounted('TIMEOUT')];
     const locker = new Client({ connectionString: harness.databaseUrl });
     await locker.connect();

@@ -30,7 +30,7 @@ const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
 const payment = () => ({ paymentIntentId: randomUUID(), paidAt, paidAmountMinor: 100_000n });
 
 describe('disputes', () => {
-  it('block the open cases of a payment, take approved ones to review, and have later ones start there', async () => {
+  it('block the open cases of a payment, return approved ones to review, and make later ones start there', async () => {
     const { refunds, tenant, write, open, start, debit } = refundsOf(harness);
     const facts = payment();
     const { id: waiting } = await open(facts);

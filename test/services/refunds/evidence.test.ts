@@ -81,7 +81,7 @@ describe.each(['inProcess', 'connect', 'grpcJs'] as const)('over %s', (name) => 
   });
 });
 
-it('is idempotent by its whole content, however it is cut', async () => {
+it('is idempotent by its whole content, however it is chunked', async () => {
   const { add, files, count } = await aCase();
   const idempotencyKey = newKey();
   const content = aPdf(700);
@@ -98,7 +98,7 @@ it('is idempotent by its whole content, however it is cut', async () => {
   expect([await files(), await count()]).toEqual([[added], 3]);
 });
 
-it('takes what describes the file from the first message only', async () => {
+it('takes the description of the file from the first message only', async () => {
   const { client, first } = await aCase();
   const { refundCaseId: _, ...nothing } = first();
   const chunk = new Uint8Array(aPdf());
@@ -125,7 +125,7 @@ it('takes what describes the file from the first message only', async () => {
   }
 });
 
-it('keeps no more of its messages in memory than their chunks', async () => {
+it('keeps only the chunks of its messages in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
   const { client, first } = await aCase();
@@ -153,7 +153,7 @@ it('keeps no more of its messages in memory than their chunks', async () => {
   );
 });
 
-it('takes ten files, also when they come at the same time', async () => {
+it('takes ten files, even if they arrive at the same time', async () => {
   const { add, files, count } = await aCase();
   for (let n = 0; n < 8; n += 1) await add(aPdf(100 + n));
   const last = await Promise.allSettled([1, 2, 3, 4].map((n) => add(aPdf(200 + n))));
@@ -166,7 +166,7 @@ it('takes ten files, also when they come at the same time', async () => {
   expect([kept.length, await count()]).toEqual([10, 12]);
 });
 
-it('takes 200 MB in a sandbox, also when files come at the same time', async () => {
+it('takes 200 MB in a sandbox, even if files arrive at the same time', async () => {
   const tenant = newTenant(Environment.TEST);
   const { refunds, write, open } = refundsOf(harness, 'inProcess', tenant);
   const add = async () => {
@@ -270,7 +270,7 @@ it('is added by developers and read by members, with their sessions', async () =
   ]);
 });
 
-it('holds no transaction while a file arrives, and keeps nothing of one that is given up', async () => {
+it('holds no transaction while a file arrives, and keeps nothing of an aborted upload', async () => {
   const { client, first, add, files, count } = await aCase(grpcJs.transport);
   const stranger = await accountsFixture(harness.transports.inProcess).join(newTenant(), Role.ADMIN);
   const cancel = new AbortController();

@@ -21,7 +21,7 @@ describe('ListRefundCases', () => {
 
 describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness));
 
-it('accepts a token in its own order only', async () => {
+it('accepts only tokens of the same order', async () => {
   const fixture = await undecidedCaseList(harness).fixtureOf(newTenant());
   for (let n = 0; n < 3; n += 1) await fixture.insert(n);
   const { refunds, tenant } = refundsOf(harness, 'inProcess', fixture.tenant);

@@ -82,7 +82,7 @@ describe('the refund window', () => {
     requireRefundable(facts({ refundWindowDays: null }), 1n, 0n, at('30T00:00:00'));
   });
 
-  it('leaves what was paid less the other refunds', () => {
+  it('leaves the paid amount minus the other refunds', () => {
     requireRefundable(facts(), 400n, 600n, PAID_AT);
     expect(() => requireRefundable(facts(), 401n, 600n, PAID_AT)).toThrow(
       expect.objectContaining({

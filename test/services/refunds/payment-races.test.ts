@@ -33,7 +33,7 @@ describe('fifty concurrent', () => {
     expect(refundCases).toHaveLength(16);
   });
 
-  it('transitions of one case: each status is left once', async () => {
+  it('transitions of one case: each happens once', async () => {
     const { open, refunds, tenant, write, start } = refundsOf(harness);
     const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
     const all = await Promise.allSettled(

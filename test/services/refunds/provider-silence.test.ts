@@ -65,7 +65,7 @@ it('counts PROCESSING refunds by environment from the last report of the provide
   await becomes('test', [1, 40]);
 });
 
-it('is read off an index, however many refunds there are', async () => {
+it('is read from an index, however many refunds there are', async () => {
   await processing(30);
   await expectIndexesRead(harness, ['refund_case_awaiting_provider'], () => silent('live'));
 });

@@ -303,7 +303,7 @@ describe('the report on a submission', () => {
     providerSubmittedAt: noon,
   };
 
-  test('that says nothing new counts as a sign of life and leaves the rest', () => {
+  test('that has no news counts as a sign of life and changes nothing else', () => {
     const { refundCase } = afterRule(processing(), recordOutcome, 'SUBMITTED', report, noon);
     const repeated = { providerRefundId: 'pr_1', providerSubmittedAt: new Date(noon) };
     expect(recordOutcome(refundCase, 'SUBMITTED', repeated, later)).toEqual({
@@ -330,7 +330,7 @@ describe('the report on a submission', () => {
     });
   });
 
-  test('that refuses it fails the refund, but is no late return', () => {
+  test('that refuses it fails the refund, but is not a late return', () => {
     const refused = afterRule(processing(), recordOutcome, 'REFUSED', {}, later);
     expect(refused).toMatchObject({ refundCase: { status: 'FAILED' }, events: ['refund.failed.v1'] });
     const succeeded = afterRule(processing(), recordOutcome, 'SUCCEEDED', {}, later).refundCase;

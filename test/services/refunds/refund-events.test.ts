@@ -205,7 +205,7 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('publishes the opening, the response and the closing of a dispute, with what is known by then', async () => {
+  it('publishes the opening, the response and the closing of a dispute, with the data known by then', async () => {
     const { refunds, write } = refundsOf(harness);
     const [disputeId, paymentIntentId, saleId] = [randomUUID(), randomUUID(), randomUUID()];
     const dueAt = timestampFromMs(Date.parse('2099-01-01T00:00:00Z'));

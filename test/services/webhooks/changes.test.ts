@@ -36,7 +36,7 @@ async function stalled(events: number) {
   return { id, endpoint, eventIds, deliveryOf, flow };
 }
 
-describe('what waits in the memory of the owner of a lane', () => {
+describe("a delivery waiting in the memory of its lane's owner", () => {
   it('is not sent a second after its delivery was canceled', async () => {
     const { endpoint, eventIds, deliveryOf, flow } = await stalled(5);
     const [first, canceled, ...others] = eventIds;
@@ -66,7 +66,7 @@ describe('what waits in the memory of the owner of a lane', () => {
     await eventually(() => expect(endpoint.eventIds).toEqual([...eventIds, last.id]));
   });
 
-  it('is not sent after its subscription was disabled and reactivated, which is pinged anew', async () => {
+  it('is not sent after its subscription was disabled and reactivated, which sends a new ping', async () => {
     const { id, endpoint, eventIds, flow } = await stalled(4);
     await webhooks.subscriptions.disableWebhookSubscription(write(id));
     const { missed } = await webhooks.subscriptions.reactivateWebhookSubscription(write(id));
@@ -85,7 +85,7 @@ describe('what waits in the memory of the owner of a lane', () => {
     await eventually(() => expect(new Set(endpoint.eventIds)).toEqual(new Set([...eventIds, fresh.id])));
   });
 
-  it('goes to a changed URL with the ping; what the former endpoint answers late changes no state', async () => {
+  it('goes to a changed URL with the ping; a late answer of the former endpoint changes no state', async () => {
     const { id, endpoint, eventIds, flow } = await stalled(3);
     const next = webhooks.endpoint();
     next.answer(500);
@@ -109,7 +109,7 @@ describe('what waits in the memory of the owner of a lane', () => {
     expect(endpoint.eventIds).toEqual([eventIds[0]]);
   });
 
-  it('is sent although its event type was removed meanwhile; new events are not', async () => {
+  it('is sent even if its event type was removed in the meantime; new events are not', async () => {
     const { id, endpoint, eventIds, flow } = await stalled(3);
     const types = ['refund.requested.v1'];
     await webhooks.subscriptions.updateWebhookSubscription({ ...write(id), eventTypes: types });
@@ -132,7 +132,7 @@ describe('what waits in the memory of the owner of a lane', () => {
 });
 
 describe('disabling', () => {
-  it('leaves nothing open, whatever is published, sent and recorded at the same time', async () => {
+  it('leaves no delivery open, whatever is published, sent and recorded at the same time', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     let answers = 0;
     endpoint.answer((_request, response) => {

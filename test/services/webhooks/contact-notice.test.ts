@@ -44,7 +44,7 @@ async function stateOf(tenant: TestTenant, subscriptionId: string) {
 const notices = async () =>
   (await fixture.claimCommands()).filter(({ workflowType }) => workflowType === 'notifyContact');
 
-it('notifies the contact when a subscription enters ERROR, but not of each further failure', async () => {
+it('notifies the contact when a subscription enters ERROR, but not of later failures', async () => {
   const { tenant, id } = await activeSubscription();
   await publishAndAnswer(tenant, 500, 3);
   expect(await stateOf(tenant, id)).toBe(ERROR);

@@ -32,7 +32,7 @@ const report = (number: number, httpStatus: number): ReportedAttempt => ({
   outcome: { result: { endedAt, httpStatus } },
 });
 
-it('expects the remaining attempts by the schedule, from the next one on', () => {
+it('expects the remaining attempts on schedule, starting with the next one', () => {
   const after = (ms: number) => new Date(endedAt.getTime() + ms);
   expect(expectedAttempts(1, endedAt, SCHEDULE)).toEqual([endedAt, after(300_000), after(3_900_000)]);
   expect(expectedAttempts(3, endedAt, SCHEDULE)).toEqual([endedAt]);
@@ -105,7 +105,7 @@ describe('a report', () => {
     }
   });
 
-  it('is known if its attempt is recorded, or was never handed out', () => {
+  it('is ignored if its attempt is recorded already, or was never handed out', () => {
     expect(isKnown(delivery(), report(1, 200))).toBe(false);
     expect(isKnown(delivery(), report(2, 200))).toBe(true);
     expect(isKnown(delivery({ attemptCount: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);

@@ -148,7 +148,7 @@ describe('a scrape reports', () => {
     expect(waiting('payments_workflow_command_lag_seconds')).toBeGreaterThan(0);
   });
 
-  it('how far partitions reach, by the log that ends first', async () => {
+  it('how far ahead partitions reach, for the log that ends first', async () => {
     const runway = (scraped: Awaited<ReturnType<typeof scrape>>, environment: string) =>
       scraped(`payments_webhook_partition_runway_seconds{environment="${environment}"}`)! / DAY_S;
     const before = await scrapeAnew();

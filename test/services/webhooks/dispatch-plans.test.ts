@@ -156,7 +156,7 @@ const expectFewBlocks = (blocks: ReadonlyMap<string, number>) => {
 };
 
 describe('reading and recording a few deliveries reads few blocks', () => {
-  it('by plans that were made while there was nothing, of a backlog that came later', async () => {
+  it('with plans made for an empty table, of a later backlog', async () => {
     const { run, blocks } = plannedRun('_empty');
     await runAll(run, ['00000000-0000-7000-8000-000000000000'], await nextXid());
     await addDeliveries(BACKLOG, '0');
@@ -165,7 +165,7 @@ describe('reading and recording a few deliveries reads few blocks', () => {
     expectFewBlocks(blocks);
   });
 
-  it('by plans that were made for a large table, in partitions that have just begun', async () => {
+  it('with plans made for a large table, in new partitions', async () => {
     await connection.query('analyze webhooks.event, webhooks.open_delivery, webhooks.ended_delivery');
     const { run, blocks } = plannedRun('_large');
     const { rows } = await connection.query<{ id: string }>('select id from webhooks.open_delivery limit 1');
@@ -176,7 +176,7 @@ describe('reading and recording a few deliveries reads few blocks', () => {
   });
 });
 
-it('publishing reads few blocks beside many idempotency records, by plans made while there were none', async () => {
+it('publishing reads few blocks beside many idempotency records, with plans made while there were none', async () => {
   const { run, blocks } = plannedRun('_publish');
   const publish = async () => {
     const event = {
@@ -241,7 +241,7 @@ async function openSnapshot(): Promise<void> {
   });
 }
 
-it('what looks for work reads few blocks beside many held deliveries, and dead ones that a snapshot keeps', async () => {
+it('queries for work read few blocks beside many held deliveries, and dead rows that a snapshot keeps', async () => {
   await connection.query('delete from webhooks.open_delivery');
   await connection.query('vacuum webhooks.open_delivery');
   await addHeld();

@@ -53,7 +53,7 @@ it('an endpoint is failing from its first failure to the next success', async ()
   expect((await healthOf(id))!.failingSince).not.toEqual(failingSince);
 });
 
-it('health is that of the present URL, and of an enabled subscription', async () => {
+it('health is that of the current URL, and of an enabled subscription', async () => {
   const { id, endpoint } = await webhooks.subscribed(tenant);
   endpoint.answer(500);
   await webhooks.publish(tenant);
@@ -103,7 +103,7 @@ it('a mail is due after a quarter of an hour of failing, once, unless it has rec
   expect(await notices()).toHaveLength(2);
 });
 
-it('one that accepts most of what it is sent is not failing because the last attempt failed', () => {
+it('an endpoint that accepts most deliveries is not failing just because the last attempt failed', () => {
   const result = (httpStatus: number): AttemptResult => ({ endedAt: new Date(), latencyMs: 5, httpStatus });
   const tallyOf = (...statuses: number[]) => {
     const tally = new EndpointTally('id', 1n);

@@ -67,7 +67,7 @@ async function logSlowly({ merchantId }: TestTenant, id = uuidv7(), { databaseUr
 }
 
 describe('ListEventFeed', () => {
-  it('answers every event once, from any cursor, as GetEvent does', async () => {
+  it('returns every event once, from any cursor, like GetEvent', async () => {
     const tenant = newTenant();
     const published: string[] = [];
     for (let n = 0; n < 7; n += 1) published.push((await fixture.publish(tenant)).id);
@@ -238,7 +238,7 @@ describe('ListEventFeed', () => {
     expect((await cursorAfter(3)).ids).toEqual(all.ids.slice(2));
   });
 
-  it('is read in the order of its index, also by a plan that was made for empty partitions', async () => {
+  it('is read in the order of its index, even with a plan that was made for empty partitions', async () => {
     const { cursor } = await readOn({});
     const { merchantId, environment } = newTenant();
     const eventTypes = ['refund.failed.v1'];

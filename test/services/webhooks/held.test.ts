@@ -40,7 +40,7 @@ const heldDue = (id: string) =>
   );
 
 describe('a failing endpoint', () => {
-  it('has a limited number of retry workflows; further deliveries are held, with their schedule', async () => {
+  it('has a limited number of retry workflows; further deliveries are held and keep their schedule', async () => {
     const { endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);
     await publish(8);
@@ -97,7 +97,7 @@ describe('a failing endpoint', () => {
     });
   });
 
-  it('has attempts that take long held beyond the limit; their outcomes count', async () => {
+  it('holds deliveries with long attempts beyond the limit; their outcomes count', async () => {
     const { endpoint } = await webhooks.subscribed(tenant);
     const held = endpoint.hold();
     await publish(RETRY_LIMIT + 2);
@@ -122,7 +122,7 @@ describe('a failing endpoint', () => {
 });
 
 describe('held deliveries', () => {
-  it('are sent when they are due, however many subscriptions hold what is due in hours', async () => {
+  it('are sent when they are due, however many subscriptions hold deliveries due in hours', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     const { id: eventId } = await webhooks.publish(tenant);
     await eventually(() => expect(endpoint.eventIds).toEqual([eventId]));
@@ -154,7 +154,7 @@ describe('held deliveries', () => {
     expect(endpoint.eventIds).toHaveLength(2);
   });
 
-  it('put their subscription in ERROR once one is exhausted, and go on being probed', async () => {
+  it('put their subscription in ERROR once one is exhausted, and are still probed', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);
     await publish(RETRY_LIMIT + 2);

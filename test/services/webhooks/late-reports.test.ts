@@ -47,7 +47,7 @@ async function overtaken() {
   return { first: first!, second, next, read };
 }
 
-it('the end of an attempt that another has followed is written down, and changes nothing else', async () => {
+it('the end of an attempt that was followed by another is recorded, and changes nothing else', async () => {
   const { first, second, next, read } = await overtaken();
   await attempts.record(answered(second, 503));
   const { delivery } = await read();
@@ -65,14 +65,14 @@ it('the end of an attempt that another has followed is written down, and changes
   expect(made.map(({ number }) => number)).toEqual([1, 2, 3]);
 });
 
-it('a success that comes late ends the delivery, and counts all its attempts', async () => {
+it('a late success ends the delivery, and counts all its attempts', async () => {
   const { first, second, read } = await overtaken();
   await attempts.record(answered(second, 503));
   await attempts.record(late(answered(first, 200)));
   expect((await read()).delivery).toMatchObject({ status: SUCCEEDED, attemptCount: 2 });
 });
 
-it('the end of an attempt that comes after the success of the next leaves the count', async () => {
+it('the end of an attempt after the success of the next one does not change the count', async () => {
   const { first, second, read } = await overtaken();
   await attempts.record(answered(second, 200));
   await attempts.record(late(answered(first, 500)));
@@ -84,7 +84,7 @@ it('the end of an attempt that comes after the success of the next leaves the co
   ]);
 });
 
-it('an attempt that two processes have sent starts when the one that reports its end sent it', async () => {
+it('an attempt that two processes sent gets the start of the one that reports its end', async () => {
   const { second, read } = await overtaken();
   await attempts.record(inFlight(second, inMs(-1_000), inMs(60_000)));
   const startedAt = inMs(-9_000);

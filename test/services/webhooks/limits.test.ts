@@ -61,7 +61,7 @@ describe('a limit of attempts in flight', () => {
     expect(endpoint.eventIds).toEqual(events);
   });
 
-  it('counts retries, by themselves and beside new events', async () => {
+  it('counts retries, alone and together with new events', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);
     await publish(3);
@@ -145,7 +145,7 @@ describe('a resend', () => {
 });
 
 describe('an endpoint that hangs', () => {
-  it('is sent few events until some end, and holds back no other', async () => {
+  it('is sent few events until some end, and does not delay other endpoints', async () => {
     const slow = await webhooks.subscribed(tenant);
     const held = slow.endpoint.hold();
     await publish(60);

@@ -64,7 +64,7 @@ const statusesOf = async (tenant: TestTenant) =>
     ({ status }) => status,
   );
 
-test('at most fifty deliveries are sent that have not been reported', async () => {
+test('at most fifty unreported deliveries are sent', async () => {
   const tenant = newTenant(Environment.TEST);
   const { listenerId, delivery } = await open(tenant);
   for (let n = 0; n < 51; n += 1) await fixture.publish(tenant);
@@ -90,7 +90,7 @@ test('at most fifty deliveries are sent that have not been reported', async () =
   expect(sent).not.toContain((await last).deliveryId);
 });
 
-test('a listener is no subscription to manage, and counts toward no limit of them', async () => {
+test('a listener is not listed among subscriptions and does not count toward their limit', async () => {
   const tenant = newTenant(Environment.TEST);
   const { listenerId: subscriptionId } = await open(tenant);
   const { id } = await fixture.subscribe(tenant);
@@ -108,7 +108,7 @@ test('a listener is no subscription to manage, and counts toward no limit of the
   );
 });
 
-test('what is open when the stream ends is canceled, and the listener removed', async () => {
+test('open deliveries are canceled when the stream ends, and the listener is removed', async () => {
   const tenant = newTenant(Environment.TEST);
   const { listenerId, delivery, cancel } = await open(tenant);
   await fixture.publish(tenant);
@@ -142,7 +142,7 @@ test('a listener whose process has died is removed when its lease has expired', 
   expect(await sweep()).toEqual({ rows: 0, more: false });
 });
 
-test('a merchant has at most twenty, in the sandbox alone', async () => {
+test('a merchant has at most twenty, only in the sandbox', async () => {
   const tenant = newTenant(Environment.TEST);
   const opened = [];
   for (let n = 0; n < 20; n += 1) opened.push(await open(tenant));

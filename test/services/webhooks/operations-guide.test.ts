@@ -18,14 +18,14 @@ const guide = readFileSync(new URL('webhooks.md', FOLDER), 'utf8');
 const named = (pattern: RegExp) => new Set([...guide.matchAll(pattern)].map(([, name]) => name!));
 
 describe('the guide for operations', () => {
-  it('has each picture that it shows, and none that is large', () => {
+  it('has every picture that it shows, and no large ones', () => {
     const pictures = [...named(/!\[[^\]]+\]\(([a-z-]+\.png)\)/g)];
     expect(pictures.length).toBeGreaterThan(5);
     for (const picture of pictures)
       expect(statSync(new URL(picture, FOLDER)).size, picture).toBeLessThan(MOST_BYTES);
   });
 
-  it('calls RPCs that there are, and all by which operations act on deliveries', () => {
+  it('calls existing RPCs, including all by which operations act on deliveries', () => {
     const rpcs = [DeliveryService, EventService, WebhookSubscriptionService].flatMap(({ name, methods }) =>
       methods.map((method) => `${name}/${method.name}`),
     );
@@ -41,7 +41,7 @@ describe('the guide for operations', () => {
       expect(called).toContain(`DeliveryService/${rpc}`);
   });
 
-  it('has every alert, and leads to headings that there are', () => {
+  it('has every alert, and links to existing headings', () => {
     const alerts = [...readFileSync(ALERTS, 'utf8').matchAll(/- alert: (\w+)/g)];
     expect(alerts.length).toBeGreaterThan(10);
     for (const [, alert] of alerts) expect(guide).toContain(`\`${alert}\``);
@@ -54,7 +54,7 @@ describe('the guide for operations', () => {
     expect(headings).toEqual(expect.arrayContaining([...named(/\]\(#([a-z-]+)\)/g)]));
   });
 
-  it('searches by attributes and for workflows that there are', () => {
+  it('searches for existing attributes and workflows', () => {
     const attributes = SEARCH_ATTRIBUTES.map(({ name }) => name);
     const searched = named(/\b(\w+) = "/g);
     expect([...attributes, 'WorkflowType', 'ExecutionStatus']).toEqual(expect.arrayContaining([...searched]));

@@ -49,7 +49,7 @@ async function publish(...objects: string[]): Promise<void> {
 }
 
 describe('an ordered subscription', () => {
-  it('is sent the events of one object one after the other, and shows those that wait as BLOCKED', async () => {
+  it('receives the events of one object one after the other, and shows waiting ones as BLOCKED', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant, { ordered: true });
     expect((await webhooks.subscriptionOf(tenant, id)).ordered).toBe(true);
     const held = endpoint.hold();
@@ -76,7 +76,7 @@ describe('an ordered subscription', () => {
     expect(endpoint.eventIds).toHaveLength(5);
   });
 
-  it('holds back the later events of an object behind one that fails, and only those', async () => {
+  it('holds back only the later events of the object of a failing one', async () => {
     const { endpoint } = await webhooks.subscribed(tenant, { ordered: true });
     endpoint.answer(500);
     await publish('a', 'a');
@@ -126,7 +126,7 @@ describe('an ordered subscription', () => {
     held.release(200);
   });
 
-  it('leaves subscriptions that are not ordered as they are', async () => {
+  it('does not affect unordered subscriptions', async () => {
     const { endpoint } = await webhooks.subscribed(tenant);
     const held = endpoint.hold();
     await publish('a', 'a', 'a');
@@ -134,7 +134,7 @@ describe('an ordered subscription', () => {
     held.release(200);
   });
 
-  it('has the next HELD while it is paused, and leaves nothing open when it is disabled', async () => {
+  it('holds the next delivery while it is paused, and leaves none open when it is disabled', async () => {
     const { id: subscriptionId, endpoint } = await webhooks.subscribed(tenant, { ordered: true });
     const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
     const held = endpoint.hold();
@@ -200,7 +200,7 @@ describe('whatever the outcomes and however many processes own lanes', () => {
       expect(open).toEqual([]);
     });
 
-  it('no two of one object are in flight, none is before an earlier one, and all of them end', async () => {
+  it('no two deliveries of an object are in flight, none overtakes an earlier one, and all end', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 5, maxLength: 40 }),

@@ -55,7 +55,7 @@ async function publish(count: number): Promise<string[]> {
 }
 
 describe('a paused subscription', () => {
-  it('keeps its state and says since when it is paused, until it is resumed', async () => {
+  it('keeps its state and shows since when it is paused, until it is resumed', async () => {
     const { pause, resume, get, request } = await activeSubscription();
     const paused = await pause();
     expect(paused).toMatchObject({ state: WebhookSubscriptionState.ACTIVE, pausedAt: expect.anything() });
@@ -70,7 +70,7 @@ describe('a paused subscription', () => {
     expect(await get()).toMatchObject({ pausedAt: expect.anything() });
   });
 
-  it('collects events and sends none; resumed, they go, oldest first', async () => {
+  it('collects events without sending them; once resumed, sends them oldest first', async () => {
     const { endpoint, pause, resume, request } = await activeSubscription();
     await webhooks.subscriptions.setDeliveryLimits({ ...request(), maxConcurrentAttempts: 1 });
     await pause();
@@ -84,7 +84,7 @@ describe('a paused subscription', () => {
     await untilStatuses(...Array(6).fill('SUCCEEDED'));
   });
 
-  it('holds what waits in memory, and lets what has begun end', async () => {
+  it('holds deliveries waiting in memory, and lets started attempts end', async () => {
     const { endpoint, pause, resume, request } = await activeSubscription();
     await webhooks.subscriptions.setDeliveryLimits({ ...request(), maxConcurrentAttempts: 1 });
     await delay(IN_EFFECT_MS);
@@ -104,7 +104,7 @@ describe('a paused subscription', () => {
     await untilStatuses('SUCCEEDED', 'SUCCEEDED');
   });
 
-  it('holds a delivery whose attempt fails meanwhile, and starts no workflow for it', async () => {
+  it('holds a delivery whose attempt fails in the meantime, and starts no workflow for it', async () => {
     const { endpoint, pause } = await activeSubscription();
     const held = endpoint.hold();
     await publish(1);
@@ -122,7 +122,7 @@ describe('a paused subscription', () => {
     expect(workflows).not.toContain(`delivery-${deliveryId}`);
   });
 
-  it('ends its retry workflows, and goes on with their deliveries without them when they are due', async () => {
+  it('ends its retry workflows, and continues their deliveries without them when they are due', async () => {
     const { endpoint, pause, resume } = await activeSubscription();
     endpoint.answer(500);
     await publish(1);
@@ -147,7 +147,7 @@ describe('a paused subscription', () => {
     expect(endpoint.eventIds).toHaveLength(2);
   });
 
-  it('has what is due later sent when it is due, once it is resumed', async () => {
+  it('sends deliveries that are due later when they are due, once it is resumed', async () => {
     const { endpoint, pause, resume } = await activeSubscription();
     endpoint.answer(500);
     await publish(1);
@@ -159,7 +159,7 @@ describe('a paused subscription', () => {
     await untilStatuses('SUCCEEDED');
   });
 
-  it('goes on being probed when it is resumed while its endpoint fails', async () => {
+  it('is still probed when it is resumed while its endpoint fails', async () => {
     const { id, endpoint, pause, resume } = await activeSubscription();
     await pause();
     await publish(2);
@@ -177,7 +177,7 @@ describe('a paused subscription', () => {
     expect(endpoint.eventIds).toHaveLength(1);
   });
 
-  it('cannot be paused while it is disabled, and is not paused any more once it was', async () => {
+  it('cannot be paused while it is disabled, and is no longer paused once it was disabled', async () => {
     const { endpoint, pause, request, resume } = await activeSubscription();
     await pause();
     const { subscription } = await webhooks.subscriptions.disableWebhookSubscription(request());
@@ -191,7 +191,7 @@ describe('a paused subscription', () => {
     await eventually(() => expect(endpoint.requests).toHaveLength(2));
   });
 
-  it('is nobody else’s to pause, resume or limit', async () => {
+  it('cannot be paused, resumed or limited by other merchants', async () => {
     const { request } = await activeSubscription();
     const { subscriptions } = webhooks;
     for (const stranger of [newTenant(), { ...tenant, environment: Environment.LIVE }]) {
@@ -205,7 +205,7 @@ describe('a paused subscription', () => {
     }
   });
 
-  it('moves what waits in steps of a thousand, and all of it', async () => {
+  it('moves all waiting deliveries, in steps of a thousand', async () => {
     const { id, endpoint, pause, resume } = await activeSubscription();
     await pause();
     // No publication adds PENDING deliveries to a paused subscription: the owner of its lane would send them until it has
@@ -234,7 +234,7 @@ describe('a paused subscription', () => {
 });
 
 describe('pausing while everything else goes on', () => {
-  it('leaves nothing that is queued or retried, whatever is published, sent and recorded meanwhile', async () => {
+  it('leaves no delivery queued or retried, whatever is published, sent and recorded in the meantime', async () => {
     const { id, endpoint, pause, resume } = await activeSubscription();
     let answers = 0;
     endpoint.answer((_request, response) => {
@@ -267,7 +267,7 @@ describe('pausing while everything else goes on', () => {
 });
 
 describe('limits of a subscription', () => {
-  it('are answered as they are set, and go back to the defaults', async () => {
+  it('are returned as set, and can be reset to the defaults', async () => {
     const { request, get } = await activeSubscription();
     const limits = { maxConcurrentAttempts: 3, maxAttemptsPerSecond: 50 };
     const set = await webhooks.subscriptions.setDeliveryLimits({ ...request(), ...limits });
@@ -292,7 +292,7 @@ describe('limits of a subscription', () => {
 });
 
 describe('an ordered subscription', () => {
-  it('says so, and others do not', async () => {
+  it('is shown as ordered, unlike others', async () => {
     const create = (ordered: boolean) =>
       webhooks.subscriptions.createWebhookSubscription({
         ...{ ...newTenant(), idempotencyKey: newKey(), ordered },

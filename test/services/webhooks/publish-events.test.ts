@@ -91,7 +91,7 @@ it('publishes once per idempotency key, whatever is published at the same time',
   await expectRefusal(events().publishEvents(other), Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
 });
 
-it('publishes none if one is not valid, and names it', async () => {
+it('publishes none if one is invalid, and names it', async () => {
   const tenant = newTenant();
   const refused = async (index: number, event: object, metadata: Record<string, string>, reason: string) => {
     const all = [payment(), payment(), payment()].with(index, { ...payment(), ...event });

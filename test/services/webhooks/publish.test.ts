@@ -55,7 +55,7 @@ it('creates a delivery for each enabled subscription to the type, of the merchan
   ]);
 });
 
-it('creates none for what is published while a subscription is disabled, also after its reactivation', async () => {
+it('creates none for events published while a subscription is disabled, even after its reactivation', async () => {
   const tenant = newTenant();
   const { id } = await fixture.subscribe(tenant);
   await fixture.subscriptions.disableWebhookSubscription(write(tenant, id));
@@ -76,7 +76,7 @@ it('disabling waits for events that are being published, and cancels their deliv
   expect(await deliveriesOf(tenant, { eventId })).toMatchObject([{ status: DeliveryStatus.CANCELED }]);
 });
 
-it('an event waits for a disabling that has not committed, and has no delivery then', async () => {
+it('an event waits for an uncommitted disabling, and then has no delivery', async () => {
   const tenant = newTenant();
   const { id } = await fixture.subscribe(tenant);
   const changing = new pg.Client({ connectionString: harness.databaseUrl });

@@ -81,7 +81,7 @@ const keysInUse = async () => {
 };
 
 describe('the command that re-encrypts signing secrets', () => {
-  it('lets the old key go: what it had sealed signs, and is revealed, with the new one alone', async () => {
+  it('makes the old key unnecessary: its secrets still sign and can be revealed with only the new one', async () => {
     const before = await open(OLD);
     const [seen, unseen] = [await subscribe(before.fixture), await subscribe(before.fixture)];
     const former = await reveal(before.fixture, seen);
@@ -112,7 +112,7 @@ describe('the command that re-encrypts signing secrets', () => {
     }
   });
 
-  it('passes over a secret that cannot be opened, names its subscription, and ends with 1', async () => {
+  it('skips a secret that cannot be decrypted, names its subscription, and exits with 1', async () => {
     await using old = await open(OLD);
     const [broken, sound] = [await subscribe(old.fixture), await subscribe(old.fixture)];
     await client.query(
@@ -131,7 +131,7 @@ describe('the command that re-encrypts signing secrets', () => {
     expect(await reveal(both.fixture, sound)).toMatch(/^whsec_/);
   });
 
-  it('goes on behind a whole batch of secrets that cannot be opened', async () => {
+  it('continues after a whole batch of secrets that cannot be decrypted', async () => {
     await using old = await open(OLD);
     for (let count = 0; count < 3; count += 1) await subscribe(old.fixture);
     const { rows } = await client.query<{ subscription_id: string }>(
@@ -144,7 +144,7 @@ describe('the command that re-encrypts signing secrets', () => {
     expect(outcome.unopened).toHaveLength(2);
   });
 
-  it('goes on where it was stopped, and has nothing to do when it is done', async () => {
+  it('continues where it was stopped, and does nothing once it is done', async () => {
     await using old = await open(OLD);
     for (let count = 0; count < 5; count += 1) await subscribe(old.fixture);
     const keys = KeyRing.parse(NEW_FIRST);
@@ -162,7 +162,7 @@ describe('the command that re-encrypts signing secrets', () => {
     expect(await reencryptSecrets(client, keys)).toEqual({ resealed: 0, unopened: [], left: 0 });
   });
 
-  it('runs beside another of its kind and services that rotate, reveal and deliver, and loses no secret', async () => {
+  it('runs beside another run and services that rotate, reveal and deliver, without losing a secret', async () => {
     await using both = await open(`${OLD},${NEW}`);
     const subscriptions = await Promise.all(Array.from({ length: 25 }, () => subscribe(both.fixture)));
     const secrets = new Map<string, string>();

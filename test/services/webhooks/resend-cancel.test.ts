@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 describe('a resend that is canceled', () => {
-  it('makes no more, and cancels what is open with its workflows', async () => {
+  it('creates no more deliveries, and cancels open ones with their workflows', async () => {
     const tenant = newTenant();
     const { id } = await fixture.begun(tenant, 50);
     await fixture.goOn(id, 30);
@@ -50,7 +50,7 @@ describe('a resend that is canceled', () => {
     expect(await fixture.get(tenant, id)).toEqual(canceled);
   });
 
-  it('stays as it is when it has completed', async () => {
+  it('does not change when it has completed', async () => {
     const tenant = newTenant();
     const { id } = await fixture.begun(tenant, 2);
     const done = await fixture.toEnd(id);
@@ -58,7 +58,7 @@ describe('a resend that is canceled', () => {
     expect(done.state).toBe(COMPLETED);
   });
 
-  it('leaves nothing open when it goes on at the same moment', async () => {
+  it('leaves no delivery open when it continues at the same moment', async () => {
     for (let n = 0; n < 8; n += 1) {
       const tenant = newTenant();
       const { id } = await fixture.begun(tenant, 30);
@@ -72,7 +72,7 @@ describe('a resend that is canceled', () => {
   });
 });
 
-it('leaves nothing open of a subscription that is disabled at the same moment', async () => {
+it('leaves no delivery open of a subscription that is disabled at the same moment', async () => {
   for (let n = 0; n < 8; n += 1) {
     const tenant = newTenant();
     const { id, subscriptionId } = await fixture.begun(tenant, 30);

@@ -25,8 +25,8 @@ beforeEach(async () => {
   await fixture.claimAllCommands();
 });
 
-describe('a resend that goes on', () => {
-  it('goes on beyond deliveries that fail, which follow their schedule', async () => {
+describe('a resend in progress', () => {
+  it('continues despite failing deliveries, which follow their schedule', async () => {
     const tenant = newTenant();
     const { id } = await fixture.begun(tenant, 230);
     await fixture.goOn(id);
@@ -42,7 +42,7 @@ describe('a resend that goes on', () => {
     await fixture.cancel(tenant, id);
   });
 
-  it('has a hundred deliveries wait for their first attempt, and makes all in the order of publishing', async () => {
+  it('keeps at most a hundred deliveries waiting for their first attempt, and creates all in the order of publication', async () => {
     const tenant = newTenant();
     const { id, eventIds } = await fixture.begun(tenant, 230);
     expect(await fixture.goOn(id)).toMatchObject({
@@ -62,7 +62,7 @@ describe('a resend that goes on', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
   });
 
-  it('makes no more at a time than it is asked for, one event of several subscriptions too', async () => {
+  it('creates no more at a time than requested, even for one event of several subscriptions', async () => {
     const tenant = newTenant();
     for (let n = 0; n < 3; n += 1) await fixture.subscribe(tenant);
     await fixture.deliverAll();
@@ -77,7 +77,7 @@ describe('a resend that goes on', () => {
     expect(new Set((await fixture.madeOf(id)).map(({ subscription_id }) => subscription_id)).size).toBe(3);
   });
 
-  it('goes through any number of events that are not wanted, in short steps', async () => {
+  it('skips any number of unwanted events, in short steps', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     await fixture.deliverAll();
@@ -93,7 +93,7 @@ describe('a resend that goes on', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual([wanted]);
   });
 
-  it('makes none twice however often and at the same time it is asked', async () => {
+  it('creates none twice, however many calls are concurrent', async () => {
     const tenant = newTenant();
     const { id, eventIds } = await fixture.begun(tenant, 90);
     const asked = Array.from({ length: 12 }, () => fixture.goOn(id, 10));
@@ -102,7 +102,7 @@ describe('a resend that goes on', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
   });
 
-  it('has made nothing when its connection dies before the commit, and goes on from there', async () => {
+  it('has created none if its connection dies before the commit, and continues from there', async () => {
     const tenant = newTenant();
     const { id, eventIds, subscriptionId } = await fixture.begun(tenant, 5);
     await fixture.goOn(id, 2);
@@ -130,7 +130,7 @@ describe('a resend that goes on', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
   });
 
-  it('goes beside another of the same events, each with its own deliveries', async () => {
+  it('runs beside another of the same events, each with its own deliveries', async () => {
     const tenant = newTenant();
     const { id, subscriptionId, eventIds } = await fixture.begun(tenant, 40);
     const other = await fixture.again(tenant, subscriptionId);
@@ -146,7 +146,7 @@ describe('a resend that goes on', () => {
     }
   });
 
-  it('counts what is exhausted, and what retention has dropped as such', async () => {
+  it('counts exhausted deliveries, including those dropped by retention', async () => {
     const tenant = newTenant(Environment.TEST);
     const { id } = await fixture.begun(tenant, 6);
     await fixture.goOn(id, 4);
@@ -162,7 +162,7 @@ describe('a resend that goes on', () => {
     expect(done).toMatchObject({ state: COMPLETED, madeCount: 6n, exhaustedCount: 5n, succeededCount: 1n });
   });
 
-  it('has its deliveries held while the subscription is paused', async () => {
+  it('holds its deliveries while the subscription is paused', async () => {
     const tenant = newTenant();
     const { id, subscriptionId } = await fixture.begun(tenant, 3);
     await fixture.sql('update webhooks.subscription set paused_at = now(), holding = true where id = $1', [
@@ -174,7 +174,7 @@ describe('a resend that goes on', () => {
     await fixture.cancel(tenant, id);
   });
 
-  it('makes no more once its subscription is disabled, and completes with the rest canceled', async () => {
+  it('creates no more once its subscription is disabled, and completes with the rest canceled', async () => {
     const tenant = newTenant();
     const { id, subscriptionId } = await fixture.begun(tenant, 50);
     await fixture.goOn(id, 20);

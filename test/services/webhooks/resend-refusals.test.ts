@@ -25,7 +25,7 @@ describe('a resend', () => {
     await fixture.deliverAll();
   });
 
-  it('keeps to its merchant and environment', async () => {
+  it('is limited to its merchant and environment', async () => {
     const tenant = newTenant();
     const requestId = randomUUID();
     const strangers = [newTenant(), { ...tenant, environment: Environment.TEST }];
@@ -65,7 +65,7 @@ describe('a resend', () => {
     }
   });
 
-  it('is refused for what it cannot be, and beyond ten that run', async () => {
+  it('is refused for an invalid selection, and while ten others are running', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     const { id: disabled } = await fixture.subscribe(tenant);
@@ -99,7 +99,7 @@ describe('a resend', () => {
     await period(now - 1, now, { subscriptionId });
   });
 
-  it('answers the same key with the same resend', async () => {
+  it('returns the same resend for the same key', async () => {
     const tenant = newTenant();
     await fixture.subscribe(tenant);
     const event = await fixture.publish(tenant);

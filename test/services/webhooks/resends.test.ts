@@ -26,7 +26,7 @@ describe('a resend', () => {
     await fixture.deliverAll();
   });
 
-  it('delivers an event once more, under its own webhook-id, by a delivery of its own', async () => {
+  it('delivers an event again with the same webhook-id, as a new delivery', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     const event = await fixture.publish(tenant);
@@ -84,7 +84,7 @@ describe('a resend', () => {
     ]);
   });
 
-  it('takes the events of a request to every subscription of their types, also younger and disabled ones aside', async () => {
+  it('sends the events of a request to every subscription to their types, even younger ones, but not to disabled ones', async () => {
     const tenant = newTenant();
     const requestId = randomUUID();
     const older = await fixture.subscribe(tenant);
@@ -111,7 +111,7 @@ describe('a resend', () => {
     expect((await fixture.goOn(resend.id)).resend).toMatchObject({ state: COMPLETED, succeededCount: 4n });
   });
 
-  it('takes the events published in a period, from inclusive and to exclusive, in their order', async () => {
+  it('sends the events published in a period, from inclusive and to exclusive, in order', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     const noon = Date.now() - 60_000;
@@ -125,7 +125,7 @@ describe('a resend', () => {
     expect(made).toEqual(ids.slice(1, 4));
   });
 
-  it('takes none that is published after it has begun, also in a period that goes on', async () => {
+  it('sends no event published after its start, even if its period ends later', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     await fixture.deliverAll();
@@ -138,7 +138,7 @@ describe('a resend', () => {
     expect(made).toEqual([before]);
   });
 
-  it('leaves out, if so asked, what the subscription has got or is getting', async () => {
+  it('leaves out, if requested, events that were delivered or are in delivery', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     await fixture.deliverAll();
@@ -168,7 +168,7 @@ describe('a resend', () => {
     await fixture.deliverAll();
   });
 
-  it('takes exactly the events that a disabled subscription has missed, once, by their positions', async () => {
+  it('sends exactly the events that a disabled subscription has missed, once, by their positions', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     await fixture.publish(tenant);

@@ -179,7 +179,7 @@ async function startLockLog() {
 const shared = (name: string) => ({ kind: 'p', name, mode: 'ShareUpdateExclusiveLock' });
 const onParents = (locks: HeldLock[]) => locks.filter(({ kind }) => kind === 'p');
 
-it('drops a filled partition while deliveries go on, and no statement of theirs waits for it', async () => {
+it('drops a full partition during deliveries, none of whose statements waits for it', async () => {
   const past = await filledPast();
   const heldLocks = await startLockLog();
   const { droppedPartitions, waited } = await applyAmidDeliveries(past);
@@ -193,7 +193,7 @@ it('drops a filled partition while deliveries go on, and no statement of theirs 
   expect(exclusive.toSorted()).toEqual(droppedPartitions.toSorted());
 });
 
-it('lets a long reader of the old partition finish, and deliveries go on beside both', async () => {
+it('lets a long read of the old partition finish, while deliveries continue', async () => {
   const past = await filledPast();
   const reader = await connect();
   await reader.query('begin isolation level repeatable read');

@@ -92,7 +92,7 @@ describe('partitions', () => {
     await fixture.sql(`drop table ${recent.map((name) => `webhooks.${name}`).join(', ')}`);
   };
 
-  it('are made by maintenance: after a stop longer than they were made ahead, events are published at once', async () => {
+  it('are created on start: after a stop longer than they were created ahead, events can be published at once', async () => {
     const live = newTenant();
     const sandbox = { ...live, environment: Environment.TEST };
     for (const tenant of [live, sandbox]) await fixture.subscribe(tenant);
@@ -118,7 +118,7 @@ describe('partitions', () => {
     }
   });
 
-  it('are made once by processes that start together', async () => {
+  it('are created once by processes that start together', async () => {
     await dropNew();
     await Promise.all(Array.from({ length: 4 }, async () => (await anotherProcess()).startPeriodicTasks()));
     await expect.poll(() => partitionNames(fixture, 'test'), { timeout: 40_000 }).toHaveLength(3 * 8);
@@ -127,7 +127,7 @@ describe('partitions', () => {
 });
 
 describe('retention', () => {
-  it('drops what is past it with all it holds, and keeps the rest', async () => {
+  it('drops expired partitions with everything in them, and keeps the rest', async () => {
     const gone = await delivered();
     const goneToo = await delivered(newTenant(Environment.TEST));
     const kept = await delivered();
@@ -164,7 +164,7 @@ describe('retention', () => {
     expect(await fixture.dispatch.applyRetention({})).toMatchObject({ droppedPartitions: [] });
   });
 
-  it('answers a delivery whose event is gone, with its attempts, and refuses what is gone itself', async () => {
+  it('returns a delivery whose event was dropped, with its attempts, but not one that was dropped itself', async () => {
     const { tenant, event, delivery, subscription } = await delivered();
     // Sent again later: a delivery of its own, newer than its event.
     const again = await fixture.sql<{ id: string }>(
@@ -205,7 +205,7 @@ describe('retention', () => {
     await expectRefusal(getDelivery, Code.NotFound, 'DELIVERY_NOT_FOUND');
   });
 
-  it('gives up what is still open by then: EXHAUSTED, its subscription in ERROR with the reason', async () => {
+  it('ends deliveries still open by then as EXHAUSTED, with their subscription in ERROR and the reason', async () => {
     const stuck = await delivered();
     const fine = await delivered();
     await fixture.publish(stuck.tenant);
@@ -252,7 +252,7 @@ describe('retention', () => {
     expect((await expiredInLive()) - expiredBefore).toBe(2);
   });
 
-  it('gives up any number, also those of a subscription that is paused or held', async () => {
+  it('ends any number of them, including those of a paused or held subscription', async () => {
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
     await deliverAll();
@@ -278,7 +278,7 @@ describe('retention', () => {
     ).toEqual([]);
   });
 
-  it('lets the next event of an object go where it gives up an earlier one', async () => {
+  it('unblocks the next event of an object when it ends an earlier one', async () => {
     const tenant = newTenant();
     const write = { ...tenant, idempotencyKey: newKey() };
     const about = { url: newUrl(), eventTypes: ['payment.succeeded.v1'], ordered: true };
@@ -299,7 +299,7 @@ describe('retention', () => {
     expect(await status()).toBe(DeliveryStatus.SUCCEEDED);
   });
 
-  it('keeps what is old and was never attempted, for as long again', async () => {
+  it('keeps old deliveries that were never attempted for as long again', async () => {
     const { tenant } = await delivered();
     await fixture.publish(tenant);
     await growOlder(fixture, tenant.merchantId, '38 days');
@@ -311,7 +311,7 @@ describe('retention', () => {
     expect((await fixture.dispatch.applyRetention({})).droppedPartitions).not.toEqual([]);
   });
 
-  it('is applied by one of two at a time', async () => {
+  it('runs in one of two concurrent calls at a time', async () => {
     const { tenant } = await delivered();
     await growOlder(fixture, tenant.merchantId, '38 days');
     const finish = await readForLong(tenant.merchantId);
@@ -324,7 +324,7 @@ describe('retention', () => {
     expect((await other.applyRetention({})).droppedPartitions).not.toEqual([]);
   });
 
-  it('keeps its lock while it waits for others longer than a transaction may idle', async () => {
+  it('keeps its lock while it waits longer than a transaction may be idle', async () => {
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
     await deliverAll();
@@ -347,7 +347,7 @@ describe('an interrupted drop', () => {
     return names.filter((name) => left.includes(name));
   };
 
-  it('that met a long reader lets it end, and goes on the next time', async () => {
+  it('that met a long reader lets it finish, and continues the next time', async () => {
     const { tenant } = await delivered();
     await growOlder(fixture, tenant.merchantId, '38 days');
     const due = old(await partitionNames(fixture, 'live'), 36);
@@ -382,7 +382,7 @@ describe('an interrupted drop', () => {
     expect(await isGone(due)).toEqual([]);
   });
 
-  it('that had detached is dropped, and the other logs with it', async () => {
+  it('after detaching is completed, together with the other logs', async () => {
     const { tenant } = await delivered();
     await growOlder(fixture, tenant.merchantId, '38 days');
     const due = old(await partitionNames(fixture, 'live'), 36);
@@ -392,7 +392,7 @@ describe('an interrupted drop', () => {
     expect(await isGone(due)).toEqual([]);
   });
 
-  it('goes on wherever it was killed', async () => {
+  it('continues wherever it was killed', async () => {
     for (let statements = 1; statements <= 6; statements += 1) {
       const { tenant } = await delivered();
       await growOlder(fixture, tenant.merchantId, '38 days');

@@ -57,7 +57,7 @@ const deliveryOf = async (deliveryId: string) =>
   (await fixture.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
 
 describe('RequestAttempt of a delivery that is not due', () => {
-  it('answers how its last attempt ended and when the next is due, and has none made', async () => {
+  it('returns how its last attempt ended and when the next is due, and makes none', async () => {
     const { deliveryId } = await failDelivery();
     const { attemptNumber, state } = await request(deliveryId);
     expect(attemptNumber).toBeUndefined();
@@ -77,7 +77,7 @@ describe('RequestAttempt of a delivery that is not due', () => {
     },
   );
 
-  it('answers that its last attempt is in flight, also if it is requested now, and leaves its schedule', async () => {
+  it('returns that its last attempt is in flight, even if one is requested now, and keeps its schedule', async () => {
     const first = await firstAttempt();
     await attempts.record(inFlight(first));
     const before = await deliveryOf(first.deliveryId);
@@ -91,7 +91,7 @@ describe('RequestAttempt of a delivery that is not due', () => {
     expect(await deliveryOf(first.deliveryId)).toEqual(before);
   });
 
-  it('has the attempt made if it is requested now, once, and repeats its answer until it is recorded', async () => {
+  it('makes the attempt once if it is requested now, and repeats its answer until it is recorded', async () => {
     const { deliveryId } = await failDelivery();
     expect((await request(deliveryId, true)).attemptNumber).toBe(2);
     expect((await request(deliveryId)).attemptNumber).toBe(2);
@@ -104,7 +104,7 @@ describe('RequestAttempt of a delivery that is not due', () => {
 });
 
 describe('AwaitAttempt', () => {
-  it('answers that the attempt has not ended when the time is up', async () => {
+  it('returns that the attempt has not ended when the time is up', async () => {
     const { deliveryId } = await failDelivery();
     await request(deliveryId, true);
     const startedAt = performance.now();
@@ -113,7 +113,7 @@ describe('AwaitAttempt', () => {
     expect([ended, state!.status]).toEqual([false, RETRYING]);
   });
 
-  it('answers the result as soon as it is recorded, of an attempt in flight too', async () => {
+  it('returns the result as soon as it is recorded, even of an attempt recorded in flight', async () => {
     const { deliveryId } = await failDelivery();
     await request(deliveryId, true);
     const awaited = awaitSecond(deliveryId, 20_000);
@@ -152,7 +152,7 @@ describe('the end of an attempt that was recorded as in flight', () => {
     return first;
   };
 
-  it('has the retry workflow check again, once, if it failed', async () => {
+  it('makes the retry workflow check again, once, if it failed', async () => {
     const first = await inFlightAttempt();
     const failed = { ...answered(first, 503), owner: undefined };
     expect(await attempts.record(failed)).toMatchObject([{ status: 'RETRYING' }]);

@@ -87,7 +87,7 @@ function accepts(secret: string, { headers, body }: ReceivedRequest): boolean {
 const endOf = ({ overlapEndsAt }: RotateSigningSecretResponse) => overlapEndsAt && timestampMs(overlapEndsAt);
 
 describe('rotating a signing secret', () => {
-  it('has both sign during the overlap, and after it the new one alone', async () => {
+  it('makes both sign during the overlap, and only the new one after it', async () => {
     const { tenant, received, reveal, rotate, expire } = await newSubscription();
     const former = await reveal();
     await rotate();
@@ -109,7 +109,7 @@ describe('rotating a signing secret', () => {
     expect([accepts(current, last), accepts(former, last)]).toEqual([true, false]);
   });
 
-  it('answers no secret, says when the overlap ends, and lets the new one be revealed once', async () => {
+  it('returns no secret but the end of the overlap, and lets the new one be revealed once', async () => {
     const { tenant, subscriptionId, reveal, rotate } = await newSubscription();
     const former = await reveal();
     const before = Date.now();
@@ -148,7 +148,7 @@ describe('rotating a signing secret', () => {
     );
   });
 
-  it('ends a secret that nobody has seen, and keeps the one that receivers still hold', async () => {
+  it('ends a secret that was never revealed, and keeps the one that receivers still use', async () => {
     const { reveal, rotate, stored } = await newSubscription();
     expect(endOf(await rotate())).toBeUndefined();
     expect(await stored()).toEqual([{ expires_at: null }]);
@@ -158,7 +158,7 @@ describe('rotating a signing secret', () => {
     expect(await stored()).toEqual([{ expires_at: new Date(end!) }, { expires_at: null }]);
   });
 
-  it('has three sign at most; without an overlap, the new one alone from then on', async () => {
+  it('lets at most three sign; without an overlap, only the new one signs from then on', async () => {
     const { tenant, received, reveal, rotate } = await newSubscription();
     const secrets = [await reveal()];
     const ends: (number | undefined)[] = [];
@@ -181,7 +181,7 @@ describe('rotating a signing secret', () => {
     ]);
   });
 
-  it('gives way again once an earlier secret has ended', async () => {
+  it('is possible again once an earlier secret has ended', async () => {
     const { reveal, rotate, expire, stored } = await newSubscription();
     await reveal();
     for (let times = 0; times < 2; times += 1) {
@@ -193,7 +193,7 @@ describe('rotating a signing secret', () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  it('sends nothing of itself, and serves a disabled subscription for its return', async () => {
+  it('sends nothing by itself, and prepares a disabled subscription for its reactivation', async () => {
     const { received, about, reveal, rotate } = await newSubscription();
     await reveal();
     await fixture.subscriptions.disableWebhookSubscription(about());
@@ -207,7 +207,7 @@ describe('rotating a signing secret', () => {
     expect(received().map((request) => accepts(current, request))).toEqual([true]);
   });
 
-  it('leaves one current secret after rotations and revelations at the same time', async () => {
+  it('leaves one current secret after concurrent rotations and reveals', async () => {
     const { reveal, rotate, stored } = await newSubscription();
     const calls = Array.from({ length: 12 }, (_, index) =>
       index % 3 === 0 ? reveal() : rotate({ overlapSeconds: index }),
@@ -222,7 +222,7 @@ describe('rotating a signing secret', () => {
     expect(secrets.length).toBeLessThanOrEqual(3);
   });
 
-  it('requires the grant subscriptions, and finds subscriptions of the tenant alone', async () => {
+  it('requires the grant subscriptions, and finds only subscriptions of the tenant', async () => {
     const { about } = await newSubscription();
     const as = (...grants: string[]) =>
       createClient(

@@ -10,27 +10,27 @@ const later = (ms: number) => new Date(now.getTime() + ms);
 const revealedAt = new Date('2026-07-01T12:00:00.000Z');
 
 describe('the end of an earlier secret', () => {
-  it('comes after the overlap', () => {
+  it('is after the overlap', () => {
     expect(endOfEarlierSecret({ expiresAt: null, revealedAt }, now, DAY_MS)).toEqual(later(DAY_MS));
   });
 
-  it('never comes later than it was to come, and sooner when the overlap is shorter', () => {
+  it('never moves later, but moves earlier when the overlap is shorter', () => {
     expect(endOfEarlierSecret({ expiresAt: later(60), revealedAt }, now, DAY_MS)).toEqual(later(60));
     expect(endOfEarlierSecret({ expiresAt: later(DAY_MS), revealedAt }, now, 60)).toEqual(later(60));
     expect(endOfEarlierSecret({ expiresAt: null, revealedAt }, now, 0)).toEqual(now);
   });
 
-  it('has come for one that nobody has seen', () => {
+  it('is immediate for a secret that was never revealed', () => {
     expect(endOfEarlierSecret({ expiresAt: null, revealedAt: null }, now, DAY_MS)).toEqual(now);
   });
 });
 
-describe('room for a further secret', () => {
-  it('is there beside two that sign, whatever has ended', () => {
+describe('another secret', () => {
+  it('is allowed beside two that sign, whatever has ended', () => {
     expect(() => requireBelowSecretLimit([later(1), later(2), now, later(-1), now], now)).not.toThrow();
   });
 
-  it('is not there beside three, and the refusal says when one ends', () => {
+  it('is refused beside three, and the refusal says when one ends', () => {
     expect(() => requireBelowSecretLimit([later(3), later(1), later(2)], now)).toThrow(
       expect.objectContaining({
         reason: 'SIGNING_SECRET_LIMIT_REACHED',

@@ -29,7 +29,7 @@ const deliveriesOf = async (tenant: TestTenant, eventId: string) =>
 const deliverAll = () => attempts.answerAll(204);
 
 describe('SendTestEvent', () => {
-  it('has one subscription pinged, and none beside it', async () => {
+  it('pings one subscription and no other', async () => {
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
     await fixture.subscribe(tenant);
@@ -42,7 +42,7 @@ describe('SendTestEvent', () => {
     ]);
   });
 
-  it('sends one per idempotency key', async () => {
+  it('sends one ping per idempotency key', async () => {
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
     const key = newKey();
@@ -53,7 +53,7 @@ describe('SendTestEvent', () => {
     expect(await deliveriesOf(tenant, eventId)).toHaveLength(1);
   });
 
-  it('waits where the subscription is paused, and goes once it is resumed', async () => {
+  it('waits while the subscription is paused, and is sent once it is resumed', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     await fixture.subscriptions.pauseWebhookSubscription({
@@ -84,7 +84,7 @@ describe('SendTestEvent', () => {
     expect((await fixture.events.listEvents({ ...tenant })).events).toHaveLength(1);
   });
 
-  it('knows no subscription of another merchant', async () => {
+  it('finds no subscription of another merchant', async () => {
     const { id } = await fixture.subscribe(newTenant());
     for (const subscriptionId of [id, randomUUID()]) {
       await expectRefusal(

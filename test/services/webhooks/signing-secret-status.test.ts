@@ -36,14 +36,14 @@ async function newSubscription() {
 }
 
 describe('GetSigningSecretStatus', () => {
-  it('says whether the secret has been seen', async () => {
+  it('says whether the secret has been revealed', async () => {
     const { status, reveal } = await newSubscription();
     expect(await status()).toEqual([[false, undefined]]);
     await reveal();
     expect(await status()).toEqual([[true, undefined]]);
   });
 
-  it('names the current one first, and beside it what signs still, until it ends', async () => {
+  it('lists the current one first, then those that still sign, until they end', async () => {
     const { status, reveal, rotate, subscriptionId } = await newSubscription();
     await reveal();
     const { overlapEndsAt } = await rotate(3_600);
@@ -59,7 +59,7 @@ describe('GetSigningSecretStatus', () => {
     expect(await status()).toEqual([[false, undefined]]);
   });
 
-  it('has no place for a secret, and knows none of another merchant', async () => {
+  it('has no field for a secret, and finds none of another merchant', async () => {
     expect(SigningSecretStatusSchema.fields.map(({ name }) => name)).toEqual([
       ...['created_at', 'revealed_at', 'signs_until'],
     ]);

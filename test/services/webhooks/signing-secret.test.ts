@@ -11,7 +11,7 @@ const key = (id: number) => ({ id, secret: createSecretKey(randomBytes(32)) });
 const owner = { merchantId: 'm', environment: 'live', subscriptionId: 's' } as const;
 
 describe('a sealed signing secret', () => {
-  it('opens with the key that sealed it, also when another writes now', () => {
+  it('opens with the key that sealed it, even after another became current', () => {
     const [old, current] = [key(1), key(2)];
     const secret = newSigningSecret();
     const sealed = sealSecret(new KeyRing([old]), owner, secret);
@@ -20,7 +20,7 @@ describe('a sealed signing secret', () => {
     expect(() => openSecret(new KeyRing([current]), owner, sealed)).toThrow('lacks v1');
   });
 
-  it('opens for no other subscription, merchant or environment, and not when a bit has changed', () => {
+  it('opens for no other subscription, merchant or environment, and not if a bit was changed', () => {
     const keys = new KeyRing([key(1)]);
     const sealed = sealSecret(keys, owner, newSigningSecret());
     const others = [
@@ -36,7 +36,7 @@ describe('a sealed signing secret', () => {
     }
   });
 
-  it('is another each time', () => {
+  it('is different each time', () => {
     const keys = new KeyRing([key(1)]);
     const secret = newSigningSecret();
     expect(newSigningSecret()).not.toBe(secret);

@@ -45,7 +45,7 @@ describe('WebhookSubscriptionService', () => {
       ...request,
     });
 
-  it('creates a subscription in PENDING, with its URL as the WHATWG parser writes it', async () => {
+  it('creates a subscription in PENDING, with its URL as serialized by the WHATWG parser', async () => {
     const tenant = newTenant();
     const { subscription } = await create(tenant, { url: 'HTTPS://93.184.215.14:443/a/../hook?x=ü' });
     expect(subscription).toMatchObject({
@@ -79,7 +79,7 @@ describe('WebhookSubscriptionService', () => {
     });
   });
 
-  it('refuses a URL that is too long, as it comes or as it is written, as an invalid argument', async () => {
+  it('refuses a URL that is too long, as sent or as serialized, as an invalid argument', async () => {
     const long = `https://93.184.215.14/${'a'.repeat(2048)}`;
     const longWhenWritten = `https://93.184.215.14/${'ü'.repeat(1000)}`;
     for (const url of [long, longWhenWritten]) {
@@ -89,7 +89,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('refuses event types that the catalog does not have, and the ping', async () => {
+  it('refuses event types that are not in the catalog, and the ping', async () => {
     for (const type of ['payment.succeeded', 'webhook.ping.v1', 'PAYMENT.SUCCEEDED.V1']) {
       const created = create(newTenant(), { eventTypes: ['refund.failed.v1', type] });
       await expectRefusal(created, Code.InvalidArgument, 'INVALID_EVENT_TYPE', {
@@ -102,7 +102,7 @@ describe('WebhookSubscriptionService', () => {
     await expectRefusal(create(newTenant(), { eventTypes: [] }), Code.InvalidArgument, 'INVALID_ARGUMENT');
   });
 
-  it('lets the sandbox alone point at allowed private addresses', async () => {
+  it('accepts allowed private addresses only in the sandbox', async () => {
     const url = `https://localhost:8443/${randomUUID()}`;
     const sandbox = await create(newTenant(Environment.TEST), { url });
     expect(sandbox.subscription?.url).toBe(url);
@@ -111,7 +111,7 @@ describe('WebhookSubscriptionService', () => {
     await expectRefusal(elsewhere, Code.InvalidArgument, 'INVALID_WEBHOOK_URL');
   });
 
-  it('has one subscription per URL, disabled ones and a final dot of the host included', async () => {
+  it('allows one subscription per URL, including disabled ones, and ignores a final dot of the host', async () => {
     const tenant = newTenant(Environment.TEST);
     const path = randomUUID();
     const { subscription } = await create(tenant, { url: `https://localhost:8443/${path}` });
@@ -133,7 +133,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('creates one subscription of many parallel requests for a URL', async () => {
+  it('creates one subscription from many concurrent requests for a URL', async () => {
     const tenant = newTenant();
     const url = newUrl();
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => create(tenant, { url })));
@@ -148,7 +148,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('keeps the limit under parallel requests; disabled ones do not count', async () => {
+  it('enforces the limit under concurrent requests; disabled ones do not count', async () => {
     const tenant = newTenant();
     const results = await Promise.allSettled(Array.from({ length: LIMIT + 5 }, () => create(tenant)));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
@@ -171,7 +171,7 @@ describe('WebhookSubscriptionService', () => {
     await expectRefusal(reactivate, Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED');
   });
 
-  it('waits for its turn without keeping a connection from other merchants', async () => {
+  it('waits for its turn without holding a connection that other merchants need', async () => {
     const [tenant, other] = [newTenant(), newTenant()];
     const locking = new pg.Client({ connectionString: harness.databaseUrl });
     await locking.connect();
@@ -192,7 +192,7 @@ describe('WebhookSubscriptionService', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
   });
 
-  it('says that the limit is reached before it says that the URL is taken', async () => {
+  it('checks the limit before whether the URL is taken', async () => {
     const tenant = newTenant();
     const url = newUrl();
     await create(tenant, { url });
@@ -204,7 +204,7 @@ describe('WebhookSubscriptionService', () => {
     );
   });
 
-  it('answers a repeated key with the same bytes, also after the state has changed', async () => {
+  it('returns the same bytes for a repeated key, even after the state has changed', async () => {
     const tenant = newTenant();
     const request = { url: newUrl(), idempotencyKey: newKey() };
     const headers: (string | null)[] = [];
@@ -232,7 +232,7 @@ describe('WebhookSubscriptionService', () => {
     expect(subscriptions).toHaveLength(1);
   });
 
-  it('looks at the syntax before the key, and at the catalog, the URL and the host after it', async () => {
+  it('checks the syntax before the key, and the catalog, the URL and the host after it', async () => {
     const tenant = newTenant();
     const idempotencyKey = newKey();
     await create(tenant, { idempotencyKey });
@@ -247,7 +247,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('looks at the catalog before the URL, and at the URL before the limit', async () => {
+  it('checks the catalog before the URL, and the URL before the limit', async () => {
     const tenant = newTenant();
     for (let n = 0; n < LIMIT; n += 1) await create(tenant);
     const [url, eventTypes] = ['http://example.com', ['nothing.v1']];
@@ -258,7 +258,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('replays what was created for an event type that has been withdrawn since', async () => {
+  it('replays a creation for an event type that has since been withdrawn', async () => {
     const tenant = newTenant();
     const request = { url: newUrl(), idempotencyKey: newKey() };
     const created = await create(tenant, request);
@@ -272,7 +272,7 @@ describe('WebhookSubscriptionService', () => {
     await expectRefusal(anew, Code.InvalidArgument, 'INVALID_EVENT_TYPE');
   });
 
-  it('creates nothing twice by parallel requests with one key', async () => {
+  it('creates nothing twice for concurrent requests with one key', async () => {
     const tenant = newTenant();
     const request = { url: newUrl(), idempotencyKey: newKey() };
     const results = await Promise.allSettled(Array.from({ length: 6 }, () => create(tenant, request)));
@@ -309,7 +309,7 @@ describe('WebhookSubscriptionService', () => {
     idempotencyKey: newKey(),
   });
 
-  it('changes what a request names, and leaves the rest', async () => {
+  it('changes the fields in the request, and leaves the rest', async () => {
     const tenant = newTenant();
     const { id, url } = (await create(tenant)).subscription!;
     const update = (change: { url?: string; eventTypes?: string[]; description?: string }) =>
@@ -341,7 +341,7 @@ describe('WebhookSubscriptionService', () => {
     await expectRefusal(update({ url }), Code.AlreadyExists, 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
   });
 
-  it('gives a URL to one of many that ask for it at once, updates and a creation', async () => {
+  it('gives a URL to one of many concurrent requests, updates and a creation', async () => {
     const tenant = newTenant();
     const ids: string[] = [];
     for (let n = 0; n < LIMIT - 1; n += 1) ids.push((await create(tenant)).subscription!.id);
@@ -369,7 +369,7 @@ describe('WebhookSubscriptionService', () => {
     }
   });
 
-  it('refuses a change made from contents that another has changed since', async () => {
+  it('refuses a change based on contents that have since changed', async () => {
     const tenant = newTenant();
     const { id, etag } = (await create(tenant)).subscription!;
     const client = fixture().subscriptions;
@@ -396,7 +396,7 @@ describe('WebhookSubscriptionService', () => {
     await expect(update({ description: 'of whoever comes last' })).resolves.toBeDefined();
   });
 
-  it('frees the URL and the place of a deleted one, and keeps nothing but its deliveries', async () => {
+  it('frees the URL and the place of a deleted one, and keeps only its deliveries', async () => {
     const tenant = newTenant();
     const { id, url } = (await create(tenant)).subscription!;
     for (let n = 1; n < LIMIT; n += 1) await create(tenant);
@@ -431,7 +431,7 @@ describe('WebhookSubscriptionService', () => {
     expect(await fixture().sql(secrets, [id])).toEqual([]);
   });
 
-  it('disables again and again, and reactivates only what is disabled, naming the period missed', async () => {
+  it('disables repeatedly, and reactivates only disabled ones, with the missed period', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
     const client = fixture().subscriptions;
@@ -454,7 +454,7 @@ describe('WebhookSubscriptionService', () => {
     expect(reactivated.missedTo!.seconds).toBeGreaterThanOrEqual(reactivated.missedFrom!.seconds);
   });
 
-  it('reveals the signing secret once; the same key for five minutes', async () => {
+  it('reveals the signing secret once, and to the same key again for five minutes', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
     const reveal = (idempotencyKey: string) =>
@@ -474,7 +474,7 @@ describe('WebhookSubscriptionService', () => {
     await refused(key);
   });
 
-  it('stores secrets sealed, and none of them in a record of an idempotency key', async () => {
+  it('stores secrets encrypted, and none in an idempotency record', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
     const { signingSecret } = await fixture().subscriptions.revealSigningSecret({

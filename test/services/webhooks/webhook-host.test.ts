@@ -68,7 +68,7 @@ const create = (host: string, idempotencyKey = newKey(), tenant = newTenant()) =
   });
 
 describe('the host of a webhook URL', () => {
-  it('is refused when any of its addresses is not public, without naming the address', async () => {
+  it('is refused if any of its addresses is not public, without naming the address', async () => {
     names.set('mixed.example.com', async () => ['93.184.215.14', '10.11.12.13']);
     const refused = create('mixed.example.com');
     await expectRefusal(refused, Code.InvalidArgument, 'INVALID_WEBHOOK_URL', { field: 'url' });
@@ -76,7 +76,7 @@ describe('the host of a webhook URL', () => {
     expect(String(ConnectError.from(error).rawMessage)).not.toMatch(/\d+\.\d+\.\d+/);
   });
 
-  it('is accepted when it does not resolve yet, or nobody answers within a second', async () => {
+  it('is accepted if it does not resolve yet, or not within a second', async () => {
     await expect(create('not-yet.example.com')).resolves.toBeDefined();
     names.set('silent.example.com', () => new Promise(() => undefined));
     const startedAt = performance.now();
@@ -84,7 +84,7 @@ describe('the host of a webhook URL', () => {
     expect(performance.now() - startedAt).toBeLessThan(4_000);
   });
 
-  it('is not asked about for a repeated key, whatever it resolves to by then', async () => {
+  it('is not resolved again for a repeated key', async () => {
     names.set('moving.example.com', async () => ['93.184.215.14']);
     const [key, tenant] = [newKey(), newTenant()];
     const first = await create('moving.example.com', key, tenant);
@@ -94,7 +94,7 @@ describe('the host of a webhook URL', () => {
     await expectRefusal(create('moving.example.com'), Code.InvalidArgument, 'INVALID_WEBHOOK_URL');
   });
 
-  it('counts as the same with and without a final dot', async () => {
+  it('is the same with and without a final dot', async () => {
     const tenant = newTenant();
     await create('same.example.com', newKey(), tenant);
     const again = create('SAME.example.com.', newKey(), tenant);

@@ -116,7 +116,7 @@ describe('the payout of an advance', () => {
     expect(await payout()).toMatchObject({ attempts: 4, lastAnswer: PayoutAnswer.ACCEPTED });
   });
 
-  it.concurrent('that five calls have not got accepted is listed as stuck until it is', async () => {
+  it.concurrent('is listed as stuck after five calls that were not accepted, until one is', async () => {
     const { id, release, isAccepted, client, funds } = await approved();
     const stuck = async () => {
       const { items } = await client.listProviderQueue({ ...funds.tenant, stuckOnly: true });

@@ -46,7 +46,7 @@ async function quoted(on?: string) {
   };
 }
 
-it.concurrent('completes a request that had only been taken up', async () => {
+it.concurrent('completes a request of which only the quote was claimed', async () => {
   const { funds, quoteId, complete, request } = await quoted();
   expect(await complete(randomUUID())).toBe('REQUESTED');
   const { advanceRequests } = await workflows.advances.listAdvanceRequests(funds.tenant);
@@ -55,14 +55,14 @@ it.concurrent('completes a request that had only been taken up', async () => {
   await expect(request()).rejects.toThrow('has been requested');
 });
 
-it.concurrent('leaves a request that stands as it is', async () => {
+it.concurrent('does not change an existing request', async () => {
   const { complete, request, statusOf } = await quoted();
   const advanceRequestId = await request();
   expect(await complete(advanceRequestId)).toBe('REQUESTED');
   expect(await statusOf(advanceRequestId)).toBe(AdvanceRequestStatus.PENDING_REVIEW);
 });
 
-it.concurrent('gives a request up whose installments have changed since the quote', async () => {
+it.concurrent('gives up a request whose installments have changed since the quote', async () => {
   const { funds, complete } = await quoted();
   await funds.deduct(1n);
   const { installments } = await funds.advanceable();
@@ -72,7 +72,7 @@ it.concurrent('gives a request up whose installments have changed since the quot
   await expect(funds.reserve(installments, advanceRequestId)).rejects.toThrow('has been freed');
 });
 
-it.concurrent('frees what was reserved for a request whose quote has expired since', async () => {
+it.concurrent('frees the reservation of a request whose quote has expired', async () => {
   const { funds, complete } = await quoted(SOLD);
   const advanceRequestId = randomUUID();
   const { installments } = await funds.advanceable(SOLD);
@@ -82,7 +82,7 @@ it.concurrent('frees what was reserved for a request whose quote has expired sin
   await expect(funds.reserve(installments, advanceRequestId, SOLD)).rejects.toThrow('has been freed');
 });
 
-it.concurrent('pays out what had only started to be paid out, and settles it when its last date has passed', async () => {
+it.concurrent('completes a payout that had only started, and settles the advance after its last date', async () => {
   const { funds, owner, request, statusOf } = await quoted(SOLD);
   const advanceRequestId = await request();
   await workflows.advances.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
@@ -97,7 +97,7 @@ it.concurrent('pays out what had only started to be paid out, and settles it whe
   expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 4_800n, 0n, 1]]);
 });
 
-it.concurrent('frees what a refused request had reserved, once', async () => {
+it.concurrent('frees the reservation of a refused request, once', async () => {
   const { funds, owner, request } = await quoted(SOLD);
   const advanceRequestId = await request();
   const input = { ...owner, advanceRequestId };

@@ -57,7 +57,7 @@ async function countedBy(rule: AreaRule): Promise<number> {
 }
 
 describe('the check over areas', () => {
-  it('compares every record, and finds nothing where flows have run to their end', async () => {
+  it('compares every record, and finds nothing after flows have completed', async () => {
     const started = Date.now() / 1_000;
     const result = await check();
     expect(result).toMatchObject({
@@ -93,7 +93,7 @@ describe('the check over areas', () => {
     expect(new Set(AREA_CORRUPTIONS.map(({ rule }) => rule))).toEqual(new Set(AREA_RULES));
   });
 
-  it('reports nothing that is gone after the wait', async () => {
+  it('reports no difference that is gone after the wait', async () => {
     const { breaking, repair, record, rule } = AREA_CORRUPTIONS[0]!;
     const before = await countedBy(rule);
     await sqlOf(running.harness, breaking, [books[record]]);
@@ -107,7 +107,7 @@ describe('the check over areas', () => {
     expect(await countedBy(rule)).toBe(before);
   });
 
-  it('goes on where a run that was continued had come to', async () => {
+  it('continues where the previous run ended', async () => {
     const { merchantId } = books.merchant.tenant;
     const after = { merchantId, environment: 'test', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
     const progress = {

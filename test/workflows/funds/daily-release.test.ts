@@ -25,7 +25,7 @@ afterAll(() => workflows.close());
 
 const daily = () => workflows.run(workflowType, `daily-${randomUUID()}`);
 
-it('releases all that is due, refusing the advances that were not paid out in time, and nothing twice', async () => {
+it('releases everything due, once, and refuses advances that were not paid out in time', async () => {
   const { harness, advances } = workflows;
   const plain = fundsCaller(harness.transports.inProcess, newTenant(Environment.TEST));
   await plain.sell({ on: SOLD, gross: 300n, installments: 3 });
@@ -46,7 +46,7 @@ it('releases all that is due, refusing the advances that were not paid out in ti
   await verifyFunds(harness);
 });
 
-describe('a reservation whose request is not there', () => {
+describe('a reservation without its request', () => {
   /** The activity as an attempt of it runs that was scheduled a while ago. */
   async function refusedAfter(minutes: number) {
     const { harness, activities } = workflows;
@@ -63,7 +63,7 @@ describe('a reservation whose request is not there', () => {
     return { funds, advanceRequestId, outcome };
   }
 
-  it('is met again while the request may still come', async () => {
+  it('is checked again while the request may still come', async () => {
     const { funds, advanceRequestId, outcome } = await refusedAfter(19);
     expect(outcome).toBeInstanceOf(Error);
     expect(outcome).not.toBeInstanceOf(ApplicationFailure);
@@ -72,7 +72,7 @@ describe('a reservation whose request is not there', () => {
     await funds.releaseDue();
   });
 
-  it('is freed once it must have been left behind', async () => {
+  it('is freed once it must have been abandoned', async () => {
     const { funds, advanceRequestId, outcome } = await refusedAfter(21);
     expect(outcome).toBe('REFUSED');
     await funds.releaseDue();
@@ -82,7 +82,7 @@ describe('a reservation whose request is not there', () => {
   });
 });
 
-it('goes on where a run that was continued had come to', async () => {
+it('continues where the previous run ended', async () => {
   const { harness, advances } = workflows;
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 100n });
@@ -94,7 +94,7 @@ it('goes on where a run that was continued had come to', async () => {
   expect(await daily()).toEqual({ releasedInstallments: 1, refusedRequests: 1, leftRequests: 0 });
 });
 
-it('releases the funds of everybody else while a request cannot be refused', async () => {
+it("releases everybody else's funds while a request cannot be refused", async () => {
   const { harness, temporal } = workflows;
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 100n });
@@ -130,7 +130,7 @@ it('is started by Temporal at once, then every hour, so that it comes soon after
   await vi.waitFor(released, { timeout: 40_000, interval: 200 });
 });
 
-it('has the definition of this version, also where another made the Schedule; a pause stays', async () => {
+it('updates a Schedule of another version to its own definition, and keeps a pause', async () => {
   const { client } = workflows.temporal;
   await ensureSchedules(client, () => Promise.reject(new Error('all Schedules exist')));
   const schedule = client.schedule.getHandle(scheduleId);

@@ -36,7 +36,7 @@ async function runWith(workflowType: string, activities: Record<string, (...args
   return { result, runs };
 }
 
-it('releases any backlog in runs of bounded histories, meeting each due request once', async () => {
+it('releases any backlog in runs with bounded histories, handling each due request once', async () => {
   const due = Array.from({ length: 60 }, () => ({
     merchantId: randomUUID(),
     environment: 'live',
@@ -61,7 +61,7 @@ it('releases any backlog in runs of bounded histories, meeting each due request 
   expect(Math.max(...runs)).toBeLessThan(2_000);
 }, 180_000);
 
-it('verifies any number of accounts in runs of bounded histories, each once', async () => {
+it('verifies any number of accounts in runs with bounded histories, each once', async () => {
   const accounts = Array.from({ length: 110 }, () => ({ merchantId: randomUUID(), environment: 'live' }));
   const verified: string[] = [];
   const { result, runs } = await runWith(nightlyVerification.workflowType, {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, TEMPORAL_START_MS);
 afterAll(() => workflows.close());
 
-it('verifies every account, and counts what does not add up', async () => {
+it('verifies every account, and counts the differences', async () => {
   const { harness, run } = workflows;
   const accounts = Array.from({ length: ACCOUNTS }, () => fundsCaller(harness.transports.inProcess));
   await Promise.all(
@@ -38,7 +38,7 @@ it('verifies every account, and counts what does not add up', async () => {
   expect(found).toEqual({ verifiedAccounts: ACCOUNTS, differences: DIFFERENCES, failedAccounts: 0 });
 });
 
-it('goes on where a run that was continued had come to', async () => {
+it('continues where the previous run ended', async () => {
   const { harness, run } = workflows;
   const [{ merchant_id: merchantId } = { merchant_id: '' }] = await sqlOf<{ merchant_id: string }>(
     harness,
@@ -54,7 +54,7 @@ it('goes on where a run that was continued had come to', async () => {
   expect(found).toEqual({ verifiedAccounts: ACCOUNTS, differences: 7 + DIFFERENCES, failedAccounts: 2 });
 });
 
-it('goes on after an account that cannot be verified', async () => {
+it('continues after an account that cannot be verified', async () => {
   const { harness, run } = workflows;
   const broken = fundsCaller(harness.transports.inProcess);
   await broken.sell({ on: '2020-06-20', gross: 100n });

@@ -116,7 +116,7 @@ it('what the worker does for a person who approved is in the audit trail with th
 });
 
 /** Services without a worker: what a transaction has started has not begun. */
-describe('until the execution has begun', () => {
+describe('until its execution has started', () => {
   const commandsOf = (harness: Awaited<ReturnType<typeof startHarness>>, id: string) =>
     sqlOf<{ workflow_id: string }>(
       harness,

@@ -22,7 +22,7 @@ afterAll(async () => {
   await temporal[Symbol.asyncDispose]();
 });
 
-it('executes any number of waiting refunds in runs of bounded histories, each refund once', async () => {
+it('executes any number of waiting refunds in runs with bounded histories, each refund once', async () => {
   const waiting = Array.from({ length: REFUNDS }, () => randomUUID());
   const started: string[] = [];
   const executed: string[] = [];

@@ -220,7 +220,7 @@ async function play(
 
 const RUNS = propertyRuns(10, 40);
 
-test('whatever is paused wherever, a refund is debited if and only if it is processing or has succeeded', async () => {
+test('whatever is paused, a refund is debited if and only if it is processing or has succeeded', async () => {
   const sequence = fc.array(fc.constantFrom(...INTERRUPTIONS), { minLength: 1, maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(

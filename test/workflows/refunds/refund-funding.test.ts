@@ -54,7 +54,7 @@ const debited = async ({ tenant }: RefundMerchant) => {
 };
 
 describe('a refund that waits for the balance', () => {
-  it('is executed by itself once the balance comes, to the cent', async () => {
+  it('is executed automatically once the balance covers it, to the cent', async () => {
     const m = merchant();
     await m.earn(999n);
     const { id } = await waiting(m, 1_000n);
@@ -65,7 +65,7 @@ describe('a refund that waits for the balance', () => {
     expect((await m.funds.balance()).availableAmountMinor).toBe(0n);
   });
 
-  it('goes on with the daily release, with a block that is lifted and with a reversal', async () => {
+  it('continues after the daily release, a lifted block or a reversal', async () => {
     const m = merchant();
     const past = '2020-06-01';
     await m.funds.sell({ on: past, gross: 500n });
@@ -85,7 +85,7 @@ describe('a refund that waits for the balance', () => {
     await m.becomes(byReversal.id, PROCESSING);
   });
 
-  it('is paid from what its own hold takes of installments to come, also of a sale recorded only then', async () => {
+  it('is paid from future installments that its own hold takes, even of a sale recorded later', async () => {
     const m = merchant();
     const saleId = randomUUID();
     const { id } = await waiting(m, 90n, 0, saleId);
@@ -96,7 +96,7 @@ describe('a refund that waits for the balance', () => {
     expect(await m.funds.balance()).toMatchObject(balance);
   });
 
-  it('goes oldest first, one after the other, and those that are not covered wait on', async () => {
+  it('are executed oldest first, one at a time; those that are not covered keep waiting', async () => {
     const m = merchant();
     const newest = await waiting(m, 100n, 1);
     const large = await waiting(m, 5_000n, 50);
@@ -115,7 +115,7 @@ describe('a refund that waits for the balance', () => {
     await m.becomes(newest.id, PROCESSING);
   });
 
-  it('keeps that order when the balance comes cent by cent and from many sides at once', async () => {
+  it('keeps that order when the balance rises cent by cent, from many concurrent sources', async () => {
     const m = merchant();
     const cases: string[] = [];
     for (let age = 1; age <= 4; age += 1) cases.unshift((await waiting(m, 40n, age)).id);
@@ -126,7 +126,7 @@ describe('a refund that waits for the balance', () => {
     expect((await m.funds.balance()).availableAmountMinor).toBe(0n);
   });
 
-  it('waits no more once it is canceled or disputed, and nothing is debited', async () => {
+  it('stops waiting once it is canceled or disputed, and nothing is debited', async () => {
     const m = merchant();
     const canceled = await waiting(m, 100n);
     const disputed = await waiting(m, 100n);
@@ -139,7 +139,7 @@ describe('a refund that waits for the balance', () => {
     await m.becomes(disputed.id, Status.SERVICE_REVIEW);
   });
 
-  it('is held back by a blocker of another team, and tried when that is cleared', async () => {
+  it('waits for a blocker of another team, and is tried when that is cleared', async () => {
     const m = merchant();
     const held = await waiting(m, 100n, 9);
     const other = await waiting(m, 100n, 1);
@@ -155,7 +155,7 @@ describe('a refund that waits for the balance', () => {
     await m.becomes(held.id, PROCESSING);
   });
 
-  it('loses no wake-up to a balance that comes between the debit and the record of its refusal', async () => {
+  it('misses no rise of the balance between the refused debit and its record', async () => {
     const m = merchant();
     const rounds = Array.from({ length: 12 }, async (_, n) => {
       const of = merchant();
@@ -171,7 +171,7 @@ describe('a refund that waits for the balance', () => {
     expect(await waits(m)).toEqual([]);
   });
 
-  it('is not kept from its turn by waits that no case has brought about', async () => {
+  it('is not delayed by pending debits without a case', async () => {
     const m = merchant();
     const { id } = await waiting(m, 100n);
     const never = await m.approved(1n);
@@ -192,7 +192,7 @@ describe('a refund that waits for the balance', () => {
     expect(await debited(m)).toEqual([id]);
   });
 
-  it('is woken once more without harm, whatever has become of it', async () => {
+  it('can be woken again in any state without harm', async () => {
     const m = merchant();
     const { id } = await waiting(m, 100n);
     await m.earn(100n);

@@ -48,7 +48,7 @@ async function again(type: string, workflowId: string, input: object) {
 }
 
 describe("a refund case holds its amount of its sale's funds", () => {
-  it('from its opening until it succeeds; nothing else of the sale is held, to the cent', async () => {
+  it('from its opening until it succeeds, to the cent, and holds nothing else of the sale', async () => {
     const { funds, approved, start, record, becomes, rows } = merchant();
     // 333.34, 333.33 and 333.33 less fees of 0.34, 0.33 and 0.33, in a month, two and three.
     const { saleId } = await funds.sell({ gross: 100_000n, fees: 100n, installments: 3 });
@@ -65,7 +65,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     expect(await rows()).toEqual(debited);
   });
 
-  it('until it is canceled, and then a debit that was made for it by hand is reversed', async () => {
+  it('until it is canceled, which reverses a debit that was made for it by hand', async () => {
     const { refunds, write, approved, funds, earn } = merchant();
     const saleId = await earn(1_000n);
     const refundCaseId = await approved(400n, saleId);
@@ -109,7 +109,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     },
   );
 
-  it('no more after it succeeded, also when the provider returns it late: the reversal gives all back', async () => {
+  it('no longer after it has succeeded, even if the provider returns it late: the reversal restores everything', async () => {
     const { funds, approved, start, record, becomes, rows, earn } = merchant();
     const saleId = await earn(1_000n);
     const id = await approved(1_000n, saleId);
@@ -151,7 +151,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await eventually(async () => expect(await rows()).toEqual([rest]));
   });
 
-  it('but for installments reserved for an advance, of which it takes what it misses once they are freed', async () => {
+  it('except for installments reserved for an advance, which fill what is missing once they are freed', async () => {
     const { refunds, write, funds, approved, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 300n, installments: 3 });
     const { installments } = await funds.advanceable();
@@ -170,7 +170,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     );
   });
 
-  it('never again once it has ended, however late and often the commands come', async () => {
+  it('never again once it has ended, however late and often the commands arrive', async () => {
     const { refunds, write, tenant, approved, rows, earn } = merchant();
     const saleId = await earn(500n);
     const id = await approved(100n, saleId);
@@ -196,7 +196,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     expect(blockEvents.length).toBeLessThanOrEqual(2);
   });
 
-  it('from the moment that its sale is recorded, if it comes before it', async () => {
+  it('from the moment that its sale is recorded, if it was opened before', async () => {
     const { approved, start, becomes, earn, funds, write, rows, record } = merchant();
     await earn(1_000n);
     const saleId = randomUUID();
@@ -216,7 +216,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     expect(await rows()).toEqual([{ left: 1_100n, released: true }]);
   });
 
-  it('of no sale that is never recorded: the refund goes on without', async () => {
+  it('not if its sale is never recorded: the refund continues without a hold', async () => {
     const { approved, start, becomes, earn, rows, record } = merchant();
     await earn(1_000n);
     const id = await approved(400n, randomUUID());
@@ -227,7 +227,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     expect(await rows()).toEqual([{ left: 600n, released: true }]);
   });
 
-  it('not at all when its end has come before its beginning', async () => {
+  it('not at all if its end arrives before its start', async () => {
     const { refunds, write, tenant, earn, rows, approved } = merchant();
     const saleId = await earn(500n);
     const id = await approved(100n);
@@ -241,7 +241,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
   });
 
-  it('as long as it is open, also when its end is run by hand', async () => {
+  it('as long as it is open, even if its end is run by hand', async () => {
     const { tenant, approved, rows, earn } = merchant();
     const id = await approved(100n, await earn(500n));
     const held = [
@@ -267,7 +267,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
 });
 
 describe("a dispute holds its payment's funds", () => {
-  it('until it is won, and then they go back by their date', async () => {
+  it('until it is won; then they are released by their date', async () => {
     const { refunds, write, funds, open, dispute, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 1_001n, installments: 2 });
     const { paymentIntentId, id } = await open({ saleId, amountMinor: 100n });
@@ -287,7 +287,7 @@ describe("a dispute holds its payment's funds", () => {
     await eventually(async () => expect(await rows()).toEqual([{ left: 501n }, { left: 500n }]));
   });
 
-  it('only its amount, as long as it is open, also when its end is run by hand; then it can still be lost', async () => {
+  it('only its amount, as long as it is open, even if its end is run by hand; it can still be lost then', async () => {
     const { refunds, write, tenant, dispute, rows, earn } = merchant();
     const disputeId = await dispute(randomUUID(), await earn(700n), 400n);
     const rest = { left: 300n, released: true };
@@ -300,7 +300,7 @@ describe("a dispute holds its payment's funds", () => {
     await eventually(async () => expect(await rows()).toEqual([rest]));
   });
 
-  it('until it is lost, and then they are deducted, those that a refund held with it too', async () => {
+  it('until it is lost; then they are deducted, including those that a refund also held', async () => {
     const { refunds, write, tenant, open, dispute, rows, earn } = merchant();
     const saleId = await earn(1_000n);
     await earn(50n);
@@ -321,7 +321,7 @@ describe("a dispute holds its payment's funds", () => {
     expect(closed).toMatchObject({ saleId, outcome: DisputeOutcome.LOST });
   });
 
-  it('until it is lost, and then what was advanced or kept as fees of the sale is owed too, once', async () => {
+  it('until it is lost; then the merchant owes, once, what was advanced or kept as fees too', async () => {
     const { refunds, write, tenant, funds, dispute, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 300n, fees: 30n, installments: 3 });
     const advance = randomUUID();
@@ -335,7 +335,7 @@ describe("a dispute holds its payment's funds", () => {
     await eventually(async () => expect(await resultOf(end)).toBe('ENDED'));
     expect(await rows()).toEqual([...advanced, { left: 0n }]);
     expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
-    // A day later no key is remembered.
+    // A day later the idempotency keys have expired.
     await sqlOf(
       fixture.harness,
       "update platform.idempotency_record set created_at = now() - interval '2 days'",
@@ -347,7 +347,7 @@ describe("a dispute holds its payment's funds", () => {
     expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
   });
 
-  it('by the sale it names itself while nothing is known of the payment; without any, it holds nothing', async () => {
+  it('of the sale that it names while the payment is unknown; without a sale, it holds nothing', async () => {
     const { refunds, tenant, write, dispute, rows, earn } = merchant();
     const saleId = await earn(700n);
     const silent = await dispute(randomUUID());
@@ -361,7 +361,7 @@ describe("a dispute holds its payment's funds", () => {
     expect(await rows()).toEqual([{ left: 700n, released: true }]);
   });
 
-  it('also when only its end knows the sale, and when beginning and end come at once', async () => {
+  it('even if the sale is known only at its end, or start and end arrive together', async () => {
     const { refunds, write, open, dispute, rows, earn } = merchant();
     const saleId = await earn(700n);
     const paymentIntentId = randomUUID();

@@ -78,7 +78,7 @@ export function resendPart(view: View, subscription: WebhookSubscription): Html 
   return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, lastDay())}</details>`;
 }
 
-/** What the RPC calls a scope. */
+/** The fields of the RPC for a scope. */
 export const scopeFields = (scope: Scope) => ({
   onlyFailed: scope !== 'all',
   skipNeverSent: scope === 'failed',

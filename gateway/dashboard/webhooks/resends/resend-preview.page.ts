@@ -25,13 +25,13 @@ import { resendPreviewTexts } from './resend-preview.texts.ts';
 
 const PATH = '/webhooks/:subscriptionId/resends/preview';
 
-/** What a resend would send: first a choice of the events by what has become of them, then a confirmation. */
+/** What a resend would send: first a choice of events by their outcome so far, then a confirmation. */
 export function resendPreviewPage({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
   const spec = { path: PATH, rpc: DeliveryService.method.resendDeliveries, section: 'webhooks' } as const;
 
   pages.page({ ...spec, query: ResendFields }, async (view, { params, query }) => {
     const subscription = await readSubscription(clients, view, params.subscriptionId!);
-    // An address without its query.
+    // The address was opened without its query.
     if (Object.keys(query).length === 0) return formPage(view, subscription, lastDay());
     const parsed = parseSelection(query);
     if ('faults' in parsed) return formPage(view, subscription, query, parsed.faults);
@@ -69,7 +69,7 @@ ${body}`,
   };
 }
 
-/** How many deliveries a scope makes, of the events that were counted. */
+/** How many deliveries a scope creates for the counted events. */
 function countOf(scope: Scope, counts: PreviewResendResponse): bigint {
   const { failedCount, neverSentCount, deliveredCount, openCount } = counts;
   switch (scope) {
@@ -95,7 +95,7 @@ function scopesOf(counts: PreviewResendResponse): Scope[] {
   });
 }
 
-/** What failed is preselected; an event that is named is resent whatever has become of it. */
+/** Preselects failed events; for a single event, preselects it whatever its outcome. */
 function preselected(values: ResendValues, scopes: readonly Scope[]): Scope | undefined {
   if (values.event_id?.trim()) return scopes.at(-1);
   if (values.missed) return scopes.includes('undelivered') ? 'undelivered' : scopes[0];
@@ -109,7 +109,7 @@ function choice(
   counts: PreviewResendResponse,
 ): Html {
   const t = textsFor(view, resendPreviewTexts);
-  // What was missed is never sent twice.
+  // Missed events are never sent twice.
   const scopes = scopesOf(counts).filter((scope) => !values.missed || scope !== 'all');
   const back = html`<p><a href="${backPath(view, id, values)}">${t.back}</a></p>`;
   if (scopes.length === 0) return html`${notice('off', t.nothing)}${back}`;

@@ -27,7 +27,7 @@ const SPEC = {
   section: 'webhooks',
   refusals: subscriptionTexts,
 } as const;
-/** `etag`: of the subscription as the form showed it, so that nobody undoes another's change unaware. */
+/** `etag`: that of the subscription as the form showed it, so that nobody overwrites a change unawares. */
 const EditForm = Type.Object({ ...SubscriptionForm.properties, etag: Type.String({ maxLength: 100 }) });
 
 /** Changes the URL, description and event types of a subscription. */
@@ -85,7 +85,7 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
   });
 }
 
-/** A URL that stays is not sent: it would have to resolve and be public at this moment. */
+/** Leaves out an unchanged URL, which would be checked by DNS again. */
 const changesOf = (
   subscription: WebhookSubscription,
   { url, description }: Typed,
@@ -100,10 +100,10 @@ interface Edit {
   readonly subscription: WebhookSubscription;
   readonly catalog: readonly EventType[];
   readonly typed: Typed;
-  /** Of the subscription whose values the person has seen. */
+  /** The etag of the subscription whose values the person has seen. */
   readonly etag: string;
   readonly fault?: CreationFault;
-  /** Somebody has changed it since the form was opened. */
+  /** Whether somebody has changed it since the form was opened. */
   readonly isConflict?: boolean;
 }
 
@@ -123,7 +123,7 @@ ${formOf(view, { action: `/webhooks/${id}/edit`, submit: t.submit, fields })}
   };
 }
 
-/** Tells that the form showed former values, and lists the present ones. */
+/** Explains that the form showed outdated values, and lists the current ones. */
 function conflict(view: View, { url, description, eventTypes }: WebhookSubscription): Html {
   const t = textsFor(view, editSubscriptionTexts);
   const labels = textsFor(view, subscriptionTexts);

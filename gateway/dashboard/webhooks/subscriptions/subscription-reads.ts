@@ -50,7 +50,7 @@ export async function readSubscriptions(
 
 /**
  * The merchant's subscriptions, by id.
- * @param ids those that a page names; of them, the deleted ones too. Those of listeners are left out.
+ * @param ids the ids that a page names. Includes deleted ones among them, but not those of listeners.
  */
 export async function readEndpoints(
   clients: Clients,

@@ -82,7 +82,7 @@ export function healthFacts(view: PlainView, health: EndpointHealth | undefined)
   ];
 }
 
-/** The state with its meaning, its cause and since when it lasts. */
+/** The state with its meaning, its cause and its start. */
 export function stateInFull(view: PlainView, subscription: Subscription): Html {
   const t = textsFor(view, subscriptionStateTexts);
   const { pausedAt, deletedAt, disabledAt } = subscription;

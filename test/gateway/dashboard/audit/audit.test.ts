@@ -90,7 +90,7 @@ test('a decision reads as a sentence with amount and order, in both languages, a
   expect(row!.Ação).toBe('Ana aprovou o reembolso de R$\u00a049,90, pedido 1043');
 });
 
-test('changes of endpoints are told with their URL, also of one that was deleted', async () => {
+test('changes of endpoints are shown with their URL, even after they are deleted', async () => {
   const { merchant, admin, page } = await newMerchant();
   const { subscribe } = webhooksFixture(fixture.harness, fixture.transport);
   const { id, url } = await subscribe({ merchantId: merchant, environment: Environment.LIVE });

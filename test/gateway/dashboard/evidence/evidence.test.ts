@@ -79,7 +79,7 @@ it('says at the field why a file is refused, in the language of the reader', asy
   expect(links(await visitor.get(page))).toEqual([]);
 });
 
-it('takes no upload slot for a browser that has left while its session was checked', async () => {
+it('takes no upload slot for a browser that disconnected while its session was checked', async () => {
   const { visitor, page } = await aCase();
   const { app, harness, baseUrl } = fixture;
   const lock = new Client({ connectionString: harness.databaseUrl });
@@ -105,7 +105,7 @@ it('takes no upload slot for a browser that has left while its session was check
   expect([attached.status, links(attached).length]).toEqual([200, 1]);
 });
 
-it('is read by viewers, and added to by those who decide, while the case is open', async () => {
+it('can be read by viewers, and added by those who decide, while the case is open', async () => {
   const { visitor, page, refunds, write, refundCase, tenant } = await aCase(Role.VIEWER);
   const refundCaseId = refundCase.id;
   const file = { ...write(), refundCaseId, fileName: 'note' };
@@ -122,7 +122,7 @@ it('is read by viewers, and added to by those who decide, while the case is open
   expect((await developer.get(page)).document.querySelectorAll('input[type=file]')).toEqual([]);
 });
 
-it('is attached to a dispute until it is closed', async () => {
+it('can be attached to a dispute until it is closed', async () => {
   const { visitor, page, refunds, write } = await aCase();
   const disputeId = randomUUID();
   await refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID() });

@@ -74,7 +74,7 @@ it('leads from a day to the sales behind it or one of its releases, and from a s
   expect((await visitor.get(`${home}/sales/${randomUUID()}`)).status).toBe(404);
 });
 
-it('names the order, product and customer of a sale wherever it is a row, for its own merchant alone', async () => {
+it('names the order, product and customer in every row of a sale, only for its own merchant', async () => {
   const { funds, visitor, seed, home } = await newMerchant();
   const stranger = await newMerchant();
   const productId = await seed.product();

@@ -17,18 +17,18 @@ async function askedAt(timesMs: readonly number[], ttlSeconds: number): Promise<
 }
 
 describe('looking up a name', () => {
-  it('answers from memory until the records expire', async () => {
+  it('answers from its cache until the records expire', async () => {
     expect(await askedAt([0, 4_999], 5)).toBe(1);
     expect(await askedAt([0, 5_000, 9_999], 5)).toBe(2);
     expect(await askedAt([0, 0], 0)).toBe(2);
   });
 
-  it('answers from memory for 30 s at most', async () => {
+  it('answers from its cache for at most 30 s', async () => {
     expect(await askedAt([0, 29_999], 3_600)).toBe(1);
     expect(await askedAt([0, 30_000], 3_600)).toBe(2);
   });
 
-  it('asks once for lookups at the same time, and again after a failure', async () => {
+  it('makes one query for concurrent lookups, and another after a failure', async () => {
     let answer: 'NXDOMAIN' | string[] = 'NXDOMAIN';
     await using dns = await startDnsResponder(() => answer, 60);
     const { cached } = createDnsLookup([dns.server]);
@@ -39,7 +39,7 @@ describe('looking up a name', () => {
     expect(dns.questions).toHaveLength(4);
   });
 
-  it('asks DNS for what may not come from memory', async () => {
+  it('queries DNS for lookups that must not use the cache', async () => {
     await using dns = await startDnsResponder(() => ['127.0.0.1'], 60);
     const { now, cached } = createDnsLookup([dns.server]);
     await cached('hooks.example.com');

@@ -70,7 +70,7 @@ describe('TLS sessions', () => {
     },
   );
 
-  it('end an hour after the last check of the certificate, however often they are resumed', () => {
+  it('expire an hour after the last check of the certificate, however often they are resumed', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0);
     const sessions = new TlsSessions();
     sessions.keep('a:443', Buffer.from('first'), false);
@@ -83,7 +83,7 @@ describe('TLS sessions', () => {
     expect(sessions.get('a:443')?.toString()).toBe('third');
   });
 
-  it('are kept up to 64 MiB, those used last, and none that is unusually long', () => {
+  it('are kept up to 64 MiB, most recently used first, without unusually long ones', () => {
     const sessions = new TlsSessions();
     const session = Buffer.alloc(8 * 1024);
     for (let n = 0; n < 8 * 1024; n += 1) sessions.keep(`${n}:443`, session, false);

@@ -39,7 +39,7 @@ it('are claimed once, and again when they are not confirmed', async () => {
   expect(await claim()).toEqual(claimed);
 });
 
-it('of a START come again after a minute, then ever later, up to an hour, until the workflow ends them', async () => {
+it('of type START are sent again after a minute, then after longer and longer, up to an hour, until the workflow ends them', async () => {
   await review();
   const commandIds = (await claim()).map(({ id }) => id);
   for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
@@ -55,7 +55,7 @@ it('of a START come again after a minute, then ever later, up to an hour, until 
   expect(await claim()).toEqual([]);
 });
 
-it('of a START all come again within half a minute when Temporal has lost its state', async () => {
+it('of type START are all sent again within half a minute when Temporal has lost its state', async () => {
   await review();
   const commandIds = (await claim()).map(({ id }) => id);
   await commands().confirmCommands({ commandIds });
@@ -64,7 +64,7 @@ it('of a START all come again within half a minute when Temporal has lost its st
   expect((await claim()).map(({ id }) => id)).toEqual(commandIds);
 });
 
-it('of a CANCEL take the START of their workflow away, and go once they are confirmed', async () => {
+it('of type CANCEL remove the START of their workflow, and are deleted once confirmed', async () => {
   const { workflowId, cancel } = await review();
   await commands().confirmCommands({ commandIds: (await claim()).map(({ id }) => id) });
   await cancel();

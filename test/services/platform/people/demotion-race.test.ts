@@ -201,7 +201,7 @@ test('a demotion between two transactions of a write refuses the second', async 
   expect(await merchant.isWritten()).toBe(false);
 });
 
-test('a demotion while a file arrives refuses it', async () => {
+test('a file is refused after a demotion during its upload', async () => {
   const { tenant, ana } = await newMerchant('AddEvidence');
   const { refunds, write, open } = refundsOf(harness, 'inProcess', tenant);
   const { id: refundCaseId } = await open();

@@ -32,7 +32,7 @@ async function validity(certificate: string) {
   );
 }
 
-it('metrics tell until when the certificates in use are valid, also once they are replaced', async () => {
+it('metrics report the expiry of the certificates in use, even after they are replaced', async () => {
   const [leaf, intermediate] = await Promise.all([issue(90), issue(30)]);
   await writeFile(path('cert.pem'), `${leaf.certificatePem}\n${intermediate.certificatePem}`);
   await writeFile(path('key.pem'), leaf.privateKeyPem);

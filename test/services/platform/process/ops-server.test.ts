@@ -14,7 +14,7 @@ it('reports that it is ready, and why it is not', async () => {
   expect([bad.statusCode, bad.json()]).toEqual([503, { status: 'not ready', error: 'no database' }]);
 });
 
-it('is not ready any more once the process begins to stop', async () => {
+it('is no longer ready once the process begins to stop', async () => {
   const drain = new Drain(0);
   const server = createOpsServer({ ready, metrics: new Registry(), drain });
   expect((await server.inject('/readyz')).statusCode).toBe(200);

@@ -87,7 +87,7 @@ describe('periodic tasks', () => {
     expect(most).toBe(1);
   });
 
-  it('run on after one of them fails, and run that one again', async () => {
+  it('continue after one of them fails, and run it again', async () => {
     let tries = 0;
     const successor = vi.fn(async () => ({ rows: 0, more: false }));
     startTasks(

@@ -43,7 +43,7 @@ test('a call whose connection ends is repeated if it only reads or has an idempo
   expect(claims.calls()).toBe(1);
 });
 
-test('a call ends at its deadline or when its caller stops waiting, and so does its request', async () => {
+test('a call and its request end at the deadline or when its caller stops waiting', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());

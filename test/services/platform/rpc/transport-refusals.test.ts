@@ -271,7 +271,7 @@ describe.each<[name: string, way: Way]>([
   });
 });
 
-describe('a connection goes on after a large body has been refused', () => {
+describe('a connection stays usable after a large body was refused', () => {
   const LARGE = 4 * 1024 * 1024;
   const refused = [
     ['application/proto', 429],

@@ -24,7 +24,7 @@ const kept = async () => {
   return rows.map(({ age }) => age).sort((a, b) => a - b);
 };
 
-test('entries leave with their partition once the retention period has passed for all of it', async () => {
+test('entries are dropped with their partition once its whole retention period has passed', async () => {
   await sql(`select platform.ensure_audit_partitions(now() - interval '1000 days', now())`);
   await sql(`insert into platform.audit_entry
       (merchant_id, environment, id, caller, action, ip_address, request_id, occurred_at)
@@ -48,7 +48,7 @@ test('entries leave with their partition once the retention period has passed fo
   expect(await run()).toEqual({ rows: 0, more: false });
 });
 
-test('partitions are made ahead of time', async () => {
+test('partitions are created ahead of time', async () => {
   const [last] = await sql<{ name: string }>(`select inhrelid::regclass::text as name from pg_inherits
     where inhparent = 'platform.audit_entry'::regclass order by 1 desc limit 1`);
   await sql(`drop table ${last!.name}`);

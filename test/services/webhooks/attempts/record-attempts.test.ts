@@ -69,7 +69,7 @@ describe('a report', () => {
     expect(await read(attempt.deliveryId)).toEqual(found);
   });
 
-  it('that contradicts another of the same attempt wins or loses as a whole', async () => {
+  it('that contradicts another of the same attempt is applied entirely or not at all', async () => {
     const attempt = await firstAttempt();
     const { deliveryId } = attempt;
     const locking = new pg.Client({ connectionString: harness.databaseUrl });
@@ -103,7 +103,7 @@ describe('a report', () => {
     expect(await attempts.record(answered(again!, httpStatus))).toHaveLength(1);
   });
 
-  it('holds off whoever takes the lane until it is committed', async () => {
+  it('makes a process that takes the lane wait until it is committed', async () => {
     const attempt = await firstAttempt();
     const locking = new pg.Client({ connectionString: harness.databaseUrl });
     await locking.connect();
@@ -121,7 +121,7 @@ describe('a report', () => {
 });
 
 describe('an attempt in flight', () => {
-  it('is closed as WORKER_LOST by the owner of its lane once it is overdue, and the schedule goes on', async () => {
+  it('is closed as WORKER_LOST by the owner of its lane once it is overdue, and the schedule continues', async () => {
     const attempt = await firstAttempt();
     const { deliveryId } = attempt;
     const startedAt = new Date(Date.now() - 20_100);
@@ -145,7 +145,7 @@ describe('an attempt in flight', () => {
     expect((await read(deliveryId)).attempts).toEqual(found.attempts);
   });
 
-  it('may be reported by the process that lost its lane meanwhile, once', async () => {
+  it('may be reported once by a process that has since lost the lane', async () => {
     const attempt = await firstAttempt();
     await attempts.record(inFlight(attempt));
     await fixture.sql('update webhooks.lane set epoch = epoch + 1 where id = $1', [attempt.lane]);
@@ -167,7 +167,7 @@ describe('the workflow that shows a delivery', () => {
     );
   const makeDue = () => fixture.sql('update platform.outbox_command set due_at = now() where starts = 0');
 
-  it('is started once more for a success whose commit it may have missed', async () => {
+  it('is started again for a success whose commit it may have missed', async () => {
     const [first, second, late, last] = await firstAttempts(4);
     await fixture.sql('delete from platform.outbox_command');
     await attempts.record(answered(first!, 200));
@@ -195,7 +195,7 @@ describe('the workflow that shows a delivery', () => {
     expect(await newStarts()).toHaveLength(1);
   });
 
-  it('is named only where there is one', async () => {
+  it('is named only if there is one', async () => {
     const [held, retrying] = await firstAttempts(2);
     const setTo = (status: string, { deliveryId }: { deliveryId: string }) =>
       fixture.sql('update webhooks.open_delivery set status = $1, attempt_count = 9 where id = $2', [
@@ -219,7 +219,7 @@ describe('a subscription', () => {
   const stateOf = async (subscriptionId: string) =>
     (await fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId })).subscription!.state;
 
-  it('becomes ACTIVE by the first 2xx, of its ping or another event', async () => {
+  it('becomes ACTIVE with the first 2xx, to its ping or another event', async () => {
     const { id } = await fixture.subscribe(tenant);
     await fixture.publish(tenant);
     expect(await stateOf(id)).toBe(WebhookSubscriptionState.PENDING);
@@ -246,7 +246,7 @@ describe('a subscription', () => {
     expect(await stateOf(attempt.subscriptionId)).toBe(WebhookSubscriptionState.ACTIVE);
   });
 
-  it('keeps the facts of the attempt with a delivery that succeeded at once', async () => {
+  it('keeps the details of the attempt of a delivery that succeeded at once', async () => {
     const attempt = await firstAttempt();
     await attempts.record(answered(attempt, 201, { latencyMs: 34, responseExcerpt: 'thanks' }));
     const { delivery, attempts: made } = await read(attempt.deliveryId);

@@ -8,7 +8,7 @@ import {
 } from '../../../../services/webhooks/attempts/response-excerpt.ts';
 
 describe('the excerpt of a response', () => {
-  it('is the text itself where it is short and printable', () => {
+  it('is the text itself if it is short and printable', () => {
     const text = 'Olá, “ok” 😀\n\tdone\r\n';
     expect(excerptOf(Buffer.from(text))).toBe(text);
     expect(excerptOf(Buffer.alloc(0))).toBe('');
@@ -24,7 +24,7 @@ describe('the excerpt of a response', () => {
     expect(excerptOf(Buffer.from('é'.repeat(3000)))).toBe('é'.repeat(2048));
   });
 
-  it('is at most 4 KiB of well-formed text that PostgreSQL takes, whatever the bytes', () => {
+  it('is at most 4 KiB of well-formed text that PostgreSQL accepts, whatever the bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 3 * MAX_EXCERPT_BYTES, size: 'max' }), (bytes) => {
         const text = excerptOf(bytes);
@@ -36,7 +36,7 @@ describe('the excerpt of a response', () => {
     );
   });
 
-  it('asks for no more than 64 KiB', () => {
+  it('reads no more than 64 KiB', () => {
     const excerpt = new ResponseExcerpt();
     let given = 0;
     do given += 1000;

@@ -89,7 +89,7 @@ describe('sending an attempt', () => {
     }
   });
 
-  it('dates the signature by the start of the attempt, and its end from there', async () => {
+  it('uses the start of the attempt for the signature, and measures its end from there', async () => {
     await using receiver = await startReceiver();
     const startedAt = new Date('2026-02-03T08:00:00.999Z');
     const { endedAt, latencyMs } = await send(receiver, { startedAt });
@@ -151,7 +151,7 @@ describe('sending an attempt', () => {
     expect((await send(receiver)).retryAfterMs).toBe(retryAfterMs);
   });
 
-  it('takes a 2xx with a body of 64 MB for a success and leaves the body', async () => {
+  it('counts a 2xx with a body of 64 MB as a success, without reading the whole body', async () => {
     let written = 0;
     await using receiver = await startReceiver(async (_request, response) => {
       const chunk = Buffer.alloc(64 * 1024, 'x');
@@ -183,7 +183,7 @@ describe('sending an attempt', () => {
     expect(responseHeaders!.startsWith(`${secrets}x-long: ${'x'.repeat(199)}…\n`)).toBe(true);
   });
 
-  it('uses the connection again after reading a whole answer', async () => {
+  it('reuses the connection after reading a whole answer', async () => {
     await using receiver = await startReceiver((_request, response) => response.end('x'.repeat(10_000)));
     await using guard = createLoopbackGuard();
     const url = `https://hooks.example.com:${receiver.port}/`;
@@ -235,7 +235,7 @@ describe('the deadline of an attempt', () => {
     await vi.waitFor(() => expect(receiver.connections[0]?.destroyed).toBe(true), 40_000);
   });
 
-  it('counts the wait for a connection, and what was given up is never sent', async () => {
+  it('includes the wait for a connection, after which nothing is sent', async () => {
     await using receiver = await startReceiver(async (_request, response) => {
       await delay(2_000);
       response.end();
@@ -261,7 +261,7 @@ describe('the deadline of an attempt', () => {
     expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(['evt_1']);
   });
 
-  it('names the step that it ended', async () => {
+  it('reports the step that was in progress', async () => {
     await using mute = await listen(
       net.createServer((socket) => socket.resume()),
       '127.0.0.1',
@@ -273,7 +273,7 @@ describe('the deadline of an attempt', () => {
     expect(await send(mute, { deps, settings })).toMatchObject({ failure: 'DNS_TIMEOUT' });
   });
 
-  it('ends at once when the caller says so, before or while sending', async () => {
+  it('aborts at once when the caller asks, before or while sending', async () => {
     await using receiver = await startScripted(() => {});
     expect(await send(receiver, { signal: AbortSignal.abort() })).toMatchObject({ failure: 'WORKER_LOST' });
     expect(receiver.connections).toEqual([]);
@@ -331,7 +331,7 @@ describe('an attempt without a whole answer', () => {
     expect(await send(receiver)).toMatchObject({ failure });
   });
 
-  it('does not mistake for one an answer that ends with its connection', async () => {
+  it('is not an answer that ends with its connection', async () => {
     await using receiver = await startScripted(
       (socket) => void socket.end(`${HEAD_200}connection: close\r\n\r\nall of it`),
     );
@@ -353,7 +353,7 @@ describe('an attempt without a whole answer', () => {
     });
   });
 
-  it('names what kept the connection from coming about', async () => {
+  it('reports why the connection failed', async () => {
     await using receiver = await startReceiver();
     expect(await send(receiver, { settings: { allowCidrs: [] } })).toMatchObject({
       failure: 'EGRESS_DENIED',
@@ -372,7 +372,7 @@ describe('an attempt without a whole answer', () => {
     expect(await send({ ...receiver, port })).toMatchObject({ failure: 'CONNECTION_REFUSED' });
   });
 
-  it('throws for a mistake of ours', async () => {
+  it('throws for a bug on our side', async () => {
     await using receiver = await startReceiver();
     await expect(send(receiver, { secrets: [] })).rejects.toThrow(TypeError);
     await expect(send(receiver, { eventId: 'evt\r\nx-injected: 1' })).rejects.toThrow('invalid');

@@ -7,7 +7,7 @@ const secretOf = (bytes: Uint8Array) => `whsec_${Buffer.from(bytes).toString('ba
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(secretOf);
 
 describe('signing', () => {
-  it('verifies with the public library, by each secret of a rotation and by no other', () => {
+  it('produces signatures that the public library verifies with each secret of a rotation and no other', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(secret, { minLength: 3, maxLength: 3 }),

@@ -100,7 +100,7 @@ describe('a delivery', () => {
     expect((await shown()).attempts.map(({ request }) => request!.url)).toEqual(['', '']);
   });
 
-  it('is not sent with a secret of another subscription, and holds back no other', async () => {
+  it('is not sent with a secret of another subscription, and does not delay other deliveries', async () => {
     tenant = newTenant(Environment.TEST);
     const [swapped, sound] = [await webhooks.subscribed(tenant), await webhooks.subscribed(tenant)];
     await webhooks.sql(
@@ -120,7 +120,7 @@ describe('a delivery', () => {
     });
   });
 
-  it('is retried by the schedule with jitter, and by Retry-After if that is later', async () => {
+  it('is retried on schedule with jitter, or after Retry-After if that is later', async () => {
     tenant = newTenant(Environment.TEST);
     const { endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);

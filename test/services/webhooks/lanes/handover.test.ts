@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const countNotified = () => notified.filter((work) => work === 'EVENTS').length;
 
-it('sends what the owner of the lane has published itself, once each, without notifying other processes', async () => {
+it("sends the deliveries that the lane's owner has published itself, once each, without notifying other processes", async () => {
   const tenant = newTenant(Environment.TEST);
   const { id: subscriptionId, endpoint } = await webhooks.subscribed(tenant);
   const before = countNotified();

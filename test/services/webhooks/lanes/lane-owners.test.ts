@@ -31,7 +31,7 @@ const lanesByOwner = async () => {
 const ownersBecome = (lanes: readonly number[]) =>
   vi.waitFor(async () => expect(await lanesByOwner()).toEqual(lanes), { timeout: 20_000 });
 
-it('shares the lanes of all processes evenly, and hands those of one that stops over at once', async () => {
+it('shares the lanes evenly between processes, and hands over those of a stopping one at once', async () => {
   await ownersBecome([64]);
   const tenants = Array.from({ length: 12 }, () => newTenant(Environment.TEST));
   const subscribers = await Promise.all(
@@ -67,7 +67,7 @@ it('shares the lanes of all processes evenly, and hands those of one that stops 
   );
 });
 
-it('refuses what the earlier owner of a lane reports, and the next owner sends it', async () => {
+it("refuses reports of a lane's former owner, and the new owner sends the deliveries", async () => {
   const tenant = newTenant(Environment.TEST);
   const { id, endpoint } = await webhooks.subscribed(tenant);
   const [{ lane } = { lane: 0 }] = await webhooks.sql<{ lane: number }>(

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => webhooks[Symbol.asyncDispose]());
 
-it('sends the ping and then events, and records what was answered', async () => {
+it('sends the ping and then events, and records the responses', async () => {
   const tenant = newTenant(Environment.TEST);
   const { id, endpoint } = await webhooks.subscribed(tenant);
   await vi.waitFor(async () => {

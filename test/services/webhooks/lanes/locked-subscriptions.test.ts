@@ -18,7 +18,7 @@ async function failing() {
   return { tenant, id, endpoint, statuses: () => webhooks.statuses(tenant) };
 }
 
-it('results wait while another transaction holds their subscription, and no others wait with them', async () => {
+it('results wait while another transaction holds their subscription, without delaying others', async () => {
   const [held, other] = await Promise.all([failing(), failing()]);
   const locking = new pg.Client({ connectionString: webhooks.harness.databaseUrl });
   await locking.connect();

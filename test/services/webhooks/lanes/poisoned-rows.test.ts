@@ -80,7 +80,7 @@ const mend = (eventId: string) =>
   webhooks.sql('delete from webhooks.ended_delivery where event_id = $1', [eventId]);
 
 describe('deliveries whose event is missing', () => {
-  it('are set aside, and those behind them are sent', async () => {
+  it('are set aside, and those after them are sent', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     const [eventId] = await publishPaused(id, 1);
     // More than one page.
@@ -93,7 +93,7 @@ describe('deliveries whose event is missing', () => {
     await discard(id);
   });
 
-  it('do not keep a held subscription from recovering', async () => {
+  it('do not prevent a held subscription from recovering', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     const eventIds = await publishPaused(id, 2);
     await addWithoutEvent(id, 3, 'HELD');
@@ -146,7 +146,7 @@ describe('results that cannot be recorded', () => {
     expect(recorder.setAsideIds).toEqual([]);
   });
 
-  it('of attempts whose process died do not keep others from being closed', async () => {
+  it('of attempts whose process died do not prevent others from being closed', async () => {
     const { id } = await webhooks.subscribed(tenant);
     const [twice, lost] = await publishPaused(id, 2);
     await webhooks.sql(
@@ -205,7 +205,7 @@ describe('a subscription that cannot be sent to', () => {
     expect(await setAside('SUBSCRIPTION')).toBe(0);
   });
 
-  it('waits if its row makes no sense', async () => {
+  it('waits if its row is invalid', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     const probeAt = (at: string) =>
       webhooks.sql(`update webhooks.subscription set holding = true, probe_at = ${at} where id = $1`, [id]);
@@ -216,7 +216,7 @@ describe('a subscription that cannot be sent to', () => {
     await eventually(() => expect(endpoint.eventIds).toEqual([eventId]));
   });
 
-  it('fails, and is retried, if its URL is none', async () => {
+  it('fails and is retried if its URL is invalid', async () => {
     const { id } = await webhooks.subscribed(tenant);
     await webhooks.sql(`update webhooks.subscription set url = 'https://[' where id = $1`, [id]);
     await eventually(async () => {
@@ -242,7 +242,7 @@ describe('ids of a wrong clock', () => {
     return id;
   };
 
-  it('a year ahead, do not keep later events from being sent', async () => {
+  it('a year ahead, do not prevent later events from being sent', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     const [early, late] = await publishPaused(id, 2);
     await webhooks.sql(
@@ -256,7 +256,7 @@ describe('ids of a wrong clock', () => {
     await eventually(async () => expect(await webhooks.sql(OPEN, [id])).toEqual([]));
   });
 
-  it('of 1970, do not keep old events from leaving', async () => {
+  it('of 1970, do not prevent old events from being dropped', async () => {
     const { id } = await webhooks.subscribed(tenant);
     const [queued, held, old] = await publishPaused(id, 3);
     await moveTo(queued!, 'to_timestamp(0)', false);
@@ -287,7 +287,7 @@ describe('ids of a wrong clock', () => {
   });
 });
 
-it('transactions of another cluster, as after a restore, are no news of subscriptions', async () => {
+it('transactions of another cluster, as after a restore, do not count as changes of subscriptions', async () => {
   const { id } = await webhooks.subscribed(tenant);
   await webhooks.sql('alter table webhooks.subscription disable trigger note_change');
   await webhooks.sql(`update webhooks.subscription set changed_xid = '9000000000000000000' where id = $1`, [
@@ -305,7 +305,7 @@ it('transactions of another cluster, as after a restore, are no news of subscrip
   expect(await cache.refresh()).toContain(id);
 });
 
-it('a backlog that cannot be canceled does not keep others from being canceled', async () => {
+it('a backlog that cannot be canceled does not prevent others from being canceled', async () => {
   const ids: string[] = [];
   for (const isPoisoned of [true, false]) {
     const { id } = await webhooks.subscribed(tenant);
@@ -331,7 +331,7 @@ it('a backlog that cannot be canceled does not keep others from being canceled',
   await discard(ids[0]!);
 });
 
-it('what is no record of a delivery does not keep the others from being shown', async () => {
+it('a malformed record does not prevent the others from being shown', async () => {
   const record = { id: 'd', merchantId: 'm', subscriptionId: 's', requestId: 'r', eventType: 't' };
   const rows = ['1', '{}', '[1, null, {"id": 1}]', JSON.stringify([{ ...record, httpStatus: 204 }, record])];
   for (const deliveries of rows) {

@@ -36,7 +36,7 @@ describe('results', () => {
     expect(batches.length).toBeLessThanOrEqual(10);
   });
 
-  it('that come just when others have been recorded are recorded too', async () => {
+  it('that arrive just after others were recorded are recorded too', async () => {
     const { recorder } = startRecorder();
     const recorded = (isPatient: boolean) =>
       new Promise<void>((resolve) => {

@@ -151,7 +151,7 @@ const eventOf = ({ merchantId }: TestTenant, occurredAt = new Date()) =>
     },
   ]);
 
-it('orders a change and an event that is being published: the change waits, and later events see it', async () => {
+it('serializes a change with an event that is being published: the change waits, and later events see it', async () => {
   const tenant = newTenant(Environment.TEST);
   const before = await webhooks.subscribed(tenant);
   const other = await webhooks.subscribed(tenant, { eventTypes: TYPES.slice(1) });

@@ -135,7 +135,7 @@ describe('the page of a delivery', () => {
     expect([...seen].join()).not.toMatch(/_|undefined|Outra falha|Other failure/);
   });
 
-  it('says where a redirect leads, and for which names a certificate is', async () => {
+  it('says where a redirect leads, and which names a certificate has', async () => {
     const { tenant, base, developer } = await fixture.shop();
     await fixture.subscribed(tenant);
     const hintOf = async (id: string | undefined) =>

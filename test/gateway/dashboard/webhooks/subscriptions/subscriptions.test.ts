@@ -293,7 +293,7 @@ describe('the actions', () => {
     expect(answer.subscription!.eventTypes.toSorted()).toEqual(types.toSorted());
   });
 
-  test('of two people who edit one, the later sees what the other has changed, and saves knowingly', async () => {
+  test("when two people edit one, the second sees the first one's changes before saving", async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const colleague = await fixture.signIn({ [tenant.merchantId]: Role.DEVELOPER });
     const { id, url } = await fixture.webhooks.subscribe(tenant);

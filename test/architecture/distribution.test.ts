@@ -34,8 +34,8 @@ interface Key {
 }
 
 /**
- * What asks every node, for it works across merchants by design: the queues of operations, the scans that compare areas, the
- * release and the verification of all accounts. With the tables of which it names rows of any merchant.
+ * RPCs that query every node because they work across merchants by design (the queues of operations, the scans that
+ * compare areas, the release and the verification of all accounts), with the tables that they read for any merchant.
  */
 const ACROSS_MERCHANTS = {
   'AdvanceService.ListAdvanceQueue': ['advances.request'],
@@ -58,7 +58,7 @@ let harness: TestHarness;
 let distributed: readonly string[];
 const statements = new Set<string>();
 
-/** Notes what this process sends to PostgreSQL over any connection. */
+/** Records every statement that this process sends to PostgreSQL. */
 function recordStatements() {
   const send = pg.Client.prototype.query as (...call: unknown[]) => unknown;
   vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: unknown, ...call: unknown[]) {
@@ -69,7 +69,7 @@ function recordStatements() {
   } as never);
 }
 
-/** The distributed tables that recorded statements read or write without saying whose rows. */
+/** The distributed tables that recorded statements read or write without naming a merchant. */
 async function strays() {
   const found = await Promise.all(
     [...statements].map(async (sql) => (await tablesOfAnyMerchant(sql)).map((table) => ({ table, sql }))),

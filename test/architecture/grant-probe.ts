@@ -61,7 +61,7 @@ async function refusedWithout(
   callWith: (grants: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
   for (const grant of [ofRpc, ...others]) {
-    // Otherwise a grant for the test environment does not help.
+    // In other cases a grant for the test environment does not suffice.
     const helps = isTest && isLimitable(grant);
     const enough = [grant, PART_OF[grant]];
     const rest = [...ALL_GRANTS, ...(helps ? [] : [inTest(grant)])].filter(

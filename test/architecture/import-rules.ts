@@ -1,6 +1,6 @@
 import { COMPUTED, type SourceImport } from './source-imports.ts';
 
-/** What the files of a room may import of this repository; `$area` stands for the area in the room's path. */
+/** What the files of a part of the repository may import from it; `$area` stands for the area in the path. */
 interface Room {
   readonly files: RegExp;
   readonly may: readonly string[];
@@ -10,12 +10,12 @@ const PLATFORM = 'services/platform/';
 const CONTRACTS = 'services/contracts/';
 const GENERATED = 'proto/gen/';
 
-/** Who may import whom. The first room that a file is in counts. */
+/** Who may import whom. The first part that a file matches counts. */
 const ROOMS: readonly Room[] = [
   // Limits that a page and a service share.
   { files: /^gateway\//, may: ['gateway/', PLATFORM, GENERATED, `${CONTRACTS}[a-z]+/[a-z-]+-limits\\.ts$`] },
   { files: /^services\/platform\//, may: [PLATFORM, GENERATED] },
-  // A contract is bundled into workflows: ids and types, nothing that runs elsewhere.
+  // A contract is bundled into workflows, so it holds only ids and types.
   {
     files: /^services\/contracts\//,
     may: [CONTRACTS, `${PLATFORM}tenant\\.ts$`, `${PLATFORM}outbox/workflow-command\\.ts$`],
@@ -40,10 +40,10 @@ const ROOMS: readonly Room[] = [
   { files: /^test\//, may: [''] },
 ];
 
-/** What must not be reached when the code of some files runs, by any path of imports. */
+/** What some files must not reach at run time through any chain of imports. */
 const REACHES = [
   {
-    // The store of rate limits belongs to gateways alone and may be any database.
+    // Only gateways use the rate-limit store, which may be any database.
     files: /^(gateway\/(?!rate-limits\/rate-limit-store\.ts$)|workflows\/)/,
     refused: (to: string) => /^(pg|kysely|@mikro-orm\/.*)$/.test(to),
     through: (file: string) => file !== 'gateway/rate-limits/rate-limit-store.ts',
@@ -72,7 +72,7 @@ const REACHES = [
 
 const PATH = /^(cli|client|services|gateway|workflows|local|test|proto)\//;
 
-/** Imports that cross from a room into one it may not know. */
+/** Imports that the rules forbid. */
 export function forbiddenImports(imports: readonly SourceImport[]): string[] {
   return imports
     .filter(({ from, to }) => (PATH.test(to) || to === COMPUTED) && !mayImport(from, to))
@@ -85,7 +85,7 @@ function mayImport(from: string, to: string): boolean {
   return room?.may.some((path) => new RegExp(`^${path.replace('$area', area)}`).test(to)) ?? false;
 }
 
-/** Paths of run-time imports by which a file reaches what it must not. */
+/** Chains of run-time imports by which a file reaches what it must not. */
 export function forbiddenReaches(imports: readonly SourceImport[]): string[] {
   const running = graphOf(imports.filter(({ typeOnly }) => !typeOnly));
   return REACHES.flatMap(({ files, refused, through, because }) =>
@@ -97,7 +97,7 @@ export function forbiddenReaches(imports: readonly SourceImport[]): string[] {
   );
 }
 
-/** The shortest path from a file, through such as may be looked into, to an import that is refused. */
+/** The shortest chain from a file, through files that may be searched, to a forbidden import. */
 function pathTo(
   graph: ReadonlyMap<string, readonly string[]>,
   start: string,
@@ -116,7 +116,7 @@ function pathTo(
   return undefined;
 }
 
-/** Rounds of files that import each other, types too: each once, as its path. */
+/** Cycles of files that import each other, including types: each once, as its path. */
 export function importCycles(imports: readonly SourceImport[]): string[] {
   const graph = graphOf(imports);
   const done = new Set<string>();
@@ -142,7 +142,7 @@ const WORD = '[a-z0-9]+(-[a-z0-9]+)*';
 const NAME = new RegExp(`^(${WORD}/)+${WORD}(\\.${WORD})*\\.ts$`);
 const SAYS_NOTHING = /(^|[/.-])(utils?|helpers?|common|managers?|misc)([/.-]|$)/;
 
-/** Files whose path is not in kebab-case, or has a word that says nothing of what is inside. */
+/** Files whose path is not in kebab-case or has a meaningless word. */
 export function badNames(files: readonly string[]): string[] {
   return files.filter((file) => !NAME.test(file) || SAYS_NOTHING.test(file));
 }

@@ -6,7 +6,7 @@ type Node = Readonly<Record<string, unknown>>;
 /** A row source of a statement: a table, a CTE, a subquery or a function. */
 interface Source {
   readonly alias: string;
-  /** With its schema; undefined of all but tables. */
+  /** The table with its schema; undefined for other sources. */
   readonly table: string | undefined;
   /** The source or constant that its merchant equals, once an equality has said so. */
   equals: Source | 'constant' | undefined;
@@ -42,7 +42,7 @@ class Statement {
     return [...new Set(stray.map(({ table }) => table!))].sort();
   }
 
-  /** Reads a query; answers what the merchant_id of its rows is. */
+  /** Reads a query; returns what the merchant_id of its rows is. */
   query(wrapped: Node, outer: Scope | undefined): Source | 'constant' | undefined {
     const kind = QUERIES.find((name) => wrapped[name]);
     const query = kind ? node(wrapped, kind)! : wrapped;
@@ -65,7 +65,7 @@ class Statement {
     }
   }
 
-  /** Every branch of a union has to be limited, which its tables are judged by; the rows of the union are of the first. */
+  /** Every branch of a union must be limited by itself; the union's merchant_id is that of the first. */
   #setOperation({ larg, rarg }: Node, scope: Scope) {
     const first = this.query(larg as Node, scope);
     return this.query(rarg as Node, scope) && first;

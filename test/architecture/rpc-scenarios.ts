@@ -50,7 +50,7 @@ async function drained<Message>(messages: AsyncIterable<Message>): Promise<Messa
   return Array.fromAsync(messages);
 }
 
-/** Two pages of a list of at least two: the statement after a position is another than the first. */
+/** Two pages of a list of at least two rows, because the first page has a statement of its own. */
 async function twoPages(list: (page: { pageSize: number; pageToken: string }) => Promise<Page>) {
   const { nextPageToken } = await list({ pageSize: 1, pageToken: '' });
   if (nextPageToken === '') throw new Error('the list is too short for two pages');
@@ -64,7 +64,7 @@ async function firstOf(open: (signal: AbortSignal) => AsyncIterable<unknown>) {
   cancel.abort();
 }
 
-/** A story for each area in which every RPC of its services succeeds. */
+/** A scenario per area in which every RPC of its services succeeds. */
 export const SCENARIOS: Readonly<Record<string, (harness: TestHarness) => Promise<void>>> = {
   catalog: ({ transports }) => catalog(transports.inProcess),
   refunds,
@@ -359,7 +359,7 @@ async function resends(
   await client.cancelResend({ ...write(), resendId });
 }
 
-/** What the worker calls, without an owner of lanes: no attempt is made. */
+/** The calls of the worker. No process owns lanes, so no attempt is made. */
 async function work(transport: Transport, deliveryId: string) {
   const client = createClient(DispatchService, transport);
   const outbox = createClient(WorkflowCommandService, transport);

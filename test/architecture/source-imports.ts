@@ -8,7 +8,7 @@ export interface SourceImport {
   readonly from: string;
   /** Path of the imported file, or the name of a package. */
   readonly to: string;
-  /** Gone when the code runs. */
+  /** Whether it is erased before the code runs. */
   readonly typeOnly: boolean;
 }
 

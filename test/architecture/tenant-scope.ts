@@ -1,11 +1,11 @@
-/** Tables whose rows hold in both environments of a merchant: they have no environment to compare. */
+/** Tables whose rows apply to both environments of a merchant, so they have no environment to compare. */
 const OF_BOTH_ENVIRONMENTS = new Set([
   'accounts.member',
   'accounts.invitation',
   'accounts.merchant',
   'platform.membership',
 ]);
-/** People have no merchant. A statement of one reaches them by their id, from a row of the merchant's or beside it. */
+/** People have no merchant. Statements of a tenant reach them by id, from a row of the merchant or beside it. */
 const OF_NO_MERCHANT = new Set(['accounts.account', 'accounts.unwanted_mail', 'platform.session']);
 /** The person who makes a call is found by their session token. */
 const BY_TOKEN = /^[^;]*\bplatform\.session\b[^;]*\btoken_sha256 = /;
@@ -14,9 +14,9 @@ const BY_TOKEN = /^[^;]*\bplatform\.session\b[^;]*\btoken_sha256 = /;
 const PUBLISH = /^[^']*\bfrom webhooks\.publish\('((?:[^']|'')*)'::json\)/;
 
 /**
- * Whether a statement keeps to one tenant: for each table that it names, an insert fills merchant_id and environment,
- * anything else compares both, as far as the table has them. A statement without a table (begin, a lock, now()) has
- * no tenant to keep to; one of people alone keeps to none.
+ * Whether a statement is limited to one tenant: for each of its tables, an insert fills merchant_id and environment,
+ * and anything else compares both, as far as the table has them. Statements without a table (begin, a lock, now())
+ * count as limited; those only about people do not.
  */
 export function keepsToTenant(statement: string): boolean {
   const published = PUBLISH.exec(statement);

@@ -7,9 +7,10 @@ import { SCENARIOS } from './rpc-scenarios.ts';
 import { keepsToTenant } from './tenant-scope.ts';
 
 /**
- * RPCs that ask across merchants: who shows a key has not said whose it is, who signs in belongs to no merchant or to
- * many, the worker works for all, and a service token is of a caller. FollowEvents begins at a position among the events
- * of all, which says nothing about them; test/gateway/listeners.test.ts shows that it sends a merchant's own events alone.
+ * RPCs that read across merchants: the merchant of a key is not known before it is read, people belong to no merchant
+ * or to many, the worker works for all, and a service token belongs to a caller. FollowEvents starts at a position
+ * among all events, which reveals nothing about them; test/gateway/listeners.test.ts shows that it sends only the
+ * merchant's own events.
  */
 const ACROSS_MERCHANTS = new RegExp(
   `^payments\\.(${[
@@ -25,7 +26,7 @@ const running = new AsyncLocalStorage<string>();
 const statements: { readonly rpc: string; readonly sql: string }[] = [];
 const succeeded = new Set<string>();
 
-/** A transport whose calls know which RPC they are, wherever its statements are made; it notes which succeed. */
+/** A transport that attributes statements to the RPC that makes them, and records which RPCs succeed. */
 function recording(transport: Transport): Transport {
   return {
     ...transport,

@@ -15,7 +15,7 @@ import { call } from '../gateway/http-call.ts';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
-/** Deliveries that a listener is sent at most before they are answered, and more than that. */
+/** The maximum number of unanswered deliveries, and a larger number. */
 const MOST_UNANSWERED = 50;
 const BURST = 70;
 

@@ -20,12 +20,12 @@ import { sharedChromium } from '../support/chromium.ts';
 import { installPacked, run } from '../support/packed-package.ts';
 import { startScriptedServer } from './scripted-server.ts';
 
-/** The client as it is published, in the hands of a merchant who has installed nothing else. */
+/** The published client, used by a merchant who has installed nothing else. */
 
 const NAME = 'merchant-payments-client';
 const TYPESCRIPT = fileURLToPath(new URL('../../client/node_modules/typescript/bin/tsc', import.meta.url));
 
-/** What the readers of snippets have set, or get from elsewhere. */
+/** The variables that readers of the snippets set themselves or get from elsewhere. */
 const SET_BY_READERS = `
   declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
   declare const API: string, KEY: string, SECRET: string, FORMER_SECRET: string;

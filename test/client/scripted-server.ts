@@ -13,7 +13,7 @@ interface Received {
 /** Answers a request, the `turn`th of its URL, counted from 0. */
 type Respond = (response: ServerResponse, turn: number, url: string) => void;
 
-/** A server on this machine that lives as long as the test, and remembers what it was asked. */
+/** A local server that runs as long as the test and records its requests. */
 export async function startScriptedServer(respond: Respond) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {

@@ -5,7 +5,7 @@ import { PythonMissing, pythonEnvironment } from './python-environment.ts';
 import { schemathesis } from './schemathesis.ts';
 import { startWholeSystem, temporaryDataDir, type WholeSystem } from './whole-system.ts';
 
-/** Limits that no run reaches, so that it gets to what is behind them. */
+/** Limits that no run reaches, so that it tests everything behind them. */
 const RAISED_LIMITS = {
   RATE_LIMIT_LIVE: '1000000',
   RATE_LIMIT_SANDBOX: '1000000',
@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
   options: { seed: { type: 'string', default: '20261121' }, examples: { type: 'string', default: '40' } },
 });
 
-/** Tests both listeners without limits, then one beyond its limit. Answers what failed. */
+/** Tests both listeners without limits, then one beyond its limit. Returns the failures. */
 async function contract(python: string): Promise<readonly string[]> {
   using dataDir = temporaryDataDir();
   const failed: string[] = [];
@@ -32,7 +32,7 @@ async function contract(python: string): Promise<readonly string[]> {
     const target = system.targets[name];
     const holds = await schemathesis({ python, scratch: dataDir.path, target, seed, args });
     if (!holds) failed.push(`${name} ${args.join(' ')}`, ...system.loggedErrors());
-    // Each run of its own cases.
+    // Each run generates other cases.
     seed += 1;
   };
   {
@@ -42,7 +42,7 @@ async function contract(python: string): Promise<readonly string[]> {
     await check(system, 'sandbox', ...asMerchant);
   }
   await using system = await startWholeSystem(dataDir.path, { ...LOW_KEY_LIMIT, ...NO_DELIVERIES });
-  // As the merchant whose quota and subscriptions are untouched. That it mostly meets 429 is no reason to warn.
+  // Calls as the merchant with untouched quota and subscriptions. Mostly getting 429 is expected here.
   const asOther = ['--auth-wfc-user', 'other', '--phases', 'examples,coverage', '--warnings', 'off'];
   await check(system, 'sandbox', ...asOther);
   return failed;

@@ -17,8 +17,9 @@ export class PythonMissing extends Error {
 }
 
 /**
- * A virtual environment with what requirements.txt pins, in the user's cache: made once per state of that file and
- * Python, with pip as this machine has it configured. Answers its interpreter. PythonMissing, or an Error of pip.
+ * A virtual environment in the user's cache with the packages of requirements.txt: created once per version of that
+ * file and of Python, with this machine's configuration of pip. Returns its interpreter. Throws PythonMissing, or an
+ * Error of pip.
  */
 export function pythonEnvironment(): string {
   const { status, stdout } = spawnSync('python3', ['-c', DESCRIBE], { encoding: 'utf8' });
@@ -30,7 +31,7 @@ export function pythonEnvironment(): string {
 
   console.log(`installing Schemathesis into ${folder}, once …`);
   mkdirSync(join(folder, '..'), { recursive: true });
-  // Made beside the place and renamed: parallel runs both end well, a killed one leaves nothing half made.
+  // Created elsewhere and renamed, so that parallel runs succeed and a killed one leaves nothing incomplete.
   const unfinished = `${folder}.${randomUUID()}.tmp`;
   try {
     run('python3', '-m', 'venv', unfinished);

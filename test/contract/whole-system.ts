@@ -21,7 +21,7 @@ export interface Target {
 /** What `npm start` has started. */
 export interface WholeSystem extends AsyncDisposable {
   readonly targets: Readonly<Record<'live' | 'sandbox', Target>>;
-  /** The last errors in its log: what hides behind a 500. */
+  /** The last errors in its log, which explain a 500. */
   loggedErrors(): readonly string[];
 }
 
@@ -82,7 +82,7 @@ async function startOnFreePorts(settings: Readonly<Record<string, string>>): Pro
         TEMPORAL_UI_PORT: String(temporalUiPort),
         DASHBOARD_PORT: '0',
         OIDC_PORT: String(oidcPort),
-        // Never what others use, whatever the environment names.
+        // Never a shared database, whatever the environment says.
         DATABASE_URL: '',
         TEMPORAL_ADDRESS: '',
         ...settings,
@@ -101,7 +101,7 @@ async function isReady(child: ChildProcess): Promise<boolean> {
     ready = line.startsWith('ready:');
     if (ready) break;
   }
-  // What it says from now on is let go, so that it never waits for a reader.
+  // Discards later output, so that the process never waits for a reader.
   child.stdout!.resume();
   return ready;
 }

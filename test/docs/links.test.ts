@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-/** What Markdown files refer to in this repository exists: files, headings, npm scripts. */
+/** Files, headings and npm scripts that Markdown files refer to exist. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDERS = ['docs', 'gateway', 'local', 'proto', 'services', 'test', 'workflows'];

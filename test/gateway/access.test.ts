@@ -145,7 +145,7 @@ describe('the last use of a key', () => {
   });
 });
 
-/** A key that every listener has found good a moment ago. */
+/** A key that every listener has just accepted. */
 async function newKeyInUse(ports: readonly number[]) {
   const merchantId = randomUUID();
   const { key, apiKeyId } = await gateways.issueKey(merchantId, Environment.LIVE);
@@ -153,7 +153,7 @@ async function newKeyInUse(ports: readonly number[]) {
   return { key, apiKeyId, merchantId };
 }
 
-/** The first answer that is not 200, before a time. */
+/** The first response that is not 200, before a time. */
 async function refusedWithin(key: string, deadline: number, port = live) {
   for (;;) {
     const answer = await call(port, PATH, { key });

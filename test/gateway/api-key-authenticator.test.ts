@@ -12,7 +12,7 @@ let nowMs = 0;
 beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => nowMs));
 afterEach(() => void vi.restoreAllMocks());
 
-/** An authenticator whose questions the test answers, in any order. */
+/** An authenticator whose lookups the test answers, in any order. */
 function newAuthenticator() {
   const questions: PromiseWithResolvers<{ merchantId: string }>[] = [];
   const transport = createRouterTransport((router) => {

@@ -6,7 +6,7 @@ import { type GatewayHarness, newMerchant, startGateways } from './gateway-harne
 import { call } from './http-call.ts';
 import { tableFaults } from './table-faults.ts';
 
-/** The documentation as a reader sees it, in a real browser that finds no other host. */
+/** The documentation as a reader sees it, in a real browser that resolves no other host. */
 
 const OPERATIONS = [
   ['GET', '/v1/refund-cases', 'List refund cases'],
@@ -36,7 +36,7 @@ describe('the reference', () => {
   let gateways: GatewayHarness;
   let page: Page;
   let origin: string;
-  /** What was asked of other hosts, and what the browser complained of, such as breaches of the page's policy. */
+  /** Requests to other hosts, and errors of the browser, such as violations of the page's policy. */
   const foreign: string[] = [];
   const complaints: string[] = [];
 

@@ -29,7 +29,7 @@ import { call } from './http-call.ts';
 import { objectsIn } from './openapi-reader.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
-/** What the guides say, held against what the code does. */
+/** Compares the guides with what the code does. */
 
 const listener: Listener = {
   environment: 'live',
@@ -179,7 +179,7 @@ function shell(commands: string, settings: Readonly<Record<string, string>>) {
     env,
     detached: true,
   });
-  // The shell and what it has started.
+  // Ends the shell and its child processes.
   onTestFinished(() => void (child.exitCode === null && process.kill(-child.pid!, 'SIGKILL')));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

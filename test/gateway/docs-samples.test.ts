@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyWebhook } from '../../gateway/docs/verify-webhook/verify-webhook.ts';
 import { DELIVERIES, headersOf } from './docs-samples/deliveries.ts';
 
-/** The samples of the documentation, each run by its own language against what the worker really signs. */
+/** Runs the documentation's samples, each in its own language, on deliveries that are really signed. */
 
 const SAMPLES = new URL('../../gateway/docs/verify-webhook/', import.meta.url).pathname;
 const DRIVERS = new URL('docs-samples/', import.meta.url).pathname;
@@ -30,7 +30,7 @@ function copied(sample: string, driver: string, sampleFolder = ''): string {
   return own;
 }
 
-/** Has a driver judge all deliveries, and expects of each what it deserves. */
+/** Makes a driver verify all deliveries, and expects the right verdict for each. */
 function expectVerdicts(cwd: string, program: string, ...args: string[]): void {
   const input = DELIVERIES.map(({ secret, id, timestamp, signature, body }) =>
     [secret, id, timestamp, signature, body.toString('base64')].join('\t'),

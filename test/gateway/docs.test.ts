@@ -109,7 +109,7 @@ describe('the script', () => {
       for (const socket of sockets) socket.destroy();
     });
     for (const socket of sockets) socket.write(`GET ${SCRIPT} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    // Whoever waits to be readable reads a first piece and no more.
+    // Each client reads a first chunk and no more.
     await Promise.all(sockets.map((socket) => once(socket, 'readable')));
     const grown = process.memoryUsage().arrayBuffers - before;
     expect(grown).toBeLessThan((sockets.length / 3) * text.length);

@@ -22,7 +22,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** A value and what the detail says must be. */
+/** An invalid value, and the requirement in the detail. */
 type Fault = readonly [value: unknown, must: string];
 
 const { port, close } = await startStandInGateway();
@@ -33,7 +33,7 @@ const key = newApiKey('live');
 const resolved = (schema: Schema): Schema =>
   schema.$ref === undefined ? schema : document.components.schemas[schema.$ref.split('/').at(-1)!];
 
-/** What a parameter must not be, by the keywords of its schema. */
+/** Invalid values of a parameter, by the keywords of its schema. */
 function parameterFaults(schema: Schema): Fault[] {
   const { type, enum: names, format, pattern, minimum, maximum, minLength, maxLength } = schema;
   const of = (must: string, values: readonly unknown[]) => values.map((value): Fault => [value, must]);
@@ -88,7 +88,7 @@ function parameterFaults(schema: Schema): Fault[] {
   throw new Error(`nothing is known to be wrong for ${JSON.stringify(schema)}`);
 }
 
-/** What a member of a body must not be. */
+/** Invalid values of a member of a body. */
 function memberFaults({ type, maxLength, minItems, maxItems }: Schema): Fault[] {
   if (type === 'string') {
     const must = `a string of at most ${maxLength} characters`;
@@ -102,7 +102,7 @@ function memberFaults({ type, maxLength, minItems, maxItems }: Schema): Fault[] 
   throw new Error(`nothing is known to be wrong for a ${type}`);
 }
 
-/** The detail that a request of an operation is refused with. */
+/** Makes a request to an operation; returns the detail of the refusal. */
 type Ask = (query: string, body?: unknown, path?: string) => Promise<string>;
 
 async function expectQueryFaults(ask: Ask, parameters: ReadonlyMap<string, Schema>): Promise<void> {

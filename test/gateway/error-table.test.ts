@@ -13,13 +13,13 @@ import { ALL_SCOPES, type GatewayHarness, newMerchant, startGateways } from './g
 import { type Answer, type Call, call, expectProblem, sendRaw } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
-/** A request that is answered with an error, for a real cause. */
+/** A request that really causes an error. */
 interface Provocation {
   readonly what: string;
   readonly ask: () => Promise<Answer>;
-  /** All of it, where it is not a pattern. */
+  /** The whole detail, or a pattern. */
   readonly detail: string | RegExp;
-  /** Where it is not that of the socket. */
+  /** Default: that of a request on the socket. */
   readonly instance?: string;
 }
 
@@ -67,7 +67,7 @@ const create = (body: unknown, headers: Call['headers'] = {}, options: Call = {}
     ...options,
   });
 
-/** What several provocations share. */
+/** Shares work between several provocations. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return () => {
@@ -84,7 +84,7 @@ async function connectToDatabase(): Promise<Client> {
   return client;
 }
 
-/** Runs the work while a transaction of somebody else holds these locks. */
+/** Runs the work while another transaction holds these locks. */
 async function whileLocked<T>(locks: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectToDatabase();
   await client.query(`begin; ${locks}`);
@@ -118,7 +118,7 @@ async function cursorOfCases(): Promise<string> {
   return (await get(`${CASES}?limit=1`)).json.nextCursor;
 }
 
-/** Many requests at once where one a second is allowed; resolves to the answer of one that was too many. */
+/** Many requests at once, of which one per second is allowed; resolves to a refusal. */
 async function oneTooMany(
   prepare: (strict: GatewayHarness) => Promise<() => Promise<Answer>>,
 ): Promise<Answer> {
@@ -129,7 +129,7 @@ async function oneTooMany(
   return answers.find(({ status }) => status === 429)!;
 }
 
-/** What is asked when PostgreSQL has stopped, and then when the services are killed too. */
+/** Responses after PostgreSQL has stopped, and then after the services are killed too. */
 const withoutPostgres = once(async () => {
   const { port, key: known, stopPostgres, killServices } = await startGatewayApart();
   await stopPostgres();
@@ -142,7 +142,7 @@ const withoutPostgres = once(async () => {
   return { read, write, unknownKey, withoutServices: await call(port, product, { key: known }) };
 });
 
-/** What is asked while PostgreSQL holds up a write and a read for longer than anybody waits. */
+/** Responses while PostgreSQL blocks a write and a read for longer than clients wait. */
 const late = once(() => {
   const locks = 'lock table webhooks.subscription, catalog.product in access exclusive mode';
   const write = () => create(creation('late'), { 'idempotency-key': 'late' });
@@ -174,7 +174,7 @@ async function whileRunning(): Promise<Answer> {
   });
 }
 
-/** A merchant who has one subscription less than may be had. */
+/** A merchant with one subscription less than the limit. */
 async function subscribed(): Promise<string> {
   const { keys } = await newMerchant(gateways);
   expect((await create(creation('kept'), {}, { key: keys.live })).status).toBe(201);
@@ -544,7 +544,7 @@ const HEADERS_OF_ALL = [
 
 const OF_THE_CONNECTION = /^(connection|content-length|date|keep-alive|ratelimit.*)$/;
 
-/** Headers by which an error of this status says what to do. */
+/** The additional headers of an error with this status. */
 const HEADERS_OF_STATUS: Readonly<Record<number, Readonly<Record<string, RegExp>>>> = {
   401: { 'www-authenticate': /^Bearer$/ },
   405: { allow: /^(GET, HEAD|GET, HEAD, POST|POST)$/ },
@@ -584,7 +584,7 @@ it('a write whose deadline has passed has no effect', async () => {
   expect((await late())[0].status).toBe(504);
   const again = () => create(creation('late'), { 'idempotency-key': 'late' });
   let answer = await again();
-  // What was given up holds its key until PostgreSQL tells it that the lock is free.
+  // The abandoned write holds its key until PostgreSQL grants it the lock.
   while (answer.status === 409) answer = await again();
   expect(answer.status).toBe(201);
   expect(answer.headers['idempotency-replayed']).toBeUndefined();

@@ -16,7 +16,7 @@ import { listenOnFreePort } from './listen.ts';
 
 const GRANTS = 'authenticate keys catalog:read webhooks:read subscriptions';
 
-/** The live listener in front of a services process with a PostgreSQL of its own, and a key that was good there just now. */
+/** The live listener in front of a services process with its own PostgreSQL, and a key that it has just accepted. */
 export async function startGatewayApart() {
   const data = temporaryDataFolder();
   onTestFinished(() => data[Symbol.dispose]());

@@ -26,7 +26,7 @@ const CREATION = '{"url":"https://shop.example","eventTypes":["refund.requested.
 const junk = fc.string({ unit: 'binary', maxLength: 40 }).map((text) => Buffer.from(text).toString('latin1'));
 const hostile = (...texts: string[]) => fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...texts) }, junk);
 
-// No HEAD: whoever does not know that it was asked cannot tell where its answer ends.
+// No HEAD, because a reader that does not know the method cannot tell where its response ends.
 const method = hostile('PUT', 'OPTIONS', 'PROPFIND', 'CONNECT', 'get', 'FOO', '');
 const target = hostile(
   ...[
@@ -199,7 +199,7 @@ it('any bytes get a success or an error of the table, and the connection ends', 
     }),
     { numRuns: 50, endOnFailure: true },
   );
-  // Else the bytes would not have got beyond the parser of HTTP.
+  // Otherwise no bytes would have passed the HTTP parser.
   expect([...seen]).toEqual(expect.arrayContaining([200, 400, 401, 404, 405]));
   expect((await call(live, '/v1/refund-cases', { key })).status).toBe(200);
 });

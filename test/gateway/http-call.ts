@@ -15,7 +15,7 @@ export interface Call {
   readonly method?: string;
   readonly key?: string;
   readonly headers?: Record<string, string | string[]>;
-  /** Strings and bytes go as they are; anything else as JSON with its content type. */
+  /** Strings and bytes are sent unchanged, anything else as JSON with its content type. */
   readonly body?: unknown;
 }
 
@@ -63,7 +63,7 @@ export function call(
   });
 }
 
-/** Sends bytes and answers what came back until the server closed, for what no HTTP client would send. */
+/** Sends bytes that no HTTP client would send; returns everything received until the server closes. */
 export async function sendRaw(port: number, bytes: string): Promise<Answer> {
   return parseAnswer(await exchange(port, bytes));
 }
@@ -99,7 +99,7 @@ function parseAnswer(raw: string): Answer {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Expects the closed error body with this code, and a detail that says what is at fault. */
+/** Expects the documented error body with this code, and a detail that names the fault. */
 export function expectProblem(answer: Answer, code: ProblemCode, detail?: string | RegExp): void {
   expect(answer.text === '' ? answer : answer.json).toMatchObject({ code });
   const { status, title } = PROBLEM_TYPES[code];

@@ -21,7 +21,7 @@ import { listenOnFreePort } from './listen.ts';
 const PATH = '/v1/webhook-subscriptions';
 const CRASH_TEST_MS = 180_000;
 
-/** Sessions that wait for a lock, but for the deletion of expired records, which services begin at any time. */
+/** Sessions that wait for a lock, except those that delete expired records, which may start at any time. */
 const WRITES_THAT_WAIT = `
 select 1 from pg_stat_activity
  where datname = current_database() and wait_event_type = 'Lock'
@@ -109,7 +109,7 @@ async function twoWrites({ database, transport, port }: Crashable) {
   const count = async (table: string) =>
     (await database.query(`select 1 from ${table} where merchant_id = $1`, [tenant.merchantId])).rowCount;
   return {
-    /** Has the gateway know the key, so that nothing but the creation itself is under way. */
+    /** Makes the gateway cache the key, so that only the creation itself is in progress. */
     warmUp: () => call(port, PATH, { key }),
     create: () => call(port, PATH, { key, body, headers: { 'idempotency-key': 'the-same' } }),
     async open() {
@@ -193,7 +193,7 @@ test(
     await kill();
     await lost;
 
-    // The lock is still held, and PostgreSQL lets go of transactions that nobody waits for.
+    // The lock is still held, and PostgreSQL aborts transactions whose clients are gone.
     await expect.poll(waiting, { timeout: 40_000 }).toEqual([]);
     await crashable.startServices();
     await lock.query('rollback');

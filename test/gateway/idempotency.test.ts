@@ -41,7 +41,7 @@ async function newShop() {
   return { merchantId, post, list, disable };
 }
 
-/** Expects the first answer again, to the byte, under another request id. */
+/** Expects the first response again, byte for byte, with another request id. */
 function expectReplay(answer: Answer, first: Answer): void {
   expect(answer.status).toBe(201);
   expect(answer.text).toBe(first.text);

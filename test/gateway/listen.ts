@@ -1,6 +1,6 @@
 import type { GatewayApp } from '../../gateway/gateway-app.ts';
 
-/** Has a gateway listen on a free port of this machine; answers the port. */
+/** Makes a gateway listen on a free local port; returns the port. */
 export async function listenOnFreePort(app: GatewayApp): Promise<number> {
   return Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
 }

@@ -22,7 +22,7 @@ const listener = () => ({
   forwardsTo: 'http://localhost:3000/',
 });
 
-/** A stream; `next` answers its next message, comments left out, and undefined at its end. */
+/** A stream; `next` returns its next message, without comments, and undefined at its end. */
 async function streamOf(key: string, path: string, body?: object) {
   const left = new AbortController();
   onTestFinished(() => left.abort());

@@ -45,7 +45,7 @@ async function newShop() {
 const idOf = ({ id }: Record<string, string>) => id!;
 const releaseOf = ({ date, status }: Record<string, string>) => `${date} ${status}`;
 
-/** A list as merchants read it, over HTTP; written over RPC all the same. */
+/** A list as merchants read it, over HTTP; its rows are written over RPC. */
 function overHttp(subject: ListSubject, path: string, keyOf = idOf): ListSubject {
   return {
     ...subject,
@@ -75,7 +75,7 @@ const PLACES = 6;
 /** Filters that only the RPC has. */
 const NONE = {};
 
-/** What HTTP adds to a list. The suite of lists holds the same lists over RPC to everything else. */
+/** What HTTP adds to a list. The list suite checks everything else over RPC. */
 function describeHttpList(
   path: string,
   listOf: (harness: TestHarness) => ListSubject,

@@ -5,7 +5,7 @@ import type { GatewayHarness } from './gateway-harness.ts';
 import { type Answer, type Call, call, expectProblem } from './http-call.ts';
 import { type Document, DocumentValidator, operationsOf } from './openapi-reader.ts';
 
-/** The demo data of a live merchant, and the gateways that answer from it. */
+/** The demo data of a live merchant, and the gateways that serve it. */
 export interface DemoBehindGateways {
   readonly gateways: GatewayHarness;
   readonly demo: { readonly apiKey: string; readonly productId: string };
@@ -19,7 +19,7 @@ let validator: DocumentValidator;
 const ask = (path: string, options: Call = {}) =>
   call(gateways.ports.live, path, { key: demo.apiKey, ...options });
 
-/** Expects an answer to be one that the document has for the operation; answers its body. */
+/** Expects a response that the document has for the operation; returns its body. */
 function expectDocumented(operationId: string, answer: Answer) {
   const { at, operation } = operationsOf(document).find((one) => one.operationId === operationId)!;
   const response = operation.responses[answer.status];
@@ -36,11 +36,11 @@ function expectDocumented(operationId: string, answer: Answer) {
   return answer.json;
 }
 
-/** What a cursor is made of, its words aside: the document's examples are cursors as they are issued. */
+/** The structure of a cursor: the document's examples have that of issued ones. */
 const makeOf = (cursor: string) =>
   Buffer.from(cursor.slice(0, -16), 'base64url').toString().replaceAll(/\w+/g, 'x');
 
-/** Every page of a list; answers how many items there were. */
+/** Reads every page of a list; returns the number of items. */
 async function walk(operationId: string, path: string): Promise<number> {
   let items = 0;
   for (let after = ''; ; ) {
@@ -60,7 +60,7 @@ const monthFromNow = (months: number) => {
     .slice(0, 7);
 };
 
-/** Checks real answers and real events of the demo data against nothing but the OpenAPI document. */
+/** Checks real responses and events of the demo data against the OpenAPI document alone. */
 export function describeDocumentedAnswers(subject: () => DemoBehindGateways): void {
   beforeAll(async () => {
     ({ gateways, demo } = subject());

@@ -6,7 +6,7 @@ import { type Answer, call } from './http-call.ts';
 import { type Document, DocumentValidator, operationsOf } from './openapi-reader.ts';
 import { startStandInGateway } from './stand-in-gateway.ts';
 
-/** What the document says of a value is what becomes of it: no bound is written that is not enforced, nor kept quiet. */
+/** The documented bounds of values are exactly those that are enforced. */
 
 const { port, close } = await startStandInGateway();
 afterAll(close);
@@ -14,7 +14,7 @@ const document: Document = (await call(port, '/openapi.json')).json;
 const validator = new DocumentValidator(document);
 const key = newApiKey('live');
 
-/** Whether the gateway found nothing wrong and went on to ask a service. */
+/** Whether the gateway accepted the request and called a service. */
 function accepted(answer: Answer): boolean {
   expect(['SERVICE_UNAVAILABLE', 'INVALID_REQUEST', 'IDEMPOTENCY_KEY_MISSING']).toContain(answer.json.code);
   return answer.json.code === 'SERVICE_UNAVAILABLE';

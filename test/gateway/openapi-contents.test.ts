@@ -5,7 +5,7 @@ import { call } from './http-call.ts';
 import { type Document, DocumentValidator, objectsIn, operationsOf, webhooksOf } from './openapi-reader.ts';
 import { startStandInGateway } from './stand-in-gateway.ts';
 
-/** What the sandbox's document holds; the live one is written by the same code. */
+/** The contents of the sandbox's document; the same code builds the live one. */
 
 const { port, close } = await startStandInGateway({}, 'test');
 afterAll(close);

@@ -11,8 +11,8 @@ import { type Document, type Documented, DocumentValidator, operationsOf } from 
 import { AWAY, startStandInGateway } from './stand-in-gateway.ts';
 
 /**
- * Every error that the document promises of an operation is provoked at that operation, and answered as documented.
- * The services are stood in for, so that they fail as they are told to.
+ * Every documented error of an operation is provoked there, and has the documented response. Stand-ins for the
+ * services fail as required.
  */
 
 const { standIn, port, close } = await startStandInGateway();
@@ -22,7 +22,7 @@ const strictDocument: Document = (await call(strict.port, '/openapi.json')).json
 const validator = new DocumentValidator(document);
 afterAll(() => Promise.all([close(), strict.close()]));
 
-/** What provokes the documented example of INVALID_REQUEST. */
+/** Requests that provoke the documented example of INVALID_REQUEST. */
 const MALFORMED: Readonly<Record<string, { target?: string; body?: unknown }>> = {
   listRefundCases: { target: '/v1/refund-cases?limit=0' },
   getProduct: { target: '/v1/products/x' },
@@ -34,7 +34,7 @@ const MALFORMED: Readonly<Record<string, { target?: string; body?: unknown }>> =
   disableWebhookSubscription: { target: '/v1/webhook-subscriptions/x/disable' },
 };
 
-/** Refusals of a service, as it words them. */
+/** Refusals of a service, with its own messages. */
 const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
   ...refusals('UNAUTHENTICATED', 'API_KEY_INVALID', 'API_KEY_EXPIRED', 'API_KEY_ENVIRONMENT_MISMATCH'),
   ...refusals('NOT_FOUND', 'PRODUCT_NOT_FOUND', 'WEBHOOK_SUBSCRIPTION_NOT_FOUND'),
@@ -149,7 +149,7 @@ describe.each(operationsOf(document).map((documented) => [documented.operationId
       ];
       expect(validator.faults(at, answer.json)).toEqual([]);
       expect(undocumentedHeaders(response, answer)).toEqual([]);
-      // The example is what is really answered, but for who asked for what.
+      // The example equals the real response, except for the requester.
       expect(answer.json.detail).toBe(exampleWhereProvoked(documented, code).detail);
       expect(answer.json.type.replace(/^.*(?=\/docs)/, '')).toBe(example.type.replace(/^.*(?=\/docs)/, ''));
       if (!['408', '431'].includes(status) && code !== 'INVALID_REQUEST') {
@@ -164,7 +164,7 @@ describe.each(operationsOf(document).map((documented) => [documented.operationId
   },
 );
 
-/** The example of the listener at which `provoke` provokes the error: limits are told as they are there. */
+/** The example of the listener at which `provoke` provokes the error, which has that listener's limits. */
 function exampleWhereProvoked({ method, path }: Documented, code: ProblemCode): Document {
   const isStrict = code === 'RATE_LIMITED' || code === 'REQUEST_TIMEOUT';
   const { responses } = (isStrict ? strictDocument : document).paths[path][method.toLowerCase()];
@@ -172,7 +172,7 @@ function exampleWhereProvoked({ method, path }: Documented, code: ProblemCode): 
   return responses[status].content['application/problem+json'].examples[code].value;
 }
 
-/** Headers of the contract that an answer has and the document does not, or the other way round where required. */
+/** Contract headers that a response has but the document lacks, or required ones that it lacks. */
 function undocumentedHeaders(response: Document, { headers }: Answer): string[] {
   const documented = Object.keys(response.headers);
   const known: [string, Document][] = Object.entries(document.components.headers);

@@ -49,7 +49,7 @@ export class DocumentValidator {
     this.#ajv.addSchema(document, 'document');
   }
 
-  /** What is wrong with a value by the schema at a place of the document. */
+  /** The faults of a value by the schema at a place in the document. */
   faults(at: readonly (string | number)[], value: unknown): string[] {
     const pointer = at.map((step) =>
       encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1')),

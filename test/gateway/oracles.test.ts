@@ -13,14 +13,14 @@ const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
 let gateways: GatewayHarness;
 let statements: string[] = [];
-/** The merchant who asks, and one whose things are asked for. */
+/** The merchant who asks, and the one whose records are asked for. */
 let asker: Shop;
 let victim: Shop;
 beforeAll(async () => {
   const limits = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000', RATE_LIMIT_ADDRESS: '100000' };
   gateways = await startGateways(limits, undefined, (sql) => statements.push(sql));
   [asker, victim] = [await newShop(), await newShop()];
-  // From here on, the keys' last uses are written down for a minute.
+  // The keys' last uses are recorded now, and not again for a minute.
   for (const { ask } of [asker, victim])
     await Promise.all([ask(SUBSCRIPTIONS), ask(SUBSCRIPTIONS, {}, 'test')]);
   await settled();
@@ -59,8 +59,8 @@ interface Observed {
 }
 
 /**
- * All that an asker may tell two answers apart by, and what was asked of the database for them: without the request
- * id, the time, what is left of the quota, and what the asker said itself.
+ * Everything by which a client could distinguish two responses, and the statements sent to the database for them,
+ * without the request id, the time, the remaining quota, and the client's own values.
  */
 async function observe(said: string, ask: () => Promise<Answer>): Promise<Observed> {
   statements = [];
@@ -82,7 +82,7 @@ const shapeOf = (sql: string) =>
     .replace(/\[took [^\]]*\]/, '')
     .replaceAll(/\d+ results?/g, '');
 
-/** Has what comes after an answer, as the writing of a key's last use, behind it. */
+/** Waits for what follows a response, such as recording the key's last use. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 250));
 
 describe('a key', () => {

@@ -129,7 +129,7 @@ describe('on the socket', () => {
     expect(answer.headers.connection).toBe('close');
   });
 
-  /** Each ends where another server may think that it does not: what follows must not be read as a request. */
+  /** Other servers may see the end of these messages elsewhere: what follows must not be read as a request. */
   it.each<[what: string, head: string, rest?: string]>([
     ['two lengths', 'Content-Length: 5\r\nContent-Length: 6'],
     ['the same length twice', 'Content-Length: 5\r\nContent-Length: 5'],

@@ -69,8 +69,8 @@ async function query(url: string, text: string, values: unknown[] = []) {
 }
 
 /**
- * So many requests at once to each port, in a second of their own; how many were answered with which status. A machine
- * that is too busy for that in a second gets another try.
+ * Sends this many requests at once to each port within one second; returns the number of responses by status. Tries
+ * again on a machine that is too busy for that.
  */
 async function burst(
   ports: readonly number[],
@@ -96,7 +96,7 @@ function statuses(answers: readonly Answer[]): Record<number, number> {
 
 const withKey = (key: string) => (port: number) => call(port, PATH, { key });
 
-/** What /metrics says of the store. */
+/** The store's metric. */
 const storeUp = async () =>
   /^payments_rate_limit_store_up\{environment="live"\} (\d)$/m.exec(await metrics.metrics())?.[1];
 

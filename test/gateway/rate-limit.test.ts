@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateways.close());
 
-/** So many requests at once, in a second of their own. A machine that is too busy for that gets another try. */
+/** Sends this many requests at once within one second. Tries again on a machine that is too busy for that. */
 async function burst(count: number, send: (index: number) => Promise<Answer>, tries = 5): Promise<Answer[]> {
   await delay(1_100);
   const startedAt = performance.now();
@@ -39,7 +39,7 @@ const withStatus = (answers: readonly Answer[], status: number) =>
 const getAs = (address: string) => (key: string) =>
   `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 
-/** How many keys the service was asked for that are none. */
+/** The number of lookups of invalid keys. */
 async function refusedQuestions(): Promise<number> {
   const { values } = await rpcDuration.get();
   const refused = values.find(

@@ -10,13 +10,16 @@ import { testConfig } from '../support/harness.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { listenOnFreePort } from './listen.ts';
 
-/** What stands behind the gateway: every key is good, the catalog is real, and all else fails as told. */
+/**
+ * Stand-ins behind the gateway: every key is valid, the event catalog is real, and everything else fails as
+ * configured.
+ */
 export interface StandIn {
   failure: ConnectError;
   scopes: readonly ApiKeyScope[];
 }
 
-/** What a request answers that the gateway finds nothing wrong with: it asks a service, and that is away. */
+/** The response to a request that the gateway accepts: the service that it calls is unavailable. */
 export const AWAY = new ConnectError('away', Code.Unavailable);
 
 /** A listener in front of it; every setting but `settings` as a test has it, and no limit in the way. */

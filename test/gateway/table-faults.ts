@@ -38,7 +38,7 @@ const FIND_FAULTS = `(() => {
   return [...new Set(faults)];
 })()`;
 
-/** What a reader sees broken in the tables of a page, at the width of its window: a line each. */
+/** Visible faults of the tables on a page, at the width of its window, one line each. */
 export function tableFaults(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(FIND_FAULTS);
 }

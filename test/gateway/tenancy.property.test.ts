@@ -6,7 +6,7 @@ import { type GatewayHarness, newMerchant, startGateways } from './gateway-harne
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
-/** Four worlds, two merchants in two environments, alike in everything that they may share: order, URL, key. */
+/** Four tenants, two merchants in two environments, that share everything they may: order, URL, key. */
 const ORDER_ID = randomUUID();
 const SUBSCRIPTION = { url: 'https://93.184.215.14/hooks', eventTypes: ['refund.requested.v1'] };
 const WORLDS = [0, 1, 2, 3];
@@ -78,7 +78,7 @@ const idsOf = ({ json }: Answer): string[] => json.data.map(({ id }: { id: strin
 const sumOf = (items: { [name: string]: number }[], name: string) =>
   BigInt(items.reduce((sum, item) => sum + item[name]!, 0));
 
-/** What each operation answers a world, when it is pointed at the things of another one, or of its own. */
+/** The response of each operation to a tenant that names records of another one, or its own. */
 const OPERATIONS: Readonly<Record<string, (caller: World, target: World, limit: number) => Promise<void>>> = {
   async listRefundCases(caller, _target, limit) {
     const answer = await ask(caller, `/v1/refund-cases?orderId=${ORDER_ID}&limit=${limit}`);

@@ -1,4 +1,4 @@
-// What must not compile. Each line that does is an error of its own: an unused @ts-expect-error.
+// Misuse that must not compile. Each line that compiles is an error: an unused @ts-expect-error.
 import { ApiError, type MerchantPayments, verifyWebhook, type WebhookEvent } from 'merchant-payments-client';
 
 export async function misuse(payments: MerchantPayments, event: WebhookEvent) {
@@ -6,7 +6,7 @@ export async function misuse(payments: MerchantPayments, event: WebhookEvent) {
   await payments.refunds.list();
   // @ts-expect-error refund cases are opened by their customers, or in the dashboard
   await payments.refundCases.create({});
-  // @ts-expect-error no state of a case is named so
+  // @ts-expect-error cases have no such status
   await payments.refundCases.list({ status: 'DONE' });
   // @ts-expect-error there is no such filter
   await payments.refundCases.list({ state: 'FAILED' });
@@ -37,6 +37,6 @@ export async function misuse(payments: MerchantPayments, event: WebhookEvent) {
   event.type === 'refund.opened';
 
   const failure: unknown = undefined;
-  // @ts-expect-error no error is called so
+  // @ts-expect-error there is no such error
   return failure instanceof ApiError && failure.code === 'PRODUCT_MISSING';
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** Asks for a path so often at once, from an address. */
+/** Requests a path this many times at once, from an address. */
 function ask(path: string, times: number, address: string, init: RequestInit = {}): Promise<Response[]> {
   const headers = { 'x-forwarded-for': address, ...init.headers };
   const one = () => fetch(new URL(path, fixture.baseUrl), { redirect: 'manual', ...init, headers });

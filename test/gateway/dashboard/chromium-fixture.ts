@@ -10,7 +10,7 @@ interface WindowOptions {
   readonly width?: number;
 }
 
-/** A window of its own with somebody's session; requests to any other host fail, and are counted by `foreign`. */
+/** A separate window with a person's session. Requests to other hosts fail, and are counted by `foreign`. */
 export async function openWindow(
   browser: Browser,
   baseUrl: string,
@@ -50,7 +50,7 @@ export async function openWindow(
   return { context, page, foreign, violations };
 }
 
-/** What axe-core finds serious or worse on a page, in a line each. */
+/** The serious or worse findings of axe-core on a page, one line each. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.waitForLoadState();
   await page.evaluate(axe.source);

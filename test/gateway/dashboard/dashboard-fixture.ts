@@ -11,7 +11,10 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
 
-/** Nobody is at the issuer's: people get their sessions from the services. All of a test's people are at one address. */
+/**
+ * There is no provider at this issuer: people get their sessions from the services. All of a test's people have one
+ * address.
+ */
 export const DASHBOARD_SETTINGS = {
   WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   OIDC_ISSUER: 'https://issuer.invalid',
@@ -27,14 +30,14 @@ export interface DashboardFixture {
   readonly baseUrl: string;
   /** Calls as an internal team with every grant. */
   readonly transport: Transport;
-  /** Somebody new, signed in, with these roles at these merchants. */
+  /** Signs in a new person with these roles at these merchants. */
   signIn(roles: Readonly<Record<string, Role>>, email?: string): Promise<Visitor>;
   close(): Promise<void>;
 }
 
 let shared: Promise<SharedDashboard> | undefined;
 
-/** The dashboard of this worker, with default settings: every test has merchants and people of its own. */
+/** The dashboard of this worker, with default settings. Every test creates its own merchants and people. */
 export type SharedDashboard = Omit<DashboardFixture, 'close'>;
 
 /** Starts the worker's shared dashboard on first use. It ends with the worker. */
@@ -105,7 +108,7 @@ export async function dashboardOn(harness: TestHarness): Promise<DashboardFixtur
   };
 }
 
-/** A page as a browser without scripts has it. */
+/** A page as a browser without scripts sees it. */
 export interface SeenPage {
   readonly status: number;
   readonly headers: Headers;
@@ -129,17 +132,17 @@ export class Visitor {
     this.#language = language;
   }
 
-  /** The same person, who reads another language. */
+  /** The same person, reading in another language. */
   reading(language: Language): Visitor {
     return new Visitor(this.#baseUrl, this.token, this.accountId, language);
   }
 
-  /** What every form of hers carries. */
+  /** The hidden fields of every form of this person. */
   proof(): { _csrf: string; _key: string } {
     return { _csrf: csrfTokenOf(this.token), _key: newKey() };
   }
 
-  /** Asks once, and follows no redirect. */
+  /** Makes one request, without following redirects. */
   fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     if (!headers.has('cookie'))
@@ -152,7 +155,7 @@ export class Visitor {
     return this.#settle(await this.fetch(path), path);
   }
 
-  /** Sends a form, with fields of one's own choice; redirects followed as GET. */
+  /** Sends a form with the given fields, and follows redirects with GET. */
   async post(path: string, fields: Readonly<Record<string, string | readonly string[]>>): Promise<SeenPage> {
     const body = new URLSearchParams();
     for (const [name, value] of Object.entries(fields))
@@ -160,7 +163,7 @@ export class Visitor {
     return this.#settle(await this.fetch(path, { method: 'POST', body }), path);
   }
 
-  /** Opens a page and submits its form with this action (its path's end), fields changed as told. */
+  /** Opens a page and submits its form with this action (the end of its path), with some fields changed. */
   async submit(
     page: string | SeenPage,
     action: string,
@@ -170,7 +173,7 @@ export class Visitor {
     return this.post(form.getAttribute('action')!, { ...fieldsOf(form), ...changed });
   }
 
-  /** Opens a page and submits its form with this action (its path's end) and a file. */
+  /** Opens a page and submits its form with this action (the end of its path) and a file. */
   async attach(page: string | SeenPage, action: string, name: string, content: Buffer): Promise<SeenPage> {
     const form = await this.#formOn(page, action);
     const path = form.getAttribute('action')!;
@@ -211,7 +214,7 @@ export function multipartOf(
   return body;
 }
 
-/** What a browser sends of a form that nobody touched. */
+/** The fields that a browser sends for an untouched form. */
 export function fieldsOf(form: HTMLElement): Record<string, string | string[]> {
   const fields: Record<string, string[]> = {};
   const add = (element: HTMLElement, value: string) => {

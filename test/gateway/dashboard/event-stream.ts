@@ -1,6 +1,6 @@
 import type { Visitor } from './dashboard-fixture.ts';
 
-/** The stream of a page, as a browser has it. */
+/** The stream of a page, as a browser sees it. */
 export interface EventStream {
   readonly status: number;
   /** The regions that changed, by their names; undefined when the stream has ended. */

@@ -7,7 +7,7 @@ beforeAll(async () => {
   fixture = await sharedDashboard();
 });
 
-/** Where the page that says why there is none leads to. */
+/** The links on the page that explains a failure. */
 async function linksFor(referer: string): Promise<(string | undefined)[]> {
   const answer = await fetch(`${fixture.baseUrl}/nowhere`, { headers: { referer } });
   expect(answer.status).toBe(404);

@@ -8,10 +8,10 @@ beforeAll(async () => {
   fixture = await sharedDashboard();
 });
 
-/** What no library would send. */
+/** Sends bytes that no library would send. */
 async function send(bytes: string): Promise<Socket> {
   const socket = connect((fixture.app.server.address() as AddressInfo).port, '127.0.0.1');
-  // Whatever becomes of it is the attacker's affair.
+  // Errors are the attacker's problem.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   socket.write(bytes);
@@ -50,6 +50,6 @@ test.for([
 });
 
 test('an idle connection is closed', () => {
-  // Node.js closes it then, also while an answer waits to be read.
+  // Node.js closes it then, even while a response waits to be read.
   expect(fixture.app.server.timeout).toBe(fixture.harness.config.HTTP_REQUEST_TIMEOUT + 30_000);
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const accounts = () => createClient(AccountService, fixture.transport);
 
-/** Begins a form that invites another administrator, and ends it after `meanwhile`. */
+/** Starts to send a form that invites another administrator, and completes it after `meanwhile`. */
 async function inviteSlowly(
   visitor: Visitor,
   merchantId: string,
@@ -25,7 +25,7 @@ async function inviteSlowly(
 ): Promise<IncomingMessage> {
   const form = { _csrf: csrfTokenOf(visitor.token), _key: newKey(), email: 'me@too.example', role: 'admin' };
   const text = new URLSearchParams(form).toString();
-  // Nobody has seen it for a while, so that its arrival leaves a trace.
+  // The session was not used for a while, so that its use is recorded.
   await touch(visitor, `now() - interval '10 minutes'`);
   const sent = request(`${fixture.baseUrl}/live/${merchantId}/members/invite`, {
     method: 'POST',

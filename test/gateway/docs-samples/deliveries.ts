@@ -26,7 +26,7 @@ export function headersOf(sent: Pick<Delivery, 'id' | 'timestamp' | 'signature'>
   };
 }
 
-/** A delivery that we signed, with what went wrong after that. */
+/** A delivery that we signed, modified afterwards. */
 function delivery(
   what: string,
   verdict: Delivery['verdict'],
@@ -43,7 +43,7 @@ const signedWith = (key: Buffer, timestamp: string) =>
 const byEmptyKey = signedWith(Buffer.alloc(0), `${now}`);
 const currentKey = Buffer.from(current.slice('whsec_'.length), 'base64');
 
-/** What every verifier has to judge in the same way. */
+/** The deliveries that every verifier must judge alike. */
 export const DELIVERIES: readonly Delivery[] = [
   delivery('as it was sent', 'verified'),
   delivery('four minutes old', 'verified', { signedAt: now - 240 }),

@@ -15,7 +15,7 @@ beforeAll(async () => {
   [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
 });
 
-/** Somebody who may request, whose merchant has much to advance. */
+/** A person who may request advances, whose merchant has much to advance. */
 async function seller(): Promise<{ visitor: Visitor; home: string; approve(id: string): Promise<unknown> }> {
   const funds = fundsCaller(fixture.transport, newTenant());
   const visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   fixture = await sharedDashboard();
 });
 
-/** Somebody who may request, and whose merchant sold for 144.00 today in three installments. */
+/** A person who may request advances, whose merchant sold for 144.00 today in three installments. */
 async function seller({ sells = true } = {}) {
   const funds = fundsCaller(fixture.transport, newTenant());
   if (sells) await funds.sell({ gross: 14_400n, installments: 3 });

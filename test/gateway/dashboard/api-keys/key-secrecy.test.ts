@@ -50,7 +50,7 @@ describe('an API key that was shown', () => {
     return (await createClient(ApiKeyService, fixture.transport).listApiKeys(tenant)).apiKeys;
   };
 
-  /** Fills the form in, and answers the key that was shown for it. */
+  /** Fills in the form, and returns the key that was shown. */
   async function issue(page: Page): Promise<string> {
     await page.goto(path());
     await page.getByLabel('Name').fill('till');

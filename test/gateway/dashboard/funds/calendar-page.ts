@@ -5,7 +5,7 @@ import { AMOUNT_KINDS, type AmountKind } from '../../../../gateway/dashboard/fun
 export const centavosOf = (elements: readonly HTMLElement[]) =>
   elements.reduce((sum, element) => sum + BigInt(element.getAttribute('value') ?? 'none'), 0n);
 
-/** What the cells of a month say, each kind summed. */
+/** The sums of a month's cells, by kind. */
 export function cellSums(document: HTMLElement): Record<AmountKind, bigint> {
   const sums = AMOUNT_KINDS.map((kind) => [
     kind,

@@ -30,7 +30,7 @@ async function windowOf({ person }: Merchant, options?: Parameters<typeof openWi
   return window;
 }
 
-/** A merchant of which there is something in every part of the page. */
+/** A merchant with data in every part of the page. */
 async function busyMerchant() {
   const merchant = await fixture.newMerchant();
   const { id } = await merchant.subscription('ACTIVE');
@@ -50,7 +50,7 @@ async function busyMerchant() {
   return merchant;
 }
 
-/** Bytes over the wire for all that a page takes, headers of answers too. */
+/** The bytes that a page transfers, including response headers. */
 async function weightOf(page: Page, path: string): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send('Network.enable');

@@ -11,7 +11,7 @@ import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixtu
 
 export const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 
-/** How a subscription comes to be in trouble, as the service writes it. */
+/** How a subscription got into trouble, as the service records it. */
 export interface Trouble {
   readonly error: SubscriptionError;
   /** Disabled by a 410 so many days ago; in ERROR when absent. */
@@ -34,7 +34,7 @@ export async function startOverviewFixture() {
       person: await fixture.signIn({ [merchantId]: role }),
       refunds: refundsOf(fixture.harness, 'inProcess', tenant),
       funds: fundsCaller(fixture.transport, tenant),
-      /** A subscription in a state that takes days to come to. */
+      /** A subscription in a state that takes days to reach. */
       async subscription(
         state: 'PENDING' | 'ACTIVE' | 'ERROR' | 'DISABLED',
         trouble?: Trouble,

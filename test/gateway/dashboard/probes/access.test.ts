@@ -18,7 +18,7 @@ import {
 } from './probe-target.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
-/** Who may come to each page and action that there is. A new one is probed by itself. */
+/** Who may access each page and action. New ones are tested automatically. */
 
 // Hundreds of requests per test.
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 const worldOf = (target: ProbeTarget) => worlds[environmentOf(target)];
 const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.test.merchantId]);
 
-/** Comes to a target as a form does, or to look, with everything right but who comes. */
+/** Requests a target like a form or a reader, with everything right except the person. */
 function come(target: ProbeTarget, visitor: Visitor, world = worldOf(target)) {
   const address = addressOf(target, world.merchantId, world.ids);
   if (target.method === 'GET') return ask(visitor, address);
@@ -60,7 +60,7 @@ test('without a session, pages redirect to sign-in and forms have no effect', as
     randomBytes(32).toString('base64url'),
     `${'a'.repeat(42)}=`,
     '../'.repeat(20),
-    // Somebody's account and session are no secrets that open anything.
+    // The ids of an account and session are not secrets.
     worlds.live.people[1].accountId,
   ];
   await expectNothingChanged(async () => {
@@ -76,7 +76,7 @@ test('without a session, pages redirect to sign-in and forms have no effect', as
 });
 
 test('people who are not members get a 404, whatever their role elsewhere', async () => {
-  // But for the request's own id and address.
+  // Without the request's own id and address.
   const said = ({ text }: { text: string }) => text.replaceAll(/<code>[^<]*<\/code>|return=[^"]*/g, '');
   const nowhere = said(await ask(strangers.people[3], `/live/${randomUUID()}/members`));
   await expectNothingChanged(async () => {
@@ -102,7 +102,7 @@ test('people with any lower role get a 403', async () => {
   expect(probed).toBeGreaterThan(10);
 });
 
-/** Steps that write nothing in the state in which the probes find the case. */
+/** Steps that write nothing in the state of the probed case. */
 const WITHOUT_WRITE = ['/simulate/refund-cases/:refundCaseId/carry-on'];
 
 test('the services refuse forms of people who lost their role or session after the dashboard had checked them', async () => {
@@ -167,7 +167,7 @@ test.each([Role.FINANCE, Role.DEVELOPER, Role.ADMIN] as const)(
   'forms do their work for role %i where it suffices',
   async (role) => {
     const own = { live: await makeWorld(fixture), test: await makeWorld(fixture, Environment.TEST) };
-    // What deletes comes last: the others need what there is.
+    // Deletions come last, because the others need the records.
     const targets = targetsOf(fixture).toSorted(
       (a, b) => Number(a.path.endsWith('/delete')) - Number(b.path.endsWith('/delete')),
     );

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { multipartOf, type Visitor } from '../dashboard-fixture.ts';
 
-/** An answer as it came, its redirect not followed. */
+/** A response, without following its redirect. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -22,7 +22,7 @@ const POLICY = [
 
 const DOWNLOAD_POLICY = ["default-src 'none'", 'sandbox'];
 
-/** Asks once, as somebody, and holds the answer to what every answer of the dashboard must be. */
+/** Makes one request as a person, and checks what holds for every response of the dashboard. */
 export async function ask(
   visitor: Pick<Visitor, 'fetch'>,
   path: string,
@@ -48,7 +48,7 @@ export function send(
   return ask(visitor, path, { method: 'POST', body, headers });
 }
 
-/** Kept by nobody, framed by nobody, no script or style but the dashboard's own, no session given, no way to another host. */
+/** Not cached, not framed, only the dashboard's own scripts and styles, no session, and no link to another host. */
 function expectSafe(what: string, { status, headers, text, location }: Answer): void {
   expect(status, what).toBeLessThan(500);
   expect(headers.get('cache-control'), what).toBe('no-store');

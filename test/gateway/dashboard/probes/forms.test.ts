@@ -15,7 +15,7 @@ import {
 } from './probe-target.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
-/** What is no form of the session's own does nothing, at any action that there is. */
+/** Requests that are not forms of the own session have no effect, for every action. */
 
 // Hundreds of requests per test.
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');
 const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.test.merchantId]);
 
-/** Somebody who may, where she may, with a form that she filled in. */
+/** A permitted request: the right person, place and form. */
 function rightly(target: ProbeTarget) {
   const world = worlds[environmentOf(target)];
   const visitor = peopleFor(target, world).enough;

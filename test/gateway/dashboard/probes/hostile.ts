@@ -1,4 +1,4 @@
-/** Values that nobody types who means well, and some that are only odd. */
+/** Hostile values, and some that are only odd. */
 export const HOSTILE: readonly string[] = [
   '',
   ' ',
@@ -36,8 +36,8 @@ export const HOSTILE: readonly string[] = [
 ];
 
 /**
- * `count` of the values, others at each turn: where many targets share the code that reads a value, each target meets
- * some of the values, and all together meet every one.
+ * The next `count` values, round robin: where many targets share the code that reads a value, each gets some of the
+ * values, and together they get all.
  */
 export function someOf<T>(values: readonly T[], turn: number, count: number): T[] {
   const length = Math.min(count, values.length);

@@ -7,7 +7,7 @@ import { newKey } from '../../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
-/** The forms that are a person's own, at no merchant's page. */
+/** The forms that concern only the signed-in person, outside merchants' pages. */
 
 let fixture: SharedDashboard;
 let merchant: string;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 const accounts = () => createClient(AccountService, fixture.transport);
 const sessionsOf = async ({ accountId }: Visitor) => (await accounts().listSessions({ accountId })).sessions;
 
-/** What all of these forms could change. */
+/** Everything that these forms could change. */
 const stateOf = async () => ({
   sessions: (await sessionsOf(visitor)).map(({ id }) => id),
   members: (
@@ -53,7 +53,7 @@ const stateOf = async () => ({
   invitations: (await accounts().listAccountInvitations({ accountId: visitor.accountId })).invitations,
 });
 
-/** The routes that take POST, of Fastify's drawing of its routes as a tree. */
+/** The routes that accept POST, from Fastify's printed route tree. */
 function postedRoutes(tree: string): string[] {
   const parts: string[] = [];
   return tree.split('\n').flatMap((line) => {

@@ -17,7 +17,7 @@ import {
 } from './probe-target.ts';
 import { makeWorld, storedOf, type World } from './probe-world.ts';
 
-/** What addresses, queries and forms say is believed of nobody, at any page and action that there is. */
+/** Addresses, queries and forms are never trusted, on any page or action. */
 
 // Hundreds of requests per test.
 
@@ -48,7 +48,7 @@ async function expectNothingChanged(probe: () => Promise<void>): Promise<void> {
   expect(await stored()).toEqual(before);
 }
 
-/** Comes to a target of one's own merchant, with every right but to these ids. */
+/** Requests a target of the person's own merchant with ids of another one. */
 function come(target: ProbeTarget, ids: Ids, fields: Ids = ids) {
   const world = own[environmentOf(target)];
   const visitor = peopleFor(target, world).enough;
@@ -62,7 +62,7 @@ const parametersOf = (target: ProbeTarget) =>
     .map(([, name]) => idNameOf(target, name!))
     .filter((name) => name !== 'name');
 
-/** No RPC answers a sale: the sandbox's panel takes any id as one of the merchant's own. */
+/** The sandbox's panel accepts any sale id as one of the merchant's own. */
 const UNKNOWN = 'saleId';
 const knownParametersOf = (target: ProbeTarget) => parametersOf(target).filter((name) => name !== UNKNOWN);
 
@@ -94,7 +94,7 @@ test('resources that do not exist are a 404', async () => {
 });
 
 test('resources of live are a 404 in the sandbox of the same merchant', async () => {
-  // People are a merchant's, whatever the environment.
+  // People belong to a merchant in both environments.
   const shared = ['accountId', 'invitationId'];
   await expectNothingChanged(async () => {
     for (const target of targetsOf(fixture)) {
@@ -150,7 +150,7 @@ test('ids have a single spelling, and anything else is a 404', async () => {
   });
 });
 
-/** Queries that say a value in every way. */
+/** Queries with a value in every position. */
 const queriesWith = (name: string) => [
   ...HOSTILE.map((value) => `${new URLSearchParams({ [name]: value })}`),
   `${name}=a&${name}=b`,

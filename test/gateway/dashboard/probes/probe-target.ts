@@ -22,7 +22,7 @@ interface Fields {
   readonly required?: readonly string[];
 }
 
-/** A page or action as it was registered, with what it takes. */
+/** A page or action as registered, with its parameters and fields. */
 export type ProbeTarget = Registered & {
   readonly form?: Fields;
   readonly query?: Fields;
@@ -37,7 +37,7 @@ export const nameOf = ({ method, path }: ProbeTarget) => `${method} ${path}`;
 
 export const environmentOf = ({ environment = 'live' }: ProbeTarget) => environment;
 
-/** Values that forms take beyond what their schemas say, by field. */
+/** Valid values of fields whose schemas do not say enough, by field. */
 const TYPED: Readonly<Record<string, string>> = {
   email: 'probe@people.example',
   contact: 'probe@people.example',
@@ -68,7 +68,7 @@ const TYPED: Readonly<Record<string, string>> = {
   request_id: '',
 };
 
-/** What somebody who fills a form in sends, beside token and key. Fields that are ids name things of `world`. */
+/** The fields that a person fills in, without token and key. Ids name records of `world`. */
 export function fieldsOf(
   { form, hasFile }: ProbeTarget,
   { ids }: Pick<World, 'ids'>,
@@ -101,7 +101,7 @@ function sampleOf(property: Property): string {
 export const idNameOf = ({ path }: ProbeTarget, parameter: string) =>
   parameter === 'evidenceId' && path.startsWith('/disputes/') ? 'disputeEvidenceId' : parameter;
 
-/** The address of a target at a merchant, its parameters as in `ids`. */
+/** The address of a target at a merchant, with parameters from `ids`. */
 export function addressOf(
   target: ProbeTarget,
   merchantId: string,

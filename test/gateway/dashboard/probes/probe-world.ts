@@ -14,16 +14,16 @@ import { sqlOf } from '../../../support/harness-sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import type { SharedDashboard, Visitor } from '../dashboard-fixture.ts';
 
-/** A merchant with one of everything in an environment, and somebody of each role. */
+/** A merchant with one record of each kind in an environment, and a person of each role. */
 export interface World {
   readonly merchantId: string;
   readonly environment: Environment;
-  /** By the names that paths and forms have for them. */
+  /** By their names in paths and forms. */
   readonly ids: Readonly<Record<string, string>>;
   readonly people: Readonly<Record<Role.VIEWER | Role.FINANCE | Role.DEVELOPER | Role.ADMIN, Visitor>>;
 }
 
-/** Makes a merchant with something of each kind that a path or form names by its id. */
+/** Creates a merchant with a record of each kind that a path or form names by id. */
 export async function makeWorld(fixture: SharedDashboard, environment = Environment.LIVE): Promise<World> {
   const merchantId = randomUUID();
   const tenant = { merchantId, environment };
@@ -113,10 +113,7 @@ async function makeAccess(fixture: SharedDashboard, tenant: Tenant) {
   return { invitationId: invitation!.id, apiKeyId: apiKey!.id };
 }
 
-/**
- * Everything that is stored of merchants, table by table, as one text each. Nothing but what a probe does changes it:
- * no worker runs.
- */
+/** Everything stored about merchants, as one text per table. Only probes change it, because no worker runs. */
 export async function storedOf(fixture: SharedDashboard, merchantIds: readonly string[]) {
   const tables = await sqlOf<{ name: string }>(
     fixture.harness,

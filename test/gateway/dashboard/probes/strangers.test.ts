@@ -8,7 +8,7 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
-/** What is not a page of a merchant, and what nobody should make of addresses, cookies and headers. */
+/** Paths that are not merchants' pages, and hostile addresses, cookies and headers. */
 
 let fixture: SharedDashboard;
 let merchant: string;
@@ -52,7 +52,7 @@ test('a session token chosen by someone else is rejected and removed', async () 
   expect(headers.getSetCookie()).toEqual([
     expect.stringMatching(/^__Host-session=;.*(Expires=Thu, 01 Jan 1970|Max-Age=0)/),
   ]);
-  // Signing in keeps nothing of it: no session was ever begun for it.
+  // Signing in ignores it: no session was ever started for it.
   await ask(nobody, '/sign-in', { headers: { cookie: `__Host-session=${chosen}` } });
   expect((await ask(nobody, '/', { headers: { cookie: `__Host-session=${chosen}` } })).status).toBe(303);
 });
@@ -204,7 +204,7 @@ test('malformed requests are rejected, and what follows them on the connection i
         heard += part;
       });
       socket.on('close', () => resolve(heard));
-      // Refused before it was all said.
+      // Refused before it was complete.
       socket.on('error', () => resolve(heard));
       socket.end(request);
     });

@@ -15,7 +15,7 @@ import {
 } from './probe-target.ts';
 import { makeWorld, type World } from './probe-world.ts';
 
-/** What is typed into forms is done once, and never markup, header or breakdown. */
+/** Values typed into forms take effect once, and never become markup, headers or crashes. */
 
 // Hundreds of requests per test.
 
@@ -32,7 +32,7 @@ const newWorlds = async (): Promise<Worlds> => ({
 });
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');
 
-/** What somebody who may would send, and where. */
+/** A permitted request, with its fields filled in. */
 function filledIn(target: ProbeTarget, worlds: Worlds) {
   const world = worlds[environmentOf(target)];
   const visitor = peopleFor(target, world).enough;
@@ -62,7 +62,7 @@ test('a form that is sent three times concurrently has one effect', async () => 
     const again = await send(visitor, address, form);
     expect(again.status, nameOf(target)).toBeLessThan(500);
     expect(await recorded(), nameOf(target)).toHaveLength(before + entries.length);
-    // An action may take several steps, each of which is done for one of the three alone.
+    // An action may take several steps, each of which takes effect for one of the three requests.
     const steps = entries.map(({ action }) => action);
     expect(new Set(steps).size, nameOf(target)).toBe(steps.length);
     if (entries.length > 0) done += 1;
@@ -70,7 +70,7 @@ test('a form that is sent three times concurrently has one effect', async () => 
   expect(done).toBeGreaterThan(15);
 });
 
-/** Does what is due: a second time there is nothing left, and no key is needed. */
+/** Handles what is due, so a repetition has nothing left to do and needs no key. */
 const UNKEYED: ReadonlySet<string> = new Set(['/simulate/release']);
 
 const UNBROKEN = [200, 303, 400, 404, 409, 422];
@@ -80,7 +80,7 @@ test('no value entered in a form breaks it or appears in a page unescaped', asyn
   const probed = new Set<unknown>();
   let turn = 0;
   for (const target of actions()) {
-    // Many actions share a form: the next ones of it meet fewer of the values.
+    // Many actions share a form, so later ones get fewer of the values.
     const count = probed.has(target.form) ? 3 : 11;
     probed.add(target.form);
     for (const name of Object.keys(target.form?.properties ?? {})) {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   fixture = await sharedDashboard();
 });
 
-/** A merchant with a viewer, and what her shop does. */
+/** A merchant with a viewer, and calls of the shop. */
 async function shop() {
   const tenant = newTenant();
   const client = createClient(ProductService, fixture.transport);

@@ -12,7 +12,7 @@ import { makeWorld, type World } from '../probes/probe-world.ts';
 
 let fixture: SharedDashboard;
 let world: World;
-/** Another merchant, whose developer looks for what the first one has. */
+/** Another merchant, whose developer searches for records of the first one. */
 let other: World;
 beforeAll(async () => {
   fixture = await sharedDashboard();

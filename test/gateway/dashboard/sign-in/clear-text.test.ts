@@ -7,7 +7,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** A provider that names an address of its token endpoint; answers what it was asked for. */
+/** A provider with this address of its token endpoint; returns the requests that it got. */
 function provider(issuer: string, tokenEndpoint: string): string[] {
   const asked: string[] = [];
   const metadata = {

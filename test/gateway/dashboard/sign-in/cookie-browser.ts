@@ -9,27 +9,27 @@ export interface StoredCookie {
   readonly attributes: Readonly<Record<string, string | true>>;
 }
 
-/** Where a browser has come to. */
+/** The page that a browser has reached. */
 export interface OpenedPage {
   readonly status: number;
   readonly url: URL;
   readonly headers: Headers;
   readonly text: string;
   readonly document: HTMLElement;
-  /** Every address on the way, the last one too. */
+  /** Every address on the way, including the last. */
   readonly way: readonly URL[];
 }
 
 const MOST_REDIRECTS = 10;
 
-/** A browser without scripts that keeps cookies as browsers do: by host and path, whatever the port. */
+/** A browser without scripts that stores cookies like a real one: by host and path, regardless of the port. */
 export class CookieBrowser {
   /** By name, and path where it is not the root. */
   readonly cookies = new Map<string, StoredCookie>();
-  /** The values of all cookies that it has had. */
+  /** The values of all cookies that it ever had. */
   readonly cookieValues = new Set<string>();
 
-  /** Opens an address, redirects followed until one leads where `until` says. */
+  /** Opens an address, and follows redirects until `until` matches. */
   async open(
     address: string | URL,
     init: RequestInit = {},
@@ -49,7 +49,7 @@ export class CookieBrowser {
     return { status, url: way.at(-1)!, headers, text, document: parse(text), way };
   }
 
-  /** Sends the form of a page whose action ends so, fields changed as told. */
+  /** Sends the form of a page whose action ends like this, with some fields changed. */
   submit(
     page: OpenedPage,
     action: string,

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** What the provider says, where it is not the truth. */
+/** The provider's false statements. */
 export interface Lies {
-  /** Members of the ID token; undefined takes one away. */
+  /** Claims of the ID token; undefined removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;
   /** Signs with a key that it does not publish. */
@@ -18,22 +18,22 @@ export interface Lies {
   readonly token?: { readonly status: number; readonly type: string; readonly body: string };
   /** Members of the discovery document. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Of the answer that goes through the browser. */
+  /** Parameters of the response through the browser. */
   readonly answer?: Readonly<Record<string, string>>;
 }
 
-/** An OpenID provider that vouches at once for whoever comes, and lies as it is told. */
+/** An OpenID provider that authenticates everybody at once, and lies as configured. */
 export interface LyingProvider {
   readonly issuer: string;
   lies: Lies;
-  /** What the client showed at the token endpoint last, and got. */
+  /** What the client last sent to the token endpoint, and received. */
   readonly shown: { authorization?: string | undefined; form?: URLSearchParams; idToken?: string };
   stop(): Promise<void>;
 }
 
 const [own, foreign] = [newKey(), newKey()];
 
-/** Starts it at this path of a port; its issuer ends as the path does. */
+/** Starts it at this path of a port; its issuer ends with the path. */
 export async function startLyingProvider(port: number, clientId: string, path = ''): Promise<LyingProvider> {
   const server = createServer((request, response) => void answer(request, response)).listen(
     port,

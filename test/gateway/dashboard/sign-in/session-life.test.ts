@@ -24,7 +24,7 @@ test('a dashboard that started before its provider works as soon as the provider
   expect((await browser.open(`${fixture.baseUrl}/signed-out`)).status).toBe(200);
   const provider = await fixture.startProvider();
   expect((await signIn(fixture, browser)).page.url.pathname).toBe('/account');
-  // And signed-in people go on when it is away again.
+  // Signed-in people can continue while it is unavailable again.
   await provider.stop();
   expect(await isOpen(fixture, browser)).toBe(true);
   expect((await new CookieBrowser().open(`${fixture.baseUrl}/sign-in`)).status).toBe(200);

@@ -15,7 +15,7 @@ afterAll(async () => {
   await fixture?.close();
 });
 
-/** A window whose every request and complaint is kept. */
+/** A window that records every request and error. */
 async function openWindow(options: { javaScriptEnabled: boolean; width?: number }) {
   const { javaScriptEnabled, width = 1280 } = options;
   const context = await chromium.newContext({

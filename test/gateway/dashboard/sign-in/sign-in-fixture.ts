@@ -12,13 +12,13 @@ export const SESSION = '__Host-session';
 
 const PERSON = { subject: randomUUID(), email: 'ana@shop.example', name: 'Ana', role: Role.ADMIN };
 
-/** Dashboard, services, and the provider by which people sign in. */
+/** Dashboard, services and the provider with which people sign in. */
 export interface SignInFixture extends DashboardFixture {
   readonly issuer: string;
   readonly secrets: ProviderSecrets;
   /** Who can sign in. */
   readonly person: typeof PERSON;
-  /** Starts the provider, with what it remembers. */
+  /** Starts the provider with its stored state. */
   startProvider(): Promise<OidcProvider>;
 }
 
@@ -61,7 +61,7 @@ export async function startSignInFixture(overrides: Record<string, string> = {})
   };
 }
 
-/** Where somebody signs in, and who. */
+/** Where a person signs in, and who. */
 export interface SignInPlace {
   /** The dashboard's address, without a trailing slash. */
   readonly baseUrl: string;
@@ -69,7 +69,7 @@ export interface SignInPlace {
   readonly person: Pick<DemoPerson, 'subject' | 'email'>;
 }
 
-/** Goes to the provider's form: from the dashboard's page, as a person does. */
+/** Goes from the dashboard's page to the provider's form, like a person. */
 export async function goToProvider(
   { baseUrl }: Pick<SignInPlace, 'baseUrl'>,
   browser: CookieBrowser,

@@ -138,7 +138,7 @@ test('a response of the provider can be used once', async () => {
   const token = browser.cookies.get(SESSION)!.value;
   const again = await browser.open(answer.url);
   expect(again.status).toBe(400);
-  // Not by who kept the cookie either: the code has been used.
+  // Keeping the cookie does not help either: the code has been used.
   browser.cookies.set(flow.name, flow);
   const kept = await browser.open(answer.url);
   expect(kept.status).toBe(400);
@@ -154,7 +154,7 @@ test('the response to another browser’s sign-in is rejected', async () => {
   const page = await victim.open(answer.url);
   expect(page.status).toBe(400);
   expect(victim.cookies.has(SESSION)).toBe(false);
-  // Nor with the victim's own state and the attacker's code: it was given out for another verifier.
+  // Nor does the victim's own state with the attacker's code, which was issued for another verifier.
   const mixed = new URL(answer.url);
   mixed.searchParams.set('state', flowsOf(victim)[0]!.slice('__Host-sign-in-'.length));
   expect((await victim.open(mixed)).status).toBe(400);

@@ -7,7 +7,7 @@ beforeAll(async () => {
   fixture = await sharedDashboard();
 });
 
-/** A case whose money is on its way: of a sale by Pix. */
+/** A case of a Pix sale whose money is on its way. */
 async function processing({ sell, visitor, step }: SandboxFixture): Promise<SeenPage> {
   const sale = await sell({ method: 'INSTANT_TRANSFER', fees: '0' });
   const opened = await visitor.submit(sale, '/simulate/refund-cases', { who: 'MERCHANT' });

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { SeenPage, SharedDashboard, Visitor } from '../dashboard-fixture.ts';
 
-/** Somebody at the panel of a merchant of her own. */
+/** A developer at the panel of a new merchant. */
 export interface SandboxFixture {
   readonly visitor: Visitor;
   readonly merchantId: string;
   /** The merchant's sandbox. */
   readonly home: string;
-  /** Opens a refund case at the panel; answers the panel's page of it. */
+  /** Opens a refund case at the panel; returns the panel's page of it. */
   openCase(values?: Record<string, string>): Promise<SeenPage>;
-  /** Sells at the panel; answers the panel's page of the sale. */
+  /** Creates a sale at the panel; returns the panel's page of it. */
   sell(values?: Record<string, string>): Promise<SeenPage>;
-  /** Takes a step that a page offers; answers where it led. */
+  /** Takes a step that a page offers; returns the page that it leads to. */
   step(page: SeenPage, name: string, values?: Record<string, string>): Promise<SeenPage>;
 }
 

@@ -45,7 +45,7 @@ async function productOf({ merchantId }: SandboxFixture): Promise<string> {
   return productId;
 }
 
-/** Every page of these rooms, with something on it. */
+/** Every page of these features, with some content. */
 async function pathsOf(panel: SandboxFixture): Promise<string[]> {
   const { home, openCase, sell, step, visitor } = panel;
   const productId = await productOf(panel);

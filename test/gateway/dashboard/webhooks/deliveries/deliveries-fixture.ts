@@ -10,10 +10,10 @@ import { type ResendFixture, resendFixture } from '../../../../services/webhooks
 import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../../dashboard-fixture.ts';
 
-/** A merchant with a developer who looks on. */
+/** A merchant with a developer who opens pages. */
 export interface Shop {
   readonly tenant: TestTenant;
-  /** Where its pages are. */
+  /** The base path of its pages. */
   readonly base: string;
   readonly developer: Visitor;
 }
@@ -24,7 +24,7 @@ export interface DeliveriesFixture extends DashboardFixture {
   shop(role?: Role): Promise<Shop>;
   /** A subscription whose ping was accepted. */
   subscribed(tenant: TestTenant, url?: string): Promise<{ id: string; url: string }>;
-  /** Publishes an event and records an attempt of each of its deliveries; answers the deliveries' ids. */
+  /** Publishes an event and records an attempt of each of its deliveries; returns the deliveries' ids. */
   attempted(tenant: TestTenant, outcome: AttemptOutcome, objectId?: string): Promise<string[]>;
   /** A resend of an event to a subscription, which has created nothing yet. */
   resending(tenant: TestTenant): Promise<{ id: string; subscriptionId?: string }>;

@@ -131,7 +131,7 @@ describe('an open page', () => {
     const link = rows().first().getByRole('link').first();
     await link.focus();
     await fixture.attempted(shop.tenant, { httpStatus: 503 });
-    // The next drawing has come as well: it shows that nothing was replaced.
+    // Waits for the next rendering too, to show that nothing was replaced.
     await page.waitForTimeout(2_500);
     expect(await link.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
     expect(await rows().count()).toBe(1);
@@ -151,7 +151,7 @@ describe('an open page', () => {
   });
 });
 
-/** As the browser does it when another tab is shown. */
+/** Acts like a browser that shows another tab. */
 async function setHidden(hidden: boolean) {
   await page.evaluate(
     `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} });

@@ -41,7 +41,7 @@ function next(
   return visitor.get(`${form.getAttribute('action')}?${query}`);
 }
 const secondsAgo = (seconds: number) => Date.now() - seconds * 1_000;
-/** What people wrote down as done at a merchant. */
+/** The audit entries of people at a merchant. */
 const auditOf = async (tenant: TestTenant) => {
   const { entries } = await createClient(AccountService, fixture.transport).listAuditEntries({
     ...tenant,

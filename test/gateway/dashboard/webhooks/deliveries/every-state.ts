@@ -3,10 +3,10 @@ import { newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-
 import { newKey } from '../../../../support/harness.ts';
 import type { DeliveriesFixture, Shop } from './deliveries-fixture.ts';
 
-/** What would run, or end the page's own markup, where it is not escaped. */
+/** Text that would run, or end the page's own markup, if it were not escaped. */
 export const PROBE = `"><img src=x onerror="document.title='run'"></script><b>'&`;
 
-/** Ids of what a shop with everything has. */
+/** The ids of a merchant's records of every kind. */
 export interface EveryState {
   readonly subscriptionId: string;
   /** By the state they are in. */
@@ -14,7 +14,7 @@ export interface EveryState {
   readonly resendId: string;
 }
 
-/** Deliveries in every state, with a text in what strangers give: ids, event data, answers and the URL. */
+/** Deliveries in every state, with a text in all untrusted values: ids, event data, responses and the URL. */
 export async function makeEveryState(
   fixture: DeliveriesFixture,
   { tenant }: Pick<Shop, 'tenant'>,
@@ -50,7 +50,7 @@ export async function makeEveryState(
   };
 }
 
-/** Has every further attempt of a delivery fail, until there is none left. */
+/** Makes every remaining attempt of a delivery fail. */
 async function exhaust({ webhooks, attempts }: DeliveriesFixture, deliveryId: string): Promise<string> {
   const isOpen = () => webhooks.sql('select from webhooks.open_delivery where id = $1', [deliveryId]);
   while ((await isOpen()).length > 0) await attempts.record([deliveryId], { httpStatus: 301 });

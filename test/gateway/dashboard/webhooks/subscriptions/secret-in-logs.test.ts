@@ -23,7 +23,10 @@ function newCaller(name: string, grants: Iterable<string>) {
   };
 }
 
-/** The services as a process that logs all it can, with transports of the dashboard and of one who invites members. */
+/**
+ * The services as a process that logs everything, with transports of the dashboard and of a caller who invites
+ * members.
+ */
 async function startTalkativeServices() {
   const ring = () => `v1:${randomBytes(32).toString('base64')}`;
   const dashboard = newCaller('dashboard', DASHBOARD_CALLER.grants);

@@ -21,7 +21,7 @@ export interface MerchantFixture {
   at(path: string): string;
   readonly viewer: Visitor;
   readonly developer: Visitor;
-  /** What goes with every write about a subscription. */
+  /** The common fields of every write about a subscription. */
   write(subscriptionId: string): {
     readonly merchantId: string;
     readonly environment: Environment;

@@ -86,7 +86,7 @@ describe('the secret in a browser', () => {
     const { page } = await windowOf(merchant, {}, keeping);
     const secret = await createByHand(page, merchant);
     await page.waitForLoadState('load');
-    // Whether or not it keeps this one: what it keeps is told so first.
+    // Fires the event that the browser would fire first, whether or not it caches this page.
     await page.evaluate('dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))');
     expect(await page.content()).not.toContain(secret);
     await page.getByRole('link', { name: 'saved it, continue' }).click();

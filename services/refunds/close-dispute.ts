@@ -33,7 +33,8 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       data: disputeEventData(dispute),
       occurredAt: ended.closedAt,
     });
-    if (dispute.saleId !== null) {
+    // Without a sale it holds nothing, but what is lost is deducted from the merchant's other funds.
+    if (dispute.saleId !== null || (ended.outcome === 'LOST' && dispute.amountMinor !== null)) {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
     const { paymentIntentId } = dispute;

@@ -100,10 +100,13 @@ export function createHoldActivities(clients: RefundClients) {
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const { saleId, closedAt, outcome, id: sourceId, amountMinor } = await disputeOf(input);
       if (!closedAt) return 'HELD';
-      if (saleId === undefined) return 'ENDED';
+      const lost = outcome === DisputeOutcome.LOST;
+      if (saleId === undefined) {
+        if (lost && amountMinor !== undefined) await deductLostDispute(funds, input, amountMinor);
+        return 'ENDED';
+      }
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
-      const lost = outcome === DisputeOutcome.LOST;
       return end(tenantOf(input), keys, block, lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED);
     },
   };
@@ -119,5 +122,20 @@ async function reverseLiveDebit(
     await funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey }, CALL);
   } catch (error) {
     if (errorInfoOf(error)?.reason !== 'REFUND_DEBIT_NOT_FOUND') throw error;
+  }
+}
+
+/** Deducts a lost dispute of a payment whose sale is not known, once. */
+async function deductLostDispute(
+  funds: RefundClients['funds'],
+  input: disputeHold.DisputeHoldInput,
+  amountMinor: bigint,
+): Promise<void> {
+  const { disputeId: sourceId } = input;
+  const idempotencyKey = disputeHold.endWorkflowId(sourceId);
+  try {
+    await funds.applyDeduction({ ...tenantOf(input), idempotencyKey, sourceId, amountMinor }, CALL);
+  } catch (error) {
+    if (errorInfoOf(error)?.reason !== 'DEDUCTION_ALREADY_APPLIED') throw error;
   }
 }

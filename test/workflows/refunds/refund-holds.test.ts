@@ -361,6 +361,15 @@ describe("a dispute holds its payment's funds", () => {
     expect(await rows()).toEqual([{ left: 700n, released: true }]);
   });
 
+  it('not without a sale, but when it is lost, its amount is deducted from other funds', async () => {
+    const { refunds, write, funds, dispute, rows } = merchant();
+    await funds.sell({ gross: 300n });
+    const disputeId = await dispute(randomUUID(), undefined, 400n);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
+  });
+
   it('even if the sale is known only at its end, or start and end arrive together', async () => {
     const { refunds, write, open, dispute, rows, earn } = merchant();
     const saleId = await earn(700n);

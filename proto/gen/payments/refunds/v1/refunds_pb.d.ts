@@ -963,7 +963,8 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The payment's sale in funds, for a payment without a refund case. If neither is known, nothing is blocked.
+   * The payment's sale in funds, for a payment without a refund case. If neither is known, nothing is blocked, and a lost
+   * dispute is deducted only if it has an amount.
    *
    * @generated from field: optional string sale_id = 7;
    */
@@ -3478,8 +3479,8 @@ export declare const RefundCaseService: GenService<{
   /**
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
    * whose status does not change. After a lost dispute the blocker remains, and new cases get it too, because the
-   * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has them
-   * deducted (LOST). NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the
+   * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the amount
+   * deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the
    * metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute

@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that read or replace state of the whole process: metrics, mocked modules, the Temporal runtime. */
 const ISOLATED = [
   'test/services/alerts.test.ts',
-  'test/services/webhooks/{subscriptions,dispatch-metrics}.test.ts',
+  'test/services/webhooks/{create-subscription,dispatch-metrics}.test.ts',
   'test/workflows/webhooks/temporal-outage.test.ts',
 ];
 

@@ -29,15 +29,15 @@ import {
 import { addDays } from '../../services/platform/civil-date.ts';
 import { newKey, newTenant } from '../support/harness.ts';
 
-/** What chance decides of a command. */
+/** The random choices of a command. */
 export interface Draw {
   readonly name: string;
   readonly account: number;
-  /** Whether the object named is another tenant's. */
+  /** Whether it names an object of another tenant. */
   readonly foreign: boolean;
-  /** Whether it is sent twice at once with its key, when it is alone. */
+  /** Whether it is sent twice at once with its key, if no other command runs. */
   readonly twice: boolean;
-  /** Which of the objects there are, from the newest. */
+  /** Which of the existing objects, counted from the newest. */
   readonly at: number;
   readonly choice: number;
   readonly amountMinor: bigint;
@@ -81,7 +81,7 @@ export const clientsOf = (transport: Transport) => ({
 });
 export type Clients = ReturnType<typeof clientsOf>;
 
-/** A merchant in an environment, with what the answers have told of it. */
+/** A merchant in an environment, with what responses have revealed about it. */
 export class Account {
   readonly tenant: ReturnType<typeof newTenant>;
   readonly #known = new Map<keyof Known, Map<string, unknown>>();
@@ -100,14 +100,14 @@ export class Account {
   }
 }
 
-/** A command about to be sent: it draws what it names from what there is. */
+/** A command to be sent, which picks the objects that it names from those that exist. */
 export class Hand {
   readonly account: Account;
   readonly clients: Clients;
   readonly draw: Draw;
   readonly on: string;
   readonly #other: Account;
-  /** It names what its tenant does not have. */
+  /** Whether it names something that its tenant does not have. */
   missing = false;
 
   constructor(clients: Clients, account: Account, other: Account, on: string, draw: Draw) {
@@ -122,12 +122,12 @@ export class Hand {
     return { ...this.account.tenant, idempotencyKey: newKey(), occurredAt: noon(this.on) };
   }
 
-  /** One of its tenant's own, if there is any. */
+  /** An object of its own tenant, if there is any. */
   own<K extends keyof Known>(kind: K): Known[K] | undefined {
     return newestFirst(this.account.known(kind), this.draw.at);
   }
 
-  /** One of its tenant's own, or of another's, or undefined: in both cases it is to be NOT_FOUND. */
+  /** An object of its own tenant. If it is of another tenant or undefined, the command must get NOT_FOUND. */
   one<K extends keyof Known>(kind: K): Known[K] | undefined {
     const found = this.draw.foreign ? newestFirst(this.#other.known(kind), this.draw.at) : this.own(kind);
     if (this.draw.foreign || !found) this.missing = true;
@@ -330,7 +330,7 @@ const fundsCommands: Record<string, Command> = {
   },
 };
 
-/** The refund of a case of the tenant's own, or of none: funds knows no cases. */
+/** The refund of a case of the tenant, or of no case, because funds does not know cases. */
 function refundOf(hand: Hand) {
   const refundCase = hand.own('cases');
   const { id = randomUUID(), amountMinor = 1n } = refundCase ?? {};

@@ -31,12 +31,12 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const SEQUENCES = 12;
-/** Tried while a command has not succeeded yet. */
+/** Additional sequences, tried while a command has not succeeded yet. */
 const MORE_SEQUENCES = 4;
 const MAX_COMMANDS = 60;
 const START = '2020-06-01';
 
-/** The table of the domain's rules: where a case may go from each state. */
+/** The domain's rules: the states that a case may reach from each state. */
 const REFUND_MOVES: Readonly<Record<string, readonly string[]>> = {
   MERCHANT_REVIEW: ['APPROVED_FOR_EXECUTION', 'SERVICE_REVIEW', 'CANCELED'],
   SERVICE_REVIEW: ['APPROVED_FOR_EXECUTION', 'REJECTED', 'CANCELED'],
@@ -72,13 +72,13 @@ const REFUSALS = new Set([
   ...['LAST_PRICE_OF_ACTIVE_PRODUCT', 'IDEMPOTENCY_KEY_IN_USE'],
 ]);
 
-/** Those that carry a case, an advance or a product on come more often than the rest. */
+/** Commands that advance a case, an advance or a product are more frequent than the rest. */
 const OFTEN: Readonly<Record<string, number>> = {
   ...{ OpenRefundCase: 9, StartRefund: 7, RecordRefundDebit: 7, RecordProviderOutcome: 7, RecordSale: 6 },
   ...{ QuoteAdvance: 4, RequestAdvance: 5, ApproveAdvance: 4, ReleaseAdvance: 4, DecideRefundCase: 3 },
   ...{ ReviewRefundCase: 3, DebitForRefund: 3, CreatePrice: 2, ReverseRefundDebit: 2, SettleAdvance: 2 },
 };
-/** Each sequence does most of its commands in one area, to get far there. */
+/** Each sequence runs most of its commands in one area, to get far there. */
 const FOCUSES = Object.values(AREAS).map((area) => new Set([...Object.keys(area), 'RecordSale']));
 const nameOf = (focus: ReadonlySet<string>) =>
   fc.oneof(
@@ -98,7 +98,7 @@ const drawOf = (focus: ReadonlySet<string>): fc.Arbitrary<Draw> =>
   });
 type Step = { readonly days: number } | { readonly batch: readonly Draw[] };
 const days = fc.oneof(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 8, max: 60 }));
-/** Ways that chance alone seldom goes to their end: commands on what is newest, and days between them. */
+/** Paths that random commands seldom complete: commands on the newest objects, with days in between. */
 const WAYS: readonly (readonly (string | number)[])[] = [
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'ReleaseAdvance', 240, 'SettleAdvance'],
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'RefuseAdvance'],
@@ -139,7 +139,7 @@ const steps = fc
 /** The commands that have succeeded over the whole run. */
 const succeeded = new Set<string>();
 
-/** Plays steps on two merchants in both environments, and compares what is answered with the rules after each. */
+/** Plays steps on two merchants in both environments, and checks the responses against the rules after each. */
 class Books {
   readonly #clients = clientsOf(harness.transports.inProcess);
   readonly #accounts: readonly Account[];
@@ -175,7 +175,7 @@ class Books {
     await Promise.all([...touched].map(([account, { length }]) => this.#check(account, length)));
   }
 
-  /** `commands` is how many of them have just been sent to the account: no more moves than that are explained. */
+  /** `commands`: how many were just sent to the account, which is the maximum number of explained moves. */
   async #check(account: Account, commands: number): Promise<void> {
     await Promise.all([
       this.#checkRefunds(account, commands),
@@ -260,7 +260,7 @@ class Books {
     }
   }
 
-  /** What is in this state now was in one from which so many commands lead here, and its time has not gone back. */
+  /** Expects this many commands to lead from the previous state to this one, and its time not to go back. */
   #moveOn(
     id: string,
     status: string,
@@ -281,7 +281,7 @@ class Books {
   }
 }
 
-/** Sends a command, alone perhaps twice at once; it succeeds or is refused as it may be. */
+/** Sends a command, if it is alone perhaps twice at once. It must succeed, or be refused for a valid reason. */
 async function send(hand: Hand, call: () => Promise<unknown>, alone: boolean): Promise<void> {
   const { name, twice } = hand.draw;
   const calls = alone && twice && !KEYLESS.has(name) ? [call(), call()] : [call()];
@@ -305,7 +305,7 @@ async function outcomeOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
-/** What a tenant is shown is what it has made, all of it and nothing else. */
+/** Expects a tenant to see exactly what it has created. */
 function expectOwn(
   shown: readonly { id: string; merchantId: string; environment: Environment }[],
   account: Account,
@@ -396,7 +396,7 @@ test('any commands of all areas, sequential or concurrent, leave every list cons
   await fc.assert(property, { numRuns: propertyRuns(SEQUENCES) });
   if (env.FC_SEED || env.FC_RUNS) return;
   const missing = () => Object.keys(COMMANDS).filter((name) => !succeeded.has(name));
-  // A few commands need a rare state: now and then the first sequences do not reach it.
+  // A few commands need a rare state, which the first sequences do not always reach.
   for (let more = 0; more < 12 && missing().length > 0; more += 1) {
     await fc.assert(property, { numRuns: MORE_SEQUENCES });
   }

@@ -41,9 +41,11 @@ import {
 const SEED = Number(process.env.MONTH_SEED ?? randomInt(2 ** 31));
 const MERCHANTS = Number(process.env.MONTH_MERCHANTS ?? 100);
 const MONTH_MS = Number(process.env.MONTH_MINUTES ?? 0.75) * 60_000;
-/** Merchants play at the same time in so many lanes, each in the order of the days. */
+/** The number of merchants that play at the same time, each in the order of the days. */
 const LANES = 20;
-/** Workflows come back within a minute of the loss of Temporal's state; what a killed process had begun takes longer. */
+/**
+ * Workflows are started again within a minute of the loss of Temporal's state; work of a killed process takes longer.
+ */
 const SETTLE_MS = 5 * 60_000;
 const TEST_MS = MONTH_MS + SETTLE_MS + 120_000;
 
@@ -61,7 +63,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.[Symbol.asyncDispose]());
 
-/** Each day takes its share of the month's time; faults go on meanwhile. */
+/** Each day takes its share of the month's time, while faults continue. */
 async function playMonth(): Promise<void> {
   const clients = clientsOf(system.transport);
   const plans = [...planMonth(SEED, MERCHANTS), EVERY_STATUS];
@@ -130,7 +132,7 @@ select id, workflow_type, workflow_id, starts, due_at from platform.outbox_comma
       where a.id::text = c.arguments -> 0 ->> 'advanceRequestId' and a.payout_accepted_at is null)
  ) is not true`;
 
-/** Waits until everything that the system can do by itself is done. */
+/** Waits until the system has nothing left to do by itself. */
 async function settle(): Promise<void> {
   const startedAt = Date.now();
   const wait = { timeout: SETTLE_MS, interval: 2_000 };
@@ -146,7 +148,7 @@ async function settle(): Promise<void> {
     }
   }, wait);
   console.info(`settled after ${Date.now() - startedAt} ms`);
-  // A START whose work another one has done stays until it is checked, within the hour: let the hour pass.
+  // A START whose work another one has done stays until it is checked within the hour, so let an hour pass.
   await vi.waitFor(async () => {
     const left = await sqlOf<{ id: string }>(system, COMMANDS_LEFT);
     const ids = left.map(({ id }) => id);

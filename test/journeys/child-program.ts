@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
-/** A program of the system as a process of its own. */
+/** A program of the system in a separate process. */
 export interface ChildProgram extends AsyncDisposable {
-  /** What it wrote on standard error so far. */
+  /** Its standard error so far. */
   readonly errors: string;
-  /** Kills it with SIGKILL, at whatever it does. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>;
-  /** Pauses it (SIGSTOP) or lets it go on (SIGCONT). */
+  /** Pauses it (SIGSTOP) or lets it continue (SIGCONT). */
   signal(signal: NodeJS.Signals): void;
   /** To the process's `message` event. */
   send(message: Serializable): void;

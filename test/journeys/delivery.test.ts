@@ -36,7 +36,7 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
-/** Answers pings with 204, and events with these statuses by turns, the last one for ever. */
+/** Answers pings with 204 and events with these statuses in turn, then always with the last one. */
 async function startMoody(...statuses: number[]): Promise<Receiver> {
   const receiver = await startReceiver((_request, response) => {
     const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));

@@ -50,7 +50,7 @@ function filledIn(command: string, values: object): string {
   );
 }
 
-/** A file as the reader has it. */
+/** A file as the reader has saved it. */
 interface ReadFile {
   readonly fileName: string;
   readonly content: Buffer;
@@ -77,7 +77,7 @@ export class DocsReader {
     return `${this.#name}|${hash}|${this.#section.grants}`;
   }
 
-  /** Has them work in a folder and call the services at this URL. */
+  /** Makes the reader work in a folder and call the services at this URL. */
   start(parentFolder: string, baseUrl: string): void {
     const folder = join(parentFolder, this.#name);
     mkdirSync(join(folder, '.data'), { recursive: true });

@@ -41,7 +41,7 @@ export class HostileEndpoints {
     };
   }
 
-  /** Answers, or not, what comes to one of the paths. @returns whether it was one of them. */
+  /** Handles a request to one of the paths, possibly without an answer. @returns whether it was one of them. */
   respond({ url }: IncomingMessage, response: ServerResponse): boolean {
     switch (url) {
       case '/hangs':
@@ -65,7 +65,7 @@ export class HostileEndpoints {
     return true;
   }
 
-  /** Ends all that is under way with any of them. */
+  /** Ends all open connections of these endpoints. */
   hangUp(): void {
     for (const { socket } of this.#held) socket?.destroy();
     this.#thread.postMessage('hang up');

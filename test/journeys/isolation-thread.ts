@@ -1,4 +1,4 @@
-// Run as a thread, so that what these endpoints do costs the measuring one nothing.
+// Run as a thread, so that the work of these endpoints does not disturb the measuring one.
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import { Readable } from 'node:stream';
@@ -13,7 +13,7 @@ export interface HostilePorts {
   readonly large: number;
   /** Refuses every TLS handshake. */
   readonly refusesTls: number;
-  /** Takes connections and says nothing, not even TLS. */
+  /** Accepts connections and sends nothing, not even TLS. */
   readonly mute: number;
 }
 
@@ -30,7 +30,7 @@ function* sixtyFourMb() {
 const large = await listen(
   createHttpsServer({ cert, key }, (request, response) => {
     request.resume();
-    // As fast as they are read: written at once, all of it would be encrypted first.
+    // Written as fast as it is read; otherwise all of it would be encrypted first.
     pipeline(Readable.from(sixtyFourMb()), response.writeHead(200)).catch(() => undefined);
   }),
   '127.0.0.1',

@@ -25,18 +25,18 @@ import { HostileEndpoints, type Trouble } from './isolation-endpoints.ts';
 /** `npm run isolation`: longer rounds, and more of them. For a machine that does nothing else. */
 const IS_LONG = process.env.ISOLATION === 'long';
 const ROUNDS = IS_LONG ? 5 : 3;
-/** Other work on the machine may spoil the first rounds; a fault of ours spoils all. */
+/** Other work on the machine may spoil some rounds; a fault of ours spoils all. */
 const MOST_ROUNDS = 7;
 const CALM_S = IS_LONG ? 60 : 12;
 /** Longer than an attempt may take: what hangs runs out of time, is retried, and hangs again. */
 const TROUBLED_S = IS_LONG ? 60 : 18;
 const WARM_UP_S = 6;
 const HEALTHY_PER_S = IS_LONG ? 100 : 50;
-/** Of another merchant, each to all of their endpoints: more than these take when they are in trouble. */
+/** Events of another merchant, each sent to all of their endpoints: more than these can take while they fail. */
 const OTHERS_PER_S = IS_LONG ? 20 : 5;
 /**
- * Isolation is promised below saturation, and two cores that are busy for half of the time already make events wait for each
- * other. When the machine is busier than this beside trouble, whatever runs on it, the round does not count, and the next
+ * Isolation is promised below saturation, and two cores that are half busy already make events wait for each other.
+ * When the machine is busier than this during trouble, for whatever reason, the round does not count, and the next
  * ones have half as many events of both merchants.
  */
 const MOST_BUSY = 0.5;
@@ -44,8 +44,8 @@ const MOST_BUSY = 0.5;
 const LEAST_SHARE = 1 / 4;
 
 /**
- * How long the p95 of a merchant may be beside endpoints in trouble, by that beside as many events to healthy endpoints; in
- * milliseconds.
+ * The limit of a merchant's p95 beside failing endpoints, given the one beside as many events to healthy endpoints;
+ * in milliseconds.
  */
 const mostMs = (calmMs: number) => Math.max(calmMs * 1.5, calmMs < 10 ? calmMs + 5 : 0);
 
@@ -56,13 +56,14 @@ let endpoints: HostileEndpoints;
 let receiver: Receiver;
 let system: ChildProgram[] = [];
 let fixture: WebhooksFixture;
-/** When each event first came to the healthy endpoint, by its id. */
+/** When each event first arrived at the healthy endpoint, by id. */
 const arrivedAt = new Map<string, number>();
 
 beforeAll(async () => {
   temporal = await startTemporal();
   endpoints = await HostileEndpoints.start();
-  // One server for the healthy endpoint and some of the others: what shares a host shares nothing else.
+  // One server for the healthy endpoint and some of the others, because endpoints on one host must share nothing
+  // else.
   receiver = await startReceiver((request, response) => {
     if (endpoints.respond(request, response)) return;
     if (request.url !== HEALTHY_PATH) return void response.writeHead(204).end();
@@ -111,7 +112,7 @@ interface Published {
   readonly atMs: number;
 }
 
-/** Publishes at an even pace, whatever the answers take. */
+/** Publishes at a steady rate, however long responses take. */
 async function publish(tenant: TestTenant, perSecond: number, seconds: number): Promise<Published[]> {
   const published: Promise<Published>[] = [];
   const startMs = performance.now();
@@ -124,7 +125,7 @@ async function publish(tenant: TestTenant, perSecond: number, seconds: number): 
   return Promise.all(published);
 }
 
-/** What a merchant's events take from commit to arrival, in milliseconds. */
+/** The times from commit to arrival of a merchant's events, in milliseconds. */
 async function measure(tenant: TestTenant, perSecond: number, seconds: number): Promise<number[]> {
   const published = await publish(tenant, perSecond, seconds);
   await vi.waitFor(() => expect(published.filter(({ id }) => !arrivedAt.has(id))).toEqual([]), 60_000);
@@ -133,7 +134,7 @@ async function measure(tenant: TestTenant, perSecond: number, seconds: number): 
 
 type Outcomes = Record<Trouble, Record<string, number>>;
 
-/** Measures beside as many events to the healthy endpoints of another merchant. */
+/** Measures next to the same number of events to healthy endpoints of another merchant. */
 async function measureCalm(tenant: TestTenant, other: TestTenant, share: number): Promise<number[]> {
   for (const [n] of Object.keys(endpoints.urls(receiver.port)).entries())
     await fixture.subscribe(other, undefined, `https://localhost:${receiver.port}/calm/${n}`);
@@ -144,7 +145,7 @@ async function measureCalm(tenant: TestTenant, other: TestTenant, share: number)
   return latencies;
 }
 
-/** Measures beside a new merchant all of whose endpoints are in trouble. */
+/** Measures next to a new merchant all of whose endpoints fail. */
 async function measureBesideTrouble(tenant: TestTenant, troubled: TestTenant, share: number) {
   const subscriptions = await Promise.all(
     Object.entries(endpoints.urls(receiver.port)).map(async ([trouble, url]) => ({
@@ -184,7 +185,7 @@ async function endTrouble(troubled: TestTenant): Promise<void> {
   await isQuiet();
 }
 
-/** How often the attempts of a subscription ended how. */
+/** The number of a subscription's attempts by outcome. */
 async function outcomesOf(subscriptionId: string): Promise<Record<string, number>> {
   const rows = await fixture.sql<{ outcome: string; count: number }>(
     `select coalesce(a.failure, a.http_status::text) as outcome, count(*)::int
@@ -197,7 +198,7 @@ async function outcomesOf(subscriptionId: string): Promise<Record<string, number
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
 }
 
-/** Hangs up on what is under way with the endpoints in trouble, and waits for the end of its workflows. */
+/** Closes the connections of failing endpoints, and waits for the end of their workflows. */
 async function isQuiet(): Promise<void> {
   const running = "WorkflowType = 'retryDelivery' and ExecutionStatus = 'Running'";
   // A canceled one that has seen so waits idly for its own cancellation.
@@ -222,7 +223,7 @@ function percentile(values: readonly number[], share: number): number {
 
 const p95Of = (latencies: readonly number[]) => percentile(latencies, 0.95);
 
-/** A round that something else on the machine spoils does not move it. */
+/** A round spoiled by other work on the machine does not change it. */
 const medianP95 = (rounds: readonly number[][]) => percentile(rounds.map(p95Of), 0.5);
 
 const isWithinBound = (calm: readonly number[][], troubled: readonly number[][]) =>
@@ -257,7 +258,7 @@ it('a merchant’s latency stays the same whether the endpoints of another merch
       ['calm', calmLatencies],
       ['troubled', latencies],
     ]);
-    // Each was in its trouble, again and again.
+    // Each endpoint failed again and again.
     expect(outcomes).toMatchObject({
       hangs: { TIMEOUT: expect.any(Number) },
       drips: { BODY_TIMEOUT: expect.any(Number) },

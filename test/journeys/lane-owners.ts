@@ -8,7 +8,7 @@ import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { type ChildProgram, startProgram } from './child-program.ts';
 
-/** So many that each process owns the lanes of some of them. */
+/** Enough that each process owns the lanes of some of them. */
 const SUBSCRIPTIONS = 12;
 const PUBLISH_INTERVAL_MS = 200;
 const SOON = { timeout: 60_000, interval: 50 };
@@ -18,23 +18,23 @@ interface Published {
   readonly atMs: number;
 }
 
-/** An event that came to an endpoint more than once; times in milliseconds since 1970. */
+/** An event that arrived at an endpoint more than once; times in milliseconds since 1970. */
 interface Repeated {
   readonly firstAt: number;
   readonly secondAt: number;
 }
 
-/** Services in this process, which send nothing, and two processes that send the webhooks of a merchant. */
+/** Services in this process, which send nothing, and two processes that send a merchant's webhooks. */
 export class LaneOwners implements AsyncDisposable {
   first!: ChildProgram;
   second!: ChildProgram;
-  /** Called by the endpoints when an event comes, instead of an answer. */
+  /** Called by the endpoints when an event arrives, instead of responding. */
   onEvent: (() => void) | undefined;
   readonly #harness: TestHarness;
   readonly #settings: Record<string, string>;
   readonly #webhooks: WebhooksFixture;
   readonly #tenant = newTenant(Environment.TEST);
-  /** When each event came, by path and id. */
+  /** When each event arrived, by path and id. */
   readonly #arrivals = new Map<string, number[]>();
   #receiver!: Receiver;
 
@@ -65,7 +65,7 @@ export class LaneOwners implements AsyncDisposable {
     return vi.waitFor(async () => expect(await this.#owners()).toEqual([32, 32]), SOON);
   }
 
-  /** Publishes events until `stop`, which answers them. */
+  /** Publishes events until `stop`, which returns them. */
   publish() {
     const published: Published[] = [];
     let isStopped = false;
@@ -135,7 +135,7 @@ export class LaneOwners implements AsyncDisposable {
     });
   }
 
-  /** How many lanes each process owns whose lease goes on. */
+  /** The number of lanes of each process with a valid lease. */
   async #owners(): Promise<number[]> {
     const rows = await this.#webhooks.sql<{ lanes: number }>(
       `select count(l.id)::int as lanes from webhooks.lane_owner o join webhooks.lane l on l.owner_id = o.id

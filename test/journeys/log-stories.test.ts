@@ -69,7 +69,7 @@ test('the log shows the outcome of a delivery by its id, and of a refund by its 
     { ...recovering!.facts, msg: 'an attempt of a delivery failed', attempt: 1, cause: 'HTTP 503' },
     { ...recovering!.facts, msg: 'a delivery succeeded', attempt: 2, status: 'SUCCEEDED' },
   ]);
-  // Over all processes, whatever names the delivery.
+  // All lines of all processes that name the delivery.
   const trouble = system
     .lines()
     .filter((line) => line.level >= WARN && JSON.stringify(line).includes(failing!.deliveryId));

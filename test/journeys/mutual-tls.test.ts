@@ -28,11 +28,11 @@ import { MutualTlsSystem } from './mutual-tls/mutual-tls-system.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
 
 const DAY_MS = 86_400_000;
-/** Files are read every five seconds, and refused at the second look. */
+/** Files are read every five seconds, and refused at the second read. */
 const SOON = { timeout: 60_000, interval: 100 };
 const PROTOCOLS = ['grpc', 'connect'] as const;
 const OWN_PROCESSES = ['services', 'gateway', 'worker'] as const;
-/** With the dashboard in the gateway, and the client of this test. */
+/** Includes the dashboard in the gateway, and the client of this test. */
 const NAMES = [...OWN_PROCESSES, 'dashboard', 'test'] as const;
 const CLIENT = { holder: 'client' } as const;
 
@@ -40,7 +40,7 @@ let receiver: Receiver;
 let system: MutualTlsSystem;
 beforeAll(async () => {
   const attempted = new Set<string>();
-  // The first attempt of each event fails: the worker makes the second, with RPCs of its own.
+  // The first attempt of each event fails, so that the worker requests the second with its own RPCs.
   receiver = await startReceiver((incoming, response) => {
     const id = String(incoming.headers['webhook-id']);
     const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
@@ -179,7 +179,7 @@ async function getCases(key: string): Promise<void> {
   if (status !== 200) throw new Error(`${status}: ${text}`);
 }
 
-/** Waits until our own processes have taken over what was written. */
+/** Waits until our own processes use the replaced files. */
 const replacedOnAll = (times: number) =>
   vi.waitFor(
     () => expect(OWN_PROCESSES.map((role) => system.replacements(role))).toEqual([times, times, times]),

@@ -12,7 +12,7 @@ import { startWholeSystem, temporaryDataDir, type WholeSystem } from '../contrac
 import { minorOf, readCsv, sumOf } from '../gateway/dashboard/exports/read-csv.ts';
 import { sharedChromium } from '../support/chromium.ts';
 
-/** What people do in their first minutes with `npm start`: every command and click is counted, and its time printed. */
+/** The first minutes with `npm start`: counts every command and click, and prints how long it took. */
 
 const MOST_STEPS = 10;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -68,7 +68,7 @@ class Person {
     return readCsv(await readFile(await (await begun).path(), 'utf8'), 'intl');
   }
 
-  /** Runs a command in a terminal, until what it prints matches; it goes on until the test is over. */
+  /** Runs a command in a terminal until its output matches; it keeps running until the test is over. */
   async run(command: string, prints: RegExp) {
     const child = spawn('sh', ['-c', command], {
       cwd: ROOT,
@@ -87,7 +87,7 @@ class Person {
     return { found, printed };
   }
 
-  /** Prints the steps, and asserts that they are few. `before` are those that the machine takes its time for. */
+  /** Prints the steps, and asserts that they are few. `before`: the steps that only cost machine time. */
   async conclude(before: number): Promise<void> {
     this.#record('(what the last step leads to)');
     console.info(textTable([['step', 's since the start'], ...this.#steps]));
@@ -99,7 +99,7 @@ class Person {
   }
 }
 
-/** Ends a shell and what it has started. */
+/** Ends a shell and its child processes. */
 function endGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid!, 'SIGTERM');

@@ -18,7 +18,7 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** Services, gateway and worker as processes of their own, and what they log; killed with their test. */
+/** Services, gateway and worker as separate processes, and their logs; killed with their test. */
 export interface ObservedSystem {
   /** Calls the services as a team with every grant. */
   readonly transport: Transport;

@@ -56,7 +56,7 @@ class RunningHarness {
   }
 }
 
-/** An endpoint that takes pings and answers events as it is told to. */
+/** An endpoint that accepts pings and answers events as configured. */
 class Endpoint {
   status = 200;
   /** When events arrived, by performance.now(). */
@@ -161,7 +161,7 @@ describe('a failing delivery', () => {
   });
 });
 
-/** A merchant to whom events go all the time, until `stop` answers them. */
+/** A merchant that gets events all the time, until `stop` returns them. */
 async function busyMerchant(running: RunningHarness, endpoint: Endpoint) {
   const merchant = await activeMerchant(running, endpoint);
   const eventIds: string[] = [];
@@ -180,7 +180,7 @@ async function busyMerchant(running: RunningHarness, endpoint: Endpoint) {
   return { merchant, stop };
 }
 
-/** Pauses; what arrives later than a second after the answer is against the promise. */
+/** Pauses; nothing may arrive later than a second after the response. */
 async function pauseAndWatch(running: RunningHarness, merchant: SandboxMerchant, endpoint: Endpoint) {
   await running.subscriptions.pauseWebhookSubscription(ofSubscription(merchant));
   const promised = performance.now() + 1_000;

@@ -44,7 +44,7 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     expect(slowestMs).toBeLessThan(TAKEN_OVER_MS);
     for (const { firstAt, secondAt } of repeated) {
       expect(firstAt).toBeLessThanOrEqual(pausedAt + SIGNAL_MS);
-      // By the other process, when it took over: the paused one sends nothing again.
+      // The other process sent it when it took over; the paused one repeats nothing.
       expect(secondAt).toBeLessThan(pausedAt + PAUSE_MS);
     }
   });

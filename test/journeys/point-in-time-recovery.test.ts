@@ -40,7 +40,7 @@ const accept = () => ({
 /** As docs/operations/backup-and-restore.md says, before workers start on a Temporal that has kept its state. */
 const START_WORKFLOWS_NOW = `update platform.outbox_command set due_at = now() where kind = 'START'`;
 
-/** What becomes of Temporal's state. */
+/** The state of Temporal after the restore. */
 const TEMPORAL_STATES = [
   {
     state: 'empty',
@@ -128,7 +128,7 @@ it.each(TEMPORAL_STATES)(
     await refunds.record(ended, ProviderOutcome.SUCCEEDED);
     const [duringBackup] = await Promise.all([shop.publish(), postgres.takeBaseBackup()]);
     await shop.delivery(duringBackup, SUCCEEDED);
-    // What is under way at the moment.
+    // In progress at the restored moment.
     const submitted = await refund(200n, accept);
     await isSubmitted(submitted);
     const unsubmitted = await refund(300n, failing(Code.Unavailable));
@@ -139,7 +139,7 @@ it.each(TEMPORAL_STATES)(
     const moment = await postgres.now();
     await delay(50);
 
-    // What is lost.
+    // Lost by the restore.
     endpointAnswers = 204;
     await shop.delivery(undelivered, SUCCEEDED);
     const lostEvent = await shop.publish();
@@ -166,7 +166,7 @@ it.each(TEMPORAL_STATES)(
       (await cases.getRefundCase({ ...refunds.tenant, refundCaseId })).refundCase!;
     const statusOf = async (id: string) => RefundCaseStatus[(await caseOf(id)).status];
 
-    // Events: what had not been recorded as delivered is sent again under its id, and nothing else.
+    // Events: only deliveries that were not recorded as delivered are sent again, under the same id.
     await expect.poll(() => timesReceived(undelivered), SOON).toBe(attempts + 1);
     const deliveries = createClient(DeliveryService, transport);
     const statusesOf = async (eventId: string) =>
@@ -203,7 +203,7 @@ it.each(TEMPORAL_STATES)(
     await expect(statusOf(lostRefund)).rejects.toMatchObject({ code: Code.NotFound });
 
     await expect.poll(() => unfinishedOf(restored.harness), SOON).toEqual([]);
-    // Those of lost records ask the services for nothing any more; the one of a delivery ends two minutes later.
+    // Workflows of lost records have stopped calling the services; the one of a delivery ends two minutes later.
     await expect.poll(() => workingOf(temporal), SOON).toEqual([]);
     expect(await verifyFunds(restored.harness)).toBeGreaterThan(0);
     await areasAgree(temporal);

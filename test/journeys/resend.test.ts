@@ -39,7 +39,7 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
-/** Runs SQL as nobody but a test would, to write a past and to let time pass. */
+/** Runs SQL that only a test would, to write a past and to let time pass. */
 async function sql(text: string, values: unknown[]): Promise<void> {
   const client = new pg.Client({ connectionString: harness.databaseUrl });
   await client.connect();
@@ -114,7 +114,7 @@ describe('a resend of two thousand events', () => {
     expect(made).toEqual([...made].sort((a, b) => a - b));
     expect(new Set(made).size).toBeGreaterThan(5);
     const arrived = past.merchant.arrivals.map((arrival) => arrival.id);
-    // What was on its way already is at most what a resend has open.
+    // Deliveries that were already in progress are at most those that a resend may have open.
     expect(arrived.indexOf(live)).toBeLessThan(EVENTS - 500);
     expect(new Set(arrived)).toEqual(new Set([...past.ids, live]));
     expect(await workflowOf(id).result()).toMatchObject({

@@ -16,20 +16,22 @@ import { SagaSystem } from './sagas/saga-system.ts';
 const SAGAS = [...REFUND_SAGAS, ...DISPUTE_SAGAS, ...ADVANCE_SAGAS, NOTICE_SAGA];
 /** Every saga without a fault, and once for each of its steps. */
 const ROWS = SAGAS.flatMap((saga) => [undefined, ...saga.steps].map((step) => ({ saga, step })));
-/** Steps of the relay, which is held as a whole: nothing can be brought to its step after one of them. */
+/**
+ * Steps of the relay, which is held as a whole, so that no other saga can be brought to its step after one of them.
+ */
 type RelayStep = 'after ClaimCommands' | 'before ConfirmCommands';
 const RELAY_STEPS: readonly string[] = [
   'after ClaimCommands',
   'before ConfirmCommands',
 ] satisfies RelayStep[];
-/** From a call to the step that it sets off. */
+/** The time from a call to the step that it causes. */
 const MARGIN_MS = 3_000;
 /** Calls wait for one of twenty connections, but not for long. */
 const AT_ONCE = 6;
 
 interface PlannedRow {
   readonly saga: Saga;
-  /** Undefined for a saga that nothing happens to. */
+  /** Undefined for a saga without a fault. */
   readonly step: string | undefined;
 }
 
@@ -37,17 +39,17 @@ interface Row extends PlannedRow {
   readonly run: SagaRun;
 }
 
-/** What strikes while sagas are held at their steps. */
+/** A fault that strikes while sagas are held at their steps. */
 interface Fault {
   readonly what: string;
   startTemporal(): Promise<TestNamespace>;
   strike(system: SagaSystem): Promise<void>;
   /** The steps at which it strikes; all by default. */
   readonly strikesAt?: (saga: Saga, step: string) => boolean;
-  /** What is held goes on when all else has come to its end. Default: with the fault. */
+  /** Whether held calls continue only after everything else has ended. Default: with the fault. */
   readonly late?: boolean;
   readonly relayStep: RelayStep;
-  /** Whether it stops a transaction. Another fault leaves it to commit, like a call that has not begun. */
+  /** Whether it aborts a transaction. Other faults let it commit. */
   readonly stopsWrites?: boolean;
 }
 
@@ -215,7 +217,7 @@ async function effectsOfAll({ world }: SagaSystem, rows: readonly Row[]): Promis
   return Object.fromEntries(await Promise.all(all));
 }
 
-/** What every row should have brought about: the same as its saga without a fault. */
+/** The expected effects of every row: those of its saga without a fault. */
 async function undisturbed(system: SagaSystem, rows: readonly Row[]): Promise<Record<string, object>> {
   const models = new Map<Saga, object>();
   for (const { saga, step, run } of rows) {

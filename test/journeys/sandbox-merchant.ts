@@ -18,7 +18,7 @@ const EVENT_TYPE = 'payment.succeeded.v1';
 const PING = 'webhook.ping.v1';
 const WAIT_MS = 25_000;
 
-/** What a receiver makes of a request that it has verified. */
+/** A request that the receiver has verified. */
 export interface Arrival {
   readonly id: string;
   readonly type: string;
@@ -26,7 +26,7 @@ export interface Arrival {
   readonly data: JsonObject;
 }
 
-/** A merchant of the sandbox with one subscription, and all that teams, operators and the merchant see of it. */
+/** A merchant of the sandbox with one subscription, and the calls of teams, operators and the merchant about it. */
 export class SandboxMerchant {
   readonly tenant = newTenant(Environment.TEST);
   readonly subscriptionId: string;
@@ -75,7 +75,7 @@ export class SandboxMerchant {
     return new SandboxMerchant(transport, receiver, { tenant, subscriptionId, secret, example });
   }
 
-  /** A team publishes an event; answers its id, once it is committed. */
+  /** Publishes an event as a team; returns its id once it is committed. */
   async publish(): Promise<string> {
     const { event } = await createClient(EventService, this.#transport).publishEvent({
       ...this.tenant,
@@ -87,7 +87,7 @@ export class SandboxMerchant {
     return event!.id;
   }
 
-  /** What has arrived, pings left out; every signature is verified. */
+  /** The arrived events without pings; every signature is verified. */
   get arrivals(): Arrival[] {
     return this.#verified().filter(({ type }) => type !== PING);
   }
@@ -117,7 +117,7 @@ export class SandboxMerchant {
     );
   }
 
-  /** The event's only delivery with its attempts, once it has come to this. */
+  /** The event's only delivery with its attempts, once it meets the expectation. */
   async delivery(eventId: string, status: DeliveryStatus, timeout = WAIT_MS) {
     const deliveries = createClient(DeliveryService, this.#transport);
     return vi.waitFor(

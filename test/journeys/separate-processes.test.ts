@@ -18,9 +18,9 @@ const PROCESSES: readonly Role[] = [
   ...(['worker', 'worker', 'worker'] as const),
 ];
 const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'];
-/** Far less than the lease of a workflow command, which is 30 seconds, also on a busy machine. */
+/** Far less than the lease of a workflow command, which is 30 seconds, even on a busy machine. */
 const WITHOUT_A_LEASE_MS = 20_000;
-/** That lease, and what a busy machine takes. */
+/** That lease, and the delay of a busy machine. */
 const AFTER_A_KILL_MS = 150_000;
 const SOON = { timeout: 20_000 };
 const JWT = /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\./;
@@ -79,7 +79,7 @@ const whatOf = (failures: Load['failures']) => [...new Set(failures.map(({ what 
 it('gateways count rate limits together, and answer with public addresses, whatever they listen on', async () => {
   const gateways = [...system.running].filter(({ role }) => role === 'gateway');
   for (const { backend } of gateways) {
-    // Known from the first request on.
+    // Available from the first request on.
     await vi.waitFor(async () => {
       const { text } = await call(backend.opsPort, '/metrics');
       expect(text.includes('payments_rate_limit_store_up{environment="test"} 1')).toBe(true);
@@ -145,7 +145,7 @@ it('no log, metric, history or trace of the whole run holds a secret', async () 
     [...system.running].map(async ({ backend }) => (await call(backend.opsPort, '/metrics')).text),
   );
   const logs = system.logs.join('');
-  // What is searched is there, and not encoded.
+  // Make sure that the searched texts are there and not encoded.
   const { merchantId } = merchant.tenant;
   for (const text of [logs, histories]) expect(text.includes(merchantId)).toBe(true);
   // Spans arrive some seconds later.

@@ -46,7 +46,7 @@ test('one trace leads from a request over all processes to the attempts of its w
       return new Trace(spans);
     }, SOON);
 
-  // A merchant's request, whose ping fails at first. What the client says of a trace is ignored.
+  // A merchant's request, whose ping fails at first. The client's trace header is ignored.
   const created = await call(system.sandboxPort, '/v1/webhook-subscriptions', {
     key: issued.key,
     headers: { 'idempotency-key': newKey(), traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },

@@ -76,7 +76,7 @@ async function merchantWithWork(disputeDueAt: number) {
   return { ...merchant, refundCaseId, disputeId, advanceRequestId, refusePayout };
 }
 
-/** Expects a queue to begin with this record, and this to be done about it. */
+/** Expects a queue to begin with this record and this next action. */
 function expectItem(item: Item | undefined, id: string, nextAction: RegExp): Item {
   expect(item && recordOf(item).id).toBe(id);
   expect(item!.nextAction).toMatch(nextAction);

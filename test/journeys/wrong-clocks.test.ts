@@ -7,7 +7,7 @@ import { newKey } from '../support/harness.ts';
 import { DatabaseClients } from './failures/database-clients.ts';
 
 const MINUTE_MS = 60_000;
-/** Far less than the clocks differ. */
+/** Far less than the difference of the clocks. */
 const AT_ONCE_MS = 15_000;
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
@@ -32,7 +32,7 @@ it.each([
   const events = [await merchant.publish(), await merchant.publish()];
   // The signatures are verified, their times included.
   await merchant.received(events, AT_ONCE_MS);
-  // By the clock of the lanes, which is wrong indeed.
+  // The time of the lanes' clock, which is really wrong.
   const sentAtMs = Number(receiver.requests.at(-1)!.headers['webhook-timestamp']) * 1_000;
   expect(Math.abs(sentAtMs - clocks.lanes - Date.now())).toBeLessThan(AT_ONCE_MS);
   for (const id of events) await merchant.delivery(id, DeliveryStatus.SUCCEEDED, AT_ONCE_MS);

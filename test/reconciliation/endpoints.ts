@@ -15,16 +15,16 @@ interface Received extends Arrival {
   answeredOrder: number | undefined;
 }
 
-/** What all endpoints have received, each request verified with the secret of the subscription that its path names. */
+/** Everything that the endpoints have received, verified with the secret of the subscription named in the path. */
 export class ArrivalLog {
   readonly arrivals: Received[] = [];
-  /** Requests whose signature or body is not what it must be. */
+  /** Requests with a wrong signature or body. */
   readonly forged: string[] = [];
   readonly #secrets = new Map<string, Webhook>();
   readonly #waiting = new Map<string, (() => void)[]>();
   #order = 0;
 
-  /** From now on what comes to the subscription's path is verified, and what has come before. */
+  /** Verifies later requests to the subscription's path, and the earlier ones. */
   knowSecret(path: string, secret: string): void {
     this.#secrets.set(path, new Webhook(secret));
     for (const verify of this.#waiting.get(path) ?? []) verify();
@@ -73,7 +73,7 @@ export class ArrivalLog {
   }
 }
 
-/** A merchant's HTTPS endpoint, which is of a mood at times. */
+/** A merchant's HTTPS endpoint, which misbehaves at times. */
 export interface Endpoint extends Listening {
   mood: Mood | undefined;
 }
@@ -81,7 +81,7 @@ export interface Endpoint extends Listening {
 export async function startEndpoint(log: ArrivalLog): Promise<Endpoint> {
   const options = { cert: leaf.certificatePem, key: leaf.privateKeyPem };
   const server = createServer(options, (request, response) => {
-    // What breaks off on the way has not arrived.
+    // An aborted request has not arrived.
     receive(request, response).catch(() => response.destroy());
   });
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {

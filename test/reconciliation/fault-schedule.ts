@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** They send the webhooks. */
+/** The processes that send webhooks. */
 export const LANE_OWNERS = ['services', 'lanes-1', 'lanes-2'] as const;
 export const PROCESSES = [...LANE_OWNERS, 'worker', 'gateway', 'postgres', 'temporal'] as const;
 export const LINKS = [
@@ -27,7 +27,7 @@ export type EndpointName = (typeof ENDPOINTS)[number];
 export type NetworkFault = 'drop' | 'lose answers' | 'delay' | 'reset' | 'half-close';
 export type Mood = 'answer 500' | 'answer 503' | 'answer late' | 'hang' | 'hang up';
 
-/** One thing that goes wrong, from a time of the run on, for so long. */
+/** A fault: its start within the run and its duration. */
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'kill' | 'pause' | 'pause past the lease'; readonly target: ProcessName }
   | { readonly kind: 'lose state'; readonly target: 'temporal' }
@@ -39,11 +39,11 @@ export type FaultKind = Fault['kind'];
 interface KindPlan {
   readonly kind: FaultKind;
   readonly targets: readonly string[];
-  /** How often in one round; 'each': once for every target. */
+  /** How often per round; 'each': once for every target. */
   readonly times: number | 'each';
   /** Least and longest duration. */
   readonly forMs: readonly [number, number];
-  /** Only every other round: it takes a minute to recover from. */
+  /** Only in every other round, because recovery takes a minute. */
   readonly rounds?: 'even' | 'odd';
 }
 
@@ -65,11 +65,11 @@ const PLAN: readonly KindPlan[] = [
   { kind: 'hang up', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 4_000] },
 ];
 
-/** A target is left alone so long after a fault, so that it is up when the next one hits it. */
+/** The pause after a fault of a target, so that it is up when the next one hits it. */
 const REST_MS = 4_000;
 const MOST_ROUND_MS = 120_000;
 
-/** Every run has these to their end, even if it takes longer for them. */
+/** Every run has these completely, even if it takes longer. */
 const NEVER_LEFT_OUT: readonly FaultKind[] = ['kill', 'lose state', 'pause past the lease'];
 
 type Round = 'even' | 'odd' | 'only';
@@ -109,7 +109,7 @@ function roundOf(round: Round, roundMs: number): fc.Arbitrary<Fault[]> {
     fc.record({
       kind: fc.constant(kind),
       target: fc.constantFrom(...targets),
-      // What takes long to recover from comes early.
+      // Faults with a long recovery come early.
       atMs: fc.integer({ min: 0, max: Math.floor(rounds === undefined ? roundMs : roundMs / 6) }),
       forMs: fc.integer({ min: least, max: most }),
     }),
@@ -117,7 +117,7 @@ function roundOf(round: Round, roundMs: number): fc.Arbitrary<Fault[]> {
   return fc.tuple(...faults).map((round) => round as Fault[]);
 }
 
-/** Puts off what would hit a target that still suffers from another fault. */
+/** Postpones faults that would hit a target during another fault. */
 function withoutMeeting(faults: readonly Fault[]): Fault[] {
   const freeAt = new Map<string, number>();
   return faults

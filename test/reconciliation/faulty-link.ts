@@ -4,14 +4,14 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NetworkFault } from './fault-schedule.ts';
 
-/** A TCP proxy on loopback between two parts of the system, whose network fails when it is told to. */
+/** A TCP proxy on loopback between two parts of the system, whose network can be made to fail. */
 export interface FaultyLink extends AsyncDisposable {
   readonly port: number;
   /**
-   * drop: nothing arrives any more, in either direction. lose answers: requests arrive, answers do not. delay: each
-   * piece waits. reset: connections are reset, new ones too. half-close: connections that there are look ended by the
-   * server, which does not know. Connections that have lost something are cut when the fault ends, as TCP would.
-   * @returns the end of the fault.
+   * drop: nothing arrives, in either direction. lose answers: requests arrive, responses do not. delay: each chunk
+   * waits. reset: connections are reset, including new ones. half-close: existing connections look closed by the
+   * server, which does not know. Connections that have lost data are cut when the fault ends, as TCP would do.
+   * @returns a function that ends the fault.
    */
   begin(fault: NetworkFault): () => void;
   /** Connects new connections to another port on loopback, as a name that leads to another address. */
@@ -32,7 +32,7 @@ export async function openLink(upstreamPort: number): Promise<FaultyLink> {
   let fault: NetworkFault | undefined;
   let leadsTo = upstreamPort;
 
-  /** Whether a piece is lost; what is lost damages its connection for good. */
+  /** Whether a chunk is lost, which breaks its connection for good. */
   function isLost(connection: Connection, isAnswer: boolean): boolean {
     if (fault === 'drop' || (fault === 'lose answers' && isAnswer)) connection.damaged = true;
     return connection.damaged && (fault === 'drop' || isAnswer);

@@ -10,9 +10,9 @@ export interface KillableOptions {
   /** From the root of the repository. */
   readonly file: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** Its log; kept over its deaths. */
+  /** Its log, which is kept across restarts. */
   readonly logFile: string;
-  /** What it logs once it serves. */
+  /** The line that it logs once it serves. */
   readonly readyLine: string;
 }
 
@@ -20,10 +20,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_AGAIN_MS = 500;
 const READY_MS = 60_000;
 
-/** A program of the system that is killed and started again; when it ends by itself, as a supervisor would start it. */
+/** A program of the system that is killed and started again. Restarts it if it ends by itself, like a supervisor. */
 export class KillableProcess implements AsyncDisposable {
   readonly name: string;
-  /** Ends that nobody asked for, of a process that was serving; one that does not find its database at its start may end. */
+  /** Unexpected exits of a serving process. A starting one may exit if it cannot reach its database. */
   readonly crashes: string[] = [];
   readonly #options: KillableOptions;
   #child: ChildProcess | undefined;
@@ -35,14 +35,14 @@ export class KillableProcess implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Resolves when it serves, or after a minute in which it did not: whatever it waits for may be away. */
+  /** Resolves when it serves, or after a minute, because its dependencies may be unavailable. */
   async start(): Promise<void> {
     this.#spawn();
     const giveUpAt = performance.now() + READY_MS;
     while (!this.#isReady() && performance.now() < giveUpAt) await delay(50);
   }
 
-  /** As the power cut does it. */
+  /** Kills it, as a power cut would. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -55,7 +55,7 @@ export class KillableProcess implements AsyncDisposable {
     this.#child?.kill(signal);
   }
 
-  /** When it logged a message, over all its starts, in milliseconds since 1970. */
+  /** When it logged a message, across all restarts, in milliseconds since 1970. */
   loggedAt(message: string): number[] {
     return readFileSync(this.#options.logFile, 'utf8')
       .split('\n')
@@ -94,7 +94,7 @@ export class KillableProcess implements AsyncDisposable {
     return this.#served;
   }
 
-  /** What it has logged since its last start. */
+  /** Its log since the last start. */
   #logged(): string {
     return readFileSync(this.#options.logFile).subarray(this.#logFrom).toString();
   }

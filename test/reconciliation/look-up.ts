@@ -8,10 +8,10 @@ import type { System } from './system.ts';
 
 const PAGE_SIZE = 100;
 
-/** What is not done yet, by name; all zero once the system has settled. */
+/** The counts of unfinished work by name; all zero once the system has settled. */
 export type Remainder = Readonly<Record<string, number>>;
 
-/** Past the links: what waits in tables, and the workflows that are open. */
+/** Bypasses the links: counts waiting rows and open workflows. */
 export async function countRemainder({ databaseUrl, temporal }: System): Promise<Remainder> {
   const [counts] = await query<Record<string, number>>(
     databaseUrl,
@@ -23,7 +23,7 @@ export async function countRemainder({ databaseUrl, temporal }: System): Promise
   return { ...counts, 'open workflows': count };
 }
 
-/** Ids of what Temporal is to start by the clock. */
+/** The ids of Temporal's Schedules. */
 export async function listSchedules({ temporal }: System): Promise<string[]> {
   const ids: string[] = [];
   for await (const { scheduleId } of temporal.client.schedule.list()) ids.push(scheduleId);
@@ -63,7 +63,7 @@ interface AttemptRow {
   readonly failure: string | null;
 }
 
-/** By one statement: to ask for each of a hundred thousand deliveries would take longer than the run. */
+/** With one statement, because calls for a hundred thousand deliveries would take longer than the run. */
 async function attemptsByDelivery(databaseUrl: string, merchantIds: readonly string[]) {
   const rows = await query<AttemptRow>(
     databaseUrl,
@@ -83,7 +83,7 @@ async function attemptsByDelivery(databaseUrl: string, merchantIds: readonly str
   );
 }
 
-/** Every event that there is of the merchants, whoever was told of it. */
+/** All events of the merchants, whether or not a publisher got a response. */
 export function listEvents(databaseUrl: string, merchantIds: readonly string[]) {
   return query<{ id: string; type: string }>(
     databaseUrl,

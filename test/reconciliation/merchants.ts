@@ -23,7 +23,7 @@ export interface Wanted {
   readonly eventTypes: readonly string[];
 }
 
-/** A subscription or a problem, as the public API answers. */
+/** A subscription or a problem, as returned by the public API. */
 interface Body {
   readonly id: string;
   readonly code?: string;
@@ -31,7 +31,10 @@ interface Body {
 
 const CALL_TIMEOUT_MS = 5_000;
 
-/** Merchants who subscribe over the public API, and teams who do so for them; each asks until the answer is clear. */
+/**
+ * Merchants who subscribe over the public API, and teams who do so for them. Each repeats a request until its outcome
+ * is clear.
+ */
 export class Merchants {
   readonly subscriptions: KnownSubscription[] = [];
   readonly refused: string[] = [];
@@ -49,7 +52,7 @@ export class Merchants {
     this.#apiKeyService = createClient(ApiKeyService, transport);
   }
 
-  /** A new merchant of the sandbox with an API key; answers its id. */
+  /** Creates a merchant of the sandbox with an API key; returns its id. */
   async join(): Promise<string> {
     const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
     const { key } = await this.#apiKeyService.issueApiKey({
@@ -123,7 +126,9 @@ export class Merchants {
 const KEY_IN_USE = 'IDEMPOTENCY_KEY_IN_USE';
 const newUrl = (port: number) => `https://localhost:${port}/hooks/${randomUUID()}`;
 
-/** Has a merchant subscribe every so often until it is stopped; resolves `stop` when the last one is through. */
+/**
+ * Makes a merchant subscribe from time to time until `stop`, which resolves when the last subscription is created.
+ */
 export function subscribeOn(
   merchants: Merchants,
   everyMs: number,

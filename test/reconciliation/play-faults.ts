@@ -18,7 +18,7 @@ export async function playFaults(
   { say, signal }: PlayOptions,
 ): Promise<FaultWindow[]> {
   const startedAt = performance.now();
-  /** A target that is slow to come back is let be until it has. */
+  /** A target that is slow to recover is left alone until it has. */
   const busy = new Map<string, Promise<void>>();
   const windows: FaultWindow[] = [];
   for (const fault of plan) {
@@ -30,7 +30,7 @@ export async function playFaults(
       await playFault(fault, system, endpoints);
       windows.push({ kind, target, from, to: Date.now() });
     });
-    // The last word has Promise.all below.
+    // Promise.all below reports the failure.
     played.catch(() => undefined);
     busy.set(target, played);
   }

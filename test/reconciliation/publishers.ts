@@ -12,16 +12,16 @@ export interface PublishersOptions {
   readonly servicesUrl: string;
   readonly token: string;
   readonly merchantIds: readonly string[];
-  /** What is published, by turns; each is published with the catalog's example. */
+  /** The types to publish, round robin, each with the catalog's example. */
   readonly eventTypes: readonly string[];
   readonly eventsPerSecond: number;
 }
 
 export interface Publishers {
   readonly accepted: readonly AcceptedEvent[];
-  /** Refusals, which no fault may bring about. */
+  /** Refusals, which no fault may cause. */
   readonly refused: readonly string[];
-  /** Publishes no more; resolves when every event that was asked for is accepted. */
+  /** Stops publishing; resolves when every started event is accepted. */
   stop(): Promise<void>;
 }
 
@@ -30,12 +30,12 @@ const OBJECTS_PER_MERCHANT = 40;
 const CALL_TIMEOUT_MS = 5_000;
 /** Far more than any fault takes. */
 const PATIENCE_MS = 10 * 60_000;
-/** A publisher that waits for so many answers asks for nothing more, and catches up once they come. */
+/** A publisher that waits for this many responses pauses, and catches up once they arrive. */
 const MOST_OPEN = 40;
 
 /**
- * Several publishers, each with connections of its own. They publish at their rate, which they make up for after an
- * outage, and ask again with the same key until an answer is clear.
+ * Several publishers, each with its own connections. They publish at a fixed rate, catch up after an outage, and
+ * repeat calls with the same key until the outcome is clear.
  */
 export async function startPublishers(options: PublishersOptions): Promise<Publishers> {
   const { servicesUrl, token, merchantIds, eventTypes, eventsPerSecond } = options;
@@ -102,7 +102,7 @@ export async function startPublishers(options: PublishersOptions): Promise<Publi
   };
 }
 
-/** Repeats a call until its answer is clear: success, or a refusal, which is thrown. */
+/** Repeats a call until its outcome is clear: success, or a refusal, which is thrown. */
 export function untilClear<T>(call: () => Promise<T>): Promise<T> {
   return retrying(call, { forMs: PATIENCE_MS, codeOf: (error) => ConnectError.from(error).code });
 }

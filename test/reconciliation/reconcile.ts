@@ -3,28 +3,28 @@ import { explainRepeats } from './repeats.ts';
 
 const PING = 'webhook.ping.v1';
 
-/** What was promised and did not come true, each a sentence; empty where the promise held. */
+/** Broken promises, one sentence each; empty lists if all were kept. */
 export interface Reconciliation {
   /** Pairs of an event and a subscription that it had to reach. */
   readonly expected: number;
   /** Such pairs without an arrival. */
   readonly missing: readonly string[];
-  /** Arrivals, deliveries and events that nobody asked for. */
+  /** Unrequested arrivals, deliveries and events. */
   readonly unwanted: readonly string[];
-  /** Deliveries whose attempt log is not complete, or not what the endpoint saw. */
+  /** Deliveries whose attempt log is incomplete, or differs from what the endpoint saw. */
   readonly badLogs: readonly string[];
   readonly outOfOrder: readonly string[];
   /** Resends that did not send each event once, or have not ended. */
   readonly badResends: readonly string[];
-  /** Arrivals after one that was answered with 2xx, by cause. */
+  /** Arrivals after one that got a 2xx response, by cause. */
   readonly duplicates: ReadonlyMap<string, number>;
-  /** Arrivals that no attempt of the log stands for, by cause. */
+  /** Arrivals without an attempt in the log, by cause. */
   readonly unrecorded: ReadonlyMap<string, number>;
-  /** Of both, those that no fault explains. */
+  /** Duplicates and unrecorded arrivals that no fault explains. */
   readonly unexplained: readonly string[];
 }
 
-/** Compares what was accepted with what arrived and with what the log says. */
+/** Compares accepted events with arrivals and with the log. */
 export function reconcile(evidence: Evidence): Reconciliation {
   const known = new Map(evidence.subscriptions.map((subscription) => [subscription.id, subscription]));
   const arrivals = Map.groupBy(evidence.arrivals, keyOf);
@@ -45,7 +45,7 @@ export function reconcile(evidence: Evidence): Reconciliation {
 /** Of an event and the subscription that a path belongs to. */
 const keyOf = ({ path, eventId }: { path: string; eventId: string }) => `${path} ${eventId}`;
 
-/** What was asked for after a subscription had been answered has to reach it; what was accepted before must not. */
+/** Events requested after the response to a subscription's creation must reach it; those accepted before must not. */
 function findMissing(
   { accepted, subscriptions, deliveries }: Evidence,
   arrivals: ReadonlyMap<string, readonly Arrival[]>,

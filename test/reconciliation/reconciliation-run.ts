@@ -17,7 +17,7 @@ export interface RunOptions extends PlayOptions {
   readonly eventsPerSecond: number;
 }
 
-/** What a run has come to. */
+/** The result of a run. */
 export interface RunResult extends Reconciliation {
   readonly accepted: readonly AcceptedEvent[];
   readonly arrivals: readonly Arrival[];
@@ -25,9 +25,9 @@ export interface RunResult extends Reconciliation {
   readonly faults: readonly FaultWindow[];
   readonly subscriptions: number;
   readonly resends: number;
-  /** What was still not done when the time to settle was up. */
+  /** The work left when the time to settle was up. */
   readonly left: Remainder;
-  /** From the end of the last fault until nothing was left. */
+  /** The time from the end of the last fault until no work was left. */
   readonly settledAfterMs: number;
   /** Requests with a wrong signature, refusals, and processes that ended by themselves. */
   readonly broken: readonly string[];
@@ -104,7 +104,7 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   };
 }
 
-/** Schedules that a Temporal which has lost its state was not given again. */
+/** Schedules that were not created again after Temporal lost its state. */
 async function findGone(system: System, schedules: readonly string[]): Promise<string[]> {
   const left = new Set(await listSchedules(system));
   return schedules.filter((id) => !left.has(id)).map((id) => `the schedule ${id} is gone`);
@@ -133,7 +133,7 @@ function unplayed(lost: readonly FaultWindow[], played: readonly FaultWindow[]):
 
 const anyOf = <T>(values: readonly T[], n: number): T => values[n % values.length]!;
 
-/** Waits until nothing is left to do. @returns what is, when the time is up. */
+/** Waits until no work is left. @returns the work left when the time is up. */
 async function settle(system: System, { say, signal }: RunOptions): Promise<Remainder> {
   const giveUpAt = performance.now() + SETTLE_MS;
   for (let n = 0; ; n += 1) {

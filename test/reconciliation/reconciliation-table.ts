@@ -5,7 +5,7 @@ import { couldGoUnrecorded } from './repeats.ts';
 
 const SHOWN = 20;
 
-/** All that speaks against a run, at most a screenful of each kind; empty when everything reconciles. */
+/** All faults of a run, at most a screenful of each kind; empty when everything reconciles. */
 export function faultsOf(result: RunResult): string[] {
   const { missing, unwanted, badLogs, outOfOrder, badResends, unexplained, broken, left } = result;
   const rest = Object.entries(left).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
@@ -24,7 +24,7 @@ export function faultsOf(result: RunResult): string[] {
   ]);
 }
 
-/** The run in numbers: faults by kind, then what became of the events. */
+/** The run in numbers: faults by kind, then the outcomes of events. */
 export function tableOf(result: RunResult): string {
   const { accepted, deliveries, arrivals, faults, publishingMs } = result;
   const attempts = deliveries.reduce((sum, delivery) => sum + delivery.attempts.length, 0);

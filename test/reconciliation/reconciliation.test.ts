@@ -5,7 +5,7 @@ import { runReconciliation } from './reconciliation-run.ts';
 import { faultsOf, tableOf } from './reconciliation-table.ts';
 
 const FAULTS_MS = 30_000;
-/** As a rule what two minutes from the loss of Temporal's state, near the begin, come to; on a busy machine far more. */
+/** Usually two minutes from the loss of Temporal's state, near the beginning; far more on a busy machine. */
 const RUN_MS = 12 * 60_000;
 
 it(

@@ -1,6 +1,6 @@
 import type { FaultKind } from './fault-schedule.ts';
 
-/** An event that a publisher was told is accepted. Times are of the test's clock, in milliseconds. */
+/** An event whose acceptance a publisher has received. Times are those of the test's clock, in milliseconds. */
 export interface AcceptedEvent {
   readonly id: string;
   readonly merchantId: string;
@@ -11,7 +11,7 @@ export interface AcceptedEvent {
   readonly timestampMs: number;
   readonly askedAt: number;
   readonly acceptedAt: number;
-  /** How often it was asked for with the same key. */
+  /** The number of calls with the same key. */
   readonly tries: number;
 }
 
@@ -70,13 +70,13 @@ export interface RequestedResend {
   readonly id: string;
   readonly merchantId: string;
   readonly subscriptionId: string;
-  /** What it had to send at least. */
+  /** The events that it had to send at least. */
   readonly eventIds: readonly string[];
   /** In the end: `COMPLETED` and so on. */
   readonly state: string;
 }
 
-/** A fault as it was: until what it hit served again. */
+/** A fault as it happened, until its target served again. */
 export interface FaultWindow {
   /** `lease lost`: no fault was played, but the machine stood still for so long that another process took the lanes. */
   readonly kind: FaultKind | 'lease lost';
@@ -85,13 +85,13 @@ export interface FaultWindow {
   readonly to: number;
 }
 
-/** All that is known when a run has settled. */
+/** Everything known when a run has settled. */
 export interface Evidence {
   readonly accepted: readonly AcceptedEvent[];
   readonly subscriptions: readonly KnownSubscription[];
   readonly arrivals: readonly Arrival[];
   readonly deliveries: readonly LoggedDelivery[];
-  /** Ids of all events of these merchants that there are. */
+  /** The ids of all events of these merchants. */
   readonly events: readonly { readonly id: string; readonly type: string }[];
   readonly resends: readonly RequestedResend[];
   readonly faults: readonly FaultWindow[];

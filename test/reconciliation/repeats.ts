@@ -1,21 +1,21 @@
 import { LANE_OWNERS } from './fault-schedule.ts';
 import type { Arrival, FaultWindow, LoggedAttempt, LoggedDelivery } from './records.ts';
 
-/** How what came more often than the log or the merchant would have it is explained. */
+/** Explains arrivals that are missing in the log or that merchants did not need. */
 export interface Repeats {
   readonly duplicates: ReadonlyMap<string, number>;
   readonly unrecorded: ReadonlyMap<string, number>;
   readonly unexplained: readonly string[];
 }
 
-/** After a fault has ended: until connections are made anew and calls that failed are repeated. */
+/** The time after a fault until connections are reopened and failed calls repeated. */
 const AFTERMATH_MS = 5_000;
 /** An attempt is recorded when it ends, or as in flight after a second and a half. */
 const RECORD_MS = 3_000;
 
 type Attribution = readonly [cause: string, isExplained: boolean];
 
-/** Matches each arrival with an attempt of the log, and finds the cause of those that are one too many. */
+/** Matches each arrival with an attempt in the log, and finds the cause of each surplus one. */
 export function explainRepeats(
   arrivals: ReadonlyMap<string, readonly Arrival[]>,
   deliveries: ReadonlyMap<string, readonly LoggedDelivery[]>,
@@ -44,7 +44,7 @@ export function explainRepeats(
       if (!recorded.has(arrival)) count(unrecorded, key, whyUnrecorded(arrival, faults));
     }
     for (const [index, arrival] of came.entries()) {
-      // A resend is another delivery: it does not repeat what was delivered before, nor is it repeated by it.
+      // A resend is another delivery: neither repeats the other.
       const before = came.slice(0, index).findLast((earlier) => {
         const [first, second] = [deliveryOf(earlier), deliveryOf(arrival)];
         return isSuccess(earlier.answer) && (!first || !second || first === second);
@@ -64,7 +64,7 @@ export function explainRepeats(
 function matchAttempts(came: readonly Arrival[], attempts: readonly LoggedAttempt[]) {
   const recorded = new Map<Arrival, LoggedAttempt>();
   const unseen: LoggedAttempt[] = [];
-  // What was answered first, because its answer tells it from others; and the earlier first, as it arrived.
+  // Answered attempts first, because their answer distinguishes them; otherwise in chronological order.
   const inTurn = attempts.toSorted(
     (a, b) =>
       Number(b.httpStatus !== undefined) - Number(a.httpStatus !== undefined) || a.startedAt - b.startedAt,
@@ -89,12 +89,12 @@ function whyUnrecorded({ at }: Arrival, faults: readonly FaultWindow[]): Attribu
   return ['NOT RECORDED, NO FAULT', false];
 }
 
-/** Whether a fault stands ready to explain what is sent at this time and not recorded: the fewer, the more is proved. */
+/** Whether a fault could explain an unrecorded attempt at this time: the fewer, the more the run proves. */
 export function couldGoUnrecorded(at: number, faults: readonly FaultWindow[]): boolean {
   return during(faults, isOnSendersWay, at, at + RECORD_MS);
 }
 
-/** Why something was sent again although it had been answered with success. */
+/** Why an event was sent again after a successful response. */
 function whyTwice(
   first: Arrival,
   attempt: LoggedAttempt | undefined,

@@ -13,22 +13,22 @@ import type { System } from './system.ts';
 
 export interface Resends {
   readonly refused: readonly string[];
-  /** Asks for no more; resolves when each that was asked for is answered. */
+  /** Stops resending; resolves when each request has a response. */
   stop(): Promise<void>;
-  /** What has become of them. */
+  /** Returns the resends with their states. */
   look(): Promise<RequestedResend[]>;
 }
 
 const EVERY_MS = 10_000;
 const CALL_TIMEOUT_MS = 5_000;
 const PERIOD_MS = 3_000;
-/** Events of a period that has passed so long ago are not on their way to the log any more, as a rule. */
+/** Events of a period this long ago are normally in the log. */
 const AGO_MS = 10_000;
 
 /**
- * Operators who have one event, or the events of some seconds, sent again to a subscription, by turns. What has arrived
- * there by the time they ask has to come again, once.
- * @param next a subscription that is not ordered: what is sent again keeps no order.
+ * Operators who resend to a subscription, in turn, one event or the events of some seconds. Events that have arrived
+ * there before must arrive again, once.
+ * @param next returns an unordered subscription, because resends keep no order.
  */
 export function resendOn(system: System, log: ArrivalLog, next: (n: number) => KnownSubscription): Resends {
   const client = createClient(DeliveryService, remoteTransport(system.servicesUrl, system.token));
@@ -69,7 +69,7 @@ export function resendOn(system: System, log: ArrivalLog, next: (n: number) => K
       const one = resendOne(next(n), n % 2 === 1);
       open.push(
         one.catch((error: unknown) => {
-          // While delivery is held up resends go on, and more than so many do not begin.
+          // While delivery is blocked, resends keep running, and at most ten may run.
           if (errorInfoOf(error)?.reason === 'RESEND_LIMIT_REACHED') return;
           refused.push(`a resend was refused: ${error}`);
         }),

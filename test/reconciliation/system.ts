@@ -20,7 +20,7 @@ import { postgresVictim, temporalVictim, type Victim } from './victims.ts';
 
 type LaneOwner = (typeof LANE_OWNERS)[number];
 
-/** The whole system as processes of its own, with a network of links between them. */
+/** The whole system as separate processes, with a network of links between them. */
 export interface System extends AsyncDisposable {
   readonly victims: Readonly<Record<ProcessName, Victim>>;
   readonly links: ReadonlyMap<LinkName, FaultyLink>;
@@ -35,7 +35,7 @@ export interface System extends AsyncDisposable {
   readonly token: string;
   /** When another process took lanes of a process that did not renew its lease, for whatever reason. */
   lostLeases(): FaultWindow[];
-  /** Ends of serving processes that no fault brought about. */
+  /** Exits of serving processes that no fault caused. */
   crashes(): string[];
 }
 

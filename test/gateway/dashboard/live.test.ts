@@ -127,7 +127,7 @@ it('is ended cleanly when the dashboard closes', async () => {
 });
 
 describe('event streams', () => {
-  /** An application that streams what `poll` returns; `first` is the initial region. */
+  /** An application that streams what `look` returns; `first` is the initial region. */
   async function startStreaming(first: Html, look: () => Promise<Html>) {
     const streams = new LiveStreams();
     const app = fastify();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { REFUSALS } from '../../../workflows/final-refusal.ts';
 
-/** After these a call gets the same answer from every process. */
+/** Every process would answer a call with these codes alike. */
 const FINAL: ReadonlySet<Code> = new Set([
   ...REFUSALS,
   Code.PermissionDenied,
@@ -16,8 +16,8 @@ const BETWEEN_MS = 100;
 const GIVE_UP_MS = 120_000;
 
 /**
- * Calls one of several processes that serve the same, and repeats a call that got no answer at the next one. Only for
- * reads, and for writes with an idempotency key.
+ * Calls one of several equivalent processes, and repeats a call without an answer at the next one. Only for reads,
+ * and for writes with an idempotency key.
  */
 export function failover(transports: readonly Transport[]): Transport {
   let current = 0;

@@ -23,7 +23,7 @@ export const OPEN: ReadonlySet<RefundCaseStatus> = new Set([
   RefundCaseStatus.PROCESSING,
 ]);
 
-/** All that the services tell of a merchant. */
+/** Everything that the services report about a merchant. */
 export interface MerchantBooks {
   readonly cases: readonly RefundCase[];
   readonly rows: readonly FundsRelease[];
@@ -35,7 +35,7 @@ export interface MerchantBooks {
   readonly events: ReadonlyMap<string, readonly Event[]>;
 }
 
-/** Reads the lists of a merchant to their ends. */
+/** Reads all lists of a merchant completely. */
 export async function readBooks(transport: Transport, { tenant }: MonthMerchant): Promise<MerchantBooks> {
   const { refunds, funds, advances } = clientsOf(transport);
   const events = createClient(EventService, transport);
@@ -142,7 +142,7 @@ export function expectEventsComplete({ cases, events }: MerchantBooks): void {
   }
 }
 
-/** The executions of refunds that the provider was asked for, by case, and how many of them it has accepted. */
+/** The executions of refunds that were submitted to the provider, by case, and how many of them it has accepted. */
 export function readSubmissions(providerFile: string) {
   const database = new DatabaseSync(providerFile, { readOnly: true });
   const rows = database.prepare(`select key, accepted_at from submission where key like 'refund/%'`).all();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { type MonthSystem, PROCESSES, type ProcessName, WHOLES } from './month-system.ts';
 
-/** Something that happens to a process, from a time of the month on, for so long. */
+/** A fault of a process: its start within the month and its duration. */
 export interface MonthFault {
   readonly kind: 'kill' | 'pause' | 'lose state';
   readonly target: ProcessName;
@@ -14,9 +14,9 @@ export interface MonthFault {
 type Span = readonly [number, number];
 
 const ROUND_MS = 45_000;
-/** A target is left alone so long after a fault, so that it is up when the next one hits it. */
+/** The pause after a fault of a target, so that it is up when the next one hits it. */
 const REST_MS = 3_000;
-/** Longer than an activity may take and than the lease of a command: the others go on with its work meanwhile. */
+/** Longer than an activity may take and than the lease of a command, so that others take over its work. */
 const PAUSE_PAST_LEASES_MS = 33_000;
 
 /**
@@ -58,7 +58,7 @@ function roundOf(roundMs: number): fc.Arbitrary<MonthFault[]> {
     .map((faults) => [...faults]);
 }
 
-/** Puts off what would hit a target that still suffers from another fault. */
+/** Postpones faults that would hit a target during another fault. */
 function oneAtATime(faults: readonly MonthFault[]): MonthFault[] {
   const freeAt = new Map<ProcessName, number>();
   return faults
@@ -71,14 +71,14 @@ function oneAtATime(faults: readonly MonthFault[]): MonthFault[] {
     .toSorted((one, other) => one.atMs - other.atMs);
 }
 
-/** Plays the faults to their end; what they hit serves again then. */
+/** Plays all faults; resolves when their targets serve again. */
 export async function playMonthFaults(
   faults: readonly MonthFault[],
   system: MonthSystem,
   say: (line: string) => void,
 ): Promise<void> {
   const startedAt = performance.now();
-  /** A target that is slow to come back is left alone until it has. */
+  /** A target that is slow to recover is left alone until it has. */
   const busy = new Map<ProcessName, Promise<void>>();
   for (const fault of faults) {
     const { kind, target, atMs, forMs } = fault;

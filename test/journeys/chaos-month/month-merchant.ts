@@ -23,13 +23,13 @@ import {
   type RefundPlan,
 } from './month-plan.ts';
 
-/** Something that a merchant, their customer or an operator does on a day of the month. */
+/** An action of a merchant, their customer or an operator on a day of the month. */
 export interface Step {
   readonly day: number;
   run(): Promise<void>;
 }
 
-/** Of calls that something else in the month was faster than. */
+/** Refusals of calls that something else in the month has preceded. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set([
   'REFUND_EXECUTION_STARTED',
   'REFUND_CASE_STATE',
@@ -62,7 +62,7 @@ export interface Confirmed {
   readonly openDisputeIds: Set<string>;
 }
 
-/** Plays the month of one merchant by the RPCs that the other teams call. */
+/** Plays the month of one merchant with the RPCs that other teams call. */
 export class MonthMerchant {
   readonly tenant: ReturnType<typeof newTenant>;
   readonly confirmed: Confirmed = { sales: [], refundCaseIds: [], lostSales: [], openDisputeIds: new Set() };
@@ -73,7 +73,7 @@ export class MonthMerchant {
     this.tenant = newTenant(environment);
   }
 
-  /** What happens by day; steps of a day are in the order in which they depend on each other. */
+  /** The steps by day; those of one day are in the order of their dependencies. */
   steps({ payments, advances, overdraft, rateBps }: MerchantPlan): Step[] {
     return [
       ...(rateBps === null ? [] : [this.#setRate(rateBps)]),
@@ -88,7 +88,7 @@ export class MonthMerchant {
     return { ...this.tenant, idempotencyKey: newKey(), occurredAt };
   }
 
-  /** A call that may be refused, because of what else happens. */
+  /** A call that may be refused because of other steps. */
   #step(day: number, call: () => Promise<unknown>): Step {
     const run = async () => {
       try {

@@ -31,7 +31,9 @@ export interface PaymentPlan {
   readonly kind: SaleKind;
   readonly installments: number;
   readonly grossMinor: bigint;
-  /** The sale is recorded so many days after its payment, so that refunds and disputes may come first. */
+  /**
+   * The number of days from the payment to the recording of the sale, so that refunds and disputes may come first.
+   */
   readonly recordedAfter: number;
   readonly refunds: readonly RefundPlan[];
   readonly dispute: DisputePlan | null;
@@ -41,7 +43,7 @@ export interface PaymentPlan {
 export interface AdvancePlan {
   readonly day: number;
   readonly grossMinor: bigint;
-  /** What it comes to, if nothing is in its way. */
+  /** Its final state, if nothing prevents it. */
   readonly outcome: 'QUOTED' | 'REQUESTED' | 'APPROVED' | 'REFUSED' | 'RELEASED';
 }
 
@@ -106,7 +108,7 @@ const merchant: fc.Arbitrary<MerchantPlan> = fc.record({
   rateBps: fc.constantFrom(null, null, 0),
 });
 
-/** The months of so many merchants; the same for the same seed. */
+/** The months of this many merchants; the same for the same seed. */
 export const planMonth = (seed: number, merchants: number): MerchantPlan[] =>
   fc.sample(fc.noBias(merchant), { seed, numRuns: merchants });
 
@@ -144,7 +146,7 @@ export const EVERY_STATUS: MerchantPlan = {
     refunds: [refund],
     dispute: null,
   })),
-  // Less its fees of 5 % it ends in 02.
+  // Minus its fees of 5 % it ends in 02.
   advances: [{ day: 21, grossMinor: 10_002n, outcome: 'RELEASED' }],
   overdraft: PLAIN,
   rateBps: 0,

@@ -28,7 +28,7 @@ export interface MonthSystem extends AsyncDisposable {
   readonly victims: Readonly<Record<ProcessName, Victim>>;
   readonly temporal: TestTemporal;
   readonly databaseUrl: string;
-  /** What the provider has accepted and has to report: an SQLite file. */
+  /** The SQLite file with what the provider has accepted and has to report. */
   readonly providerFile: string;
   /** Calls as a caller with every grant, to whichever process responds. */
   readonly transport: Transport;
@@ -53,7 +53,7 @@ export async function startMonthSystem(): Promise<MonthSystem> {
   const folder = stack.adopt(DataFolder.open(path), (opened) => opened.close());
   const postgres = stack.adopt(await startPostgres({ folder, log: () => undefined }), (it) => it.stop());
   await migrate(postgres.url);
-  // What it has written outlives its process, if not the machine.
+  // Its writes outlive its process, if not the machine.
   const temporal = stack.use(await startTemporal({ durable: false }));
   const [test, connector, worker] = [newToken(), newToken(), newToken()];
   const [providerPort, ...grpcPorts] = [await findFreePort(), await findFreePort(), await findFreePort()];

@@ -30,7 +30,7 @@ interface Started {
   readonly server: { postgres: EmbeddedPostgres };
 }
 
-/** By how much the clocks of processes are wrong, in milliseconds. */
+/** The deviation of each process's clock, in milliseconds. */
 export interface Clocks {
   readonly gateway: number;
   readonly services: number;
@@ -45,7 +45,7 @@ const withClock = (shiftMs: number) => ({
 const DATABASE_NAME = 'postgres.payments.test';
 const AREAS = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
 
-/** A gateway and services, as processes of their own, over a PostgreSQL that a test stops, slows down and replaces. */
+/** A gateway and services, as separate processes, over a PostgreSQL that a test stops, slows down and replaces. */
 export class DatabaseClients implements AsyncDisposable {
   /** Of the PostgreSQL that was started first. */
   readonly folder: DataFolder;
@@ -85,7 +85,7 @@ export class DatabaseClients implements AsyncDisposable {
     return system;
   }
 
-  /** What is used until the end. */
+  /** Holds the resources that are used until the end. */
   get stack(): AsyncDisposableStack {
     return this.#stack;
   }

@@ -8,22 +8,22 @@ import { startStandby } from '../../support/base-backup.ts';
 import { query } from '../../support/query.ts';
 import type { DatabaseClients } from './database-clients.ts';
 
-/** A way in which PostgreSQL fails, and what its clients see meanwhile. */
+/** A failure of PostgreSQL, and what its clients see in the meantime. */
 export interface DatabaseFailure {
   readonly what: string;
-  /** What a read and a write are answered with: their success, or one of these codes. */
+  /** The outcome of a read and a write: success, or one of these codes. */
   readonly read: 'SUCCEEDS' | readonly ProblemCode[];
   readonly write: 'SUCCEEDS' | readonly ProblemCode[];
   /** What /readyz of the services says: its status and how it describes the database. */
   readonly ready: readonly [status: number, database?: string];
-  /** Whether only root can make it fail so. */
+  /** Whether only root can cause this failure. */
   readonly mounts?: boolean;
   /** @returns how it ends. */
   begin(system: DatabaseClients): Promise<() => Promise<void>>;
 }
 
 const AWAY = ['SERVICE_UNAVAILABLE'] as const;
-/** What was sent to a server that does not answer takes as long as the deadline; later calls get no connection. */
+/** Calls sent to a server that does not answer take until the deadline; later calls get no connection. */
 const SILENT = ['DEADLINE_EXCEEDED', 'SERVICE_UNAVAILABLE'] as const;
 
 /** Until the processes of the server have read their settings again. */
@@ -90,7 +90,7 @@ async function cutOff({ link }: DatabaseClients) {
   return async () => end();
 }
 
-/** Others took all connections when the clients had lost theirs. */
+/** Other clients took all connections when these had lost theirs. */
 async function useUpConnections({ postgres, link }: DatabaseClients) {
   const held: Client[] = [];
   const reconnect = link.begin('reset');

@@ -11,7 +11,7 @@ import {
 
 const GUIDE = new URL('../../../docs/operations/certificates.md', import.meta.url);
 
-/** The URI of a caller, as the guide has it. */
+/** The URI of a caller, as in the guide. */
 export const uriOf = (name: string) => `spiffe://payments.example/${name}`;
 
 /** A folder with certificates made by the commands of the guide. */

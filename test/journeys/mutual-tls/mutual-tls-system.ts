@@ -24,7 +24,7 @@ const READY = { timeout: 60_000, interval: 50 };
 const ROLES = ['services', 'gateway', 'worker'] as const;
 type Role = (typeof ROLES)[number];
 
-/** Services, gateway and worker as processes that know each other by their certificates alone: no process has a token. */
+/** Services, gateway and worker as processes that authenticate only with certificates: no process has a token. */
 export class MutualTlsSystem implements AsyncDisposable {
   readonly certificates: CertificateFolder;
   readonly baseUrl: string;
@@ -128,7 +128,7 @@ export class MutualTlsSystem implements AsyncDisposable {
     return this.#stack.use(new GrpcJsClient(this.baseUrl, undefined, tls)).transport;
   }
 
-  /** The same as our own processes have it: replaced files apply to new connections. */
+  /** The same as in our own processes: replaced files apply to new connections. */
   replaceableTransport(name: string): Transport {
     const paths = this.certificates.settings(name);
     const files = openTlsFiles(
@@ -145,7 +145,7 @@ export class MutualTlsSystem implements AsyncDisposable {
     return createConnectTransport({ baseUrl: this.baseUrl, httpVersion: '1.1', nodeOptions });
   }
 
-  /** How often a process has taken over replaced files of this name. */
+  /** How often a process has started to use replaced files of this name. */
   replacements(role: Role, files = 'rpc'): number {
     const lines = this.processes[role]
       .logged()

@@ -69,7 +69,7 @@ export class ArchivedPostgres implements AsyncDisposable {
     return now;
   }
 
-  /** Loses the server, and answers the URL of another one with everything up to the moment. */
+  /** Loses the server; returns the URL of another one with everything up to the moment. */
   async restore(moment: string): Promise<string> {
     const [{ file }] = await query(this.url, 'select pg_walfile_name(pg_switch_wal()) as file');
     await vi.waitFor(() => {

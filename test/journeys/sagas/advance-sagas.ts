@@ -12,7 +12,7 @@ import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { recovers, type Saga, type SagaWorld } from './saga.ts';
 
-/** The workflows that complete what a caller left wait so long for it. */
+/** How long workflows wait before they complete an interrupted call. */
 const COMPLETE_AFTER_MS = 20_000;
 
 /** Funds of this day are due, so that an advance on them is settled as soon as it is released. */
@@ -33,7 +33,7 @@ async function advancer({ harness, provider }: SagaWorld, on?: string) {
     becomes,
     write: () => funds.write(on),
     quote: async () => (await client.quoteAdvance(funds.write(on))).quote!.id,
-    /** A request that the merchant may be paid; the provider accepts its payout. */
+    /** An approved request, whose payout the provider accepts. */
     async approve() {
       const { quote } = await client.quoteAdvance(funds.write(on));
       const { advanceRequest } = await client.requestAdvance({ ...funds.write(on), quoteId: quote!.id });
@@ -63,7 +63,7 @@ async function advancer({ harness, provider }: SagaWorld, on?: string) {
       expect((await list()).map(({ payout }) => payout?.providerPayoutId)).toEqual(['po_1']),
     );
   }
-  /** Makes a call that gets no further than its first commit, which starts the workflow. */
+  /** Makes a call that is interrupted after its first commit, which starts the workflow. */
   async function halfway(workflowType: string, call: (options: CallOptions) => Promise<unknown>) {
     const lock = new Client({ connectionString: harness.databaseUrl });
     await lock.connect();

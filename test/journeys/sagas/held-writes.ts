@@ -30,7 +30,7 @@ select from pg_locks
    and database = (select oid from pg_database where datname = current_database())
    and (classid::bigint << 32) | objid::bigint = hashtextextended($1::text, 1)`;
 
-/** Holds writes within their transactions, for fewer than the 15 seconds that they wait for a lock. */
+/** Holds writes within their transactions, for less than the 15 seconds that they wait for a lock. */
 export class HeldWrites implements AsyncDisposable {
   readonly #harness: TestHarness;
   readonly #client: Client;

@@ -87,7 +87,7 @@ export class SagaSystem implements AsyncDisposable {
   pause = () => this.#process.signal('SIGSTOP');
   resume = () => this.#process.signal('SIGCONT');
 
-  /** Another process's worker, so to speak, which holds nothing. */
+  /** Starts a worker that holds nothing, as in another process. */
   async startWorker(): Promise<void> {
     const worker = await startHarnessWorker(this.world.harness, this.temporal);
     this.#resources.defer(() => worker.close());

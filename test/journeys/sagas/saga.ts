@@ -18,11 +18,11 @@ export interface SagaRun {
   readonly submitted?: readonly string[];
   /** Who is sent mail. */
   readonly email?: string;
-  /** Starts what leads to the steps; the worker does the rest. */
+  /** Makes the calls that start the saga; the worker does the rest. */
   setOff(): Promise<unknown>;
   /** Passes when the worker has done its part. */
   isDone(): Promise<void>;
-  /** Ends what is left open, such as a hold. */
+  /** Ends whatever is left open, such as a hold. */
   end?(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface SagaRun {
 export interface Saga {
   readonly name: string;
   readonly steps: readonly string[];
-  /** Its first step comes late: the workflow waits so long for the call that started it. */
+  /** How long the workflow waits, before its first step, for the call that started it. */
   readonly waitMs?: number;
   prepare(world: SagaWorld): Promise<SagaRun>;
 }
@@ -40,7 +40,10 @@ const RECOVERY_MS = 150_000;
 
 const LONGEST_PAUSE_MS = 3_000;
 
-/** Waits until something holds, for as long as a recovery may take. Looks ever more rarely: many sagas wait at once. */
+/**
+ * Waits until a condition holds, for as long as a recovery may take. Checks less and less often, because many sagas
+ * wait at once.
+ */
 export async function recovers(check: () => Promise<void>): Promise<void> {
   const giveUpAt = Date.now() + RECOVERY_MS;
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
@@ -77,7 +80,7 @@ select array(select jsonb_build_object('kind', kind, 'times', count(*), 'minor',
        (select count(*)::int from funds.pending_debit where merchant_id = $1) as waiting,
        (select count(*)::int from platform.outbox_command where merchant_id = $1) as commands`;
 
-/** Everything that a saga has brought about: the same for every run of it, whatever struck. */
+/** Everything that a saga has caused, which must be the same for every run, whatever the fault. */
 export async function effectsOf({ harness, provider, inbox }: SagaWorld, run: SagaRun): Promise<object> {
   const { merchantId, submitted = [], email = '' } = run;
   const [effects] = await sqlOf<object>(harness, EFFECTS, [merchantId]);

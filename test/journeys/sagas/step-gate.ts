@@ -2,7 +2,7 @@ import { isMessage } from '@bufbuild/protobuf';
 import type { Transport } from '@connectrpc/connect';
 import { ClaimCommandsResponseSchema } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 
-/** A call of the worker for a merchant. Before it nothing is done, after it the service has committed. */
+/** A call of the worker for a merchant: before it nothing is done, after it the service has committed. */
 export interface GatedStep {
   readonly merchantId: string;
   readonly when: 'before' | 'after';

@@ -19,8 +19,8 @@ interface Parties {
 }
 
 /**
- * An advance on all that the merchant has sold: quoted and requested in the dashboard, approved and released by a team. Its
- * payout is under way for some seconds, because the provider fails twice.
+ * An advance on everything that the merchant has sold: quoted and requested in the dashboard, approved and released
+ * by a team. Its payout takes some seconds, because the provider fails twice.
  */
 export async function releaseAdvance({ system: { transport }, person, provider, tenant }: Parties) {
   await seedMerchant(transport, tenant.merchantId, tenant.environment).sale(14_400n, 3);

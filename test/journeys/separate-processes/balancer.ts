@@ -38,7 +38,7 @@ export class ReadyBackends {
     this.#ready.delete(backend);
   }
 
-  /** Those that are ready, in turn. */
+  /** The next ready process, round robin. */
   next(): Backend {
     const ready = [...this.#ready];
     this.#next += 1;

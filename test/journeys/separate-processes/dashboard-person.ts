@@ -22,7 +22,7 @@ interface Tenant {
   readonly environment: Environment;
 }
 
-/** Somebody with a browser, and the OpenID provider that knows her. */
+/** A person with a browser, and the OpenID provider that knows them. */
 export class DashboardPerson implements AsyncDisposable {
   readonly #data = temporaryDataFolder();
   readonly #secrets = loadProviderSecrets(this.#data.folder, [PERSON]);
@@ -40,7 +40,7 @@ export class DashboardPerson implements AsyncDisposable {
     return new DashboardPerson(await findFreePort());
   }
 
-  /** The variables of .env under which she can sign in. */
+  /** The variables of .env with which they can sign in. */
   get settings() {
     const issuer = `http://127.0.0.1:${this.#port}`;
     return {
@@ -80,13 +80,13 @@ export class DashboardPerson implements AsyncDisposable {
     return url.pathname.split('/').at(-1)!;
   }
 
-  /** A page of the merchant in the sandbox, as her browser asks for it. */
+  /** A page of the merchant in the sandbox, as their browser requests it. */
   read(path: string): Read {
     const cookie = `${SESSION}=${this.#browser.cookies.get(SESSION)!.value}`;
     return { path: `${this.#home}${path}`, port: 'dashboardPort', headers: { cookie } };
   }
 
-  /** Her password, her session, and by what her sign-in was proved: cookies, and the provider's codes and tokens. */
+  /** Their password, session, and the proofs of their sign-in: cookies, and the provider's codes and tokens. */
   get secrets(): string[] {
     const database = new DatabaseSync(this.#data.folder.privateFile('oidc-provider.db'), { readOnly: true });
     const issued = database.prepare('select id from record').all();

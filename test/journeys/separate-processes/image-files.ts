@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** Holds no files of packages: a package below it is an entry of its own in the lock file. */
+/** Left out when copying: packages below it are separate entries in the lock file. */
 const NESTED = 'node_modules';
 const BUNDLES = 'workflow-bundles';
 

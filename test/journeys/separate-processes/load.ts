@@ -3,7 +3,7 @@ import { ConnectError } from '@connectrpc/connect';
 import { call } from '../../gateway/http-call.ts';
 import type { Backend, ReadyBackends } from './balancer.ts';
 
-/** A request that got no answer, or the wrong one. */
+/** A request with no response, or a wrong one. */
 interface Failure {
   readonly what: string;
   /** Undefined where a load balancer chose the process. */
@@ -13,7 +13,7 @@ interface Failure {
 
 const READERS = 6;
 const PUBLISH_INTERVAL_MS = 100;
-/** A reader without a gateway waits, so that other work of this process goes on. */
+/** A reader without a gateway waits, so that other work of this process can continue. */
 const AFTER_FAILURE_MS = 50;
 
 /** A path of the public API, or of the dashboard, and how its reader is known. */
@@ -35,7 +35,7 @@ interface LoadOptions {
   readonly publish: () => Promise<string>;
 }
 
-/** Clients that read through all gateways and publish events, without a pause and without repeating anything. */
+/** Clients that read through all gateways and publish events, without pausing or repeating anything. */
 export class Load {
   readonly failures: Failure[] = [];
   /** When each event was committed, by id. */

@@ -18,7 +18,7 @@ import { type Backend, ReadyBackends, startBalancer } from './balancer.ts';
 import { copyImageFiles, type ImageFiles } from './image-files.ts';
 import { secretsIn } from './secrets.ts';
 
-/** The containers that may run many times over. */
+/** The containers that may have several copies. */
 export type Role = 'services' | 'gateway' | 'worker' | 'webhook-lanes';
 
 /** One process of a role. */
@@ -31,10 +31,10 @@ export interface RoleProcess {
   readonly exited: Promise<{ readonly exitCode: number | null; readonly stderr: string }>;
 }
 
-/** How long a process goes on serving after it was told to stop. */
+/** How long a process keeps serving after it was told to stop. */
 export const STOP_DELAY_MS = 1_000;
 const READY = { timeout: 120_000, interval: 100 };
-/** As a check of compose's containers, of what each process must not see. */
+/** The passwords of compose's containers, to check what each process must not see. */
 const PASSWORDS = {
   webhook_lanes: randomBytes(16).toString('hex'),
   rate_limits: randomBytes(16).toString('hex'),
@@ -170,7 +170,7 @@ export class SeparateSystem implements AsyncDisposable {
     return process;
   }
 
-  /** One of the running processes of a role. */
+  /** Returns one of the running processes of a role. */
   one(role: Role): RoleProcess {
     return [...this.running].find((process) => process.role === role)!;
   }

@@ -11,7 +11,7 @@ import type { SeparateSystem } from './separate-system.ts';
 /** How long the workflows of a system that has just started may take. */
 const ACTIVE_MS = 150_000;
 
-/** A receiver that fails the first attempt of each event, so that a workflow has to make the second. */
+/** A receiver that fails the first attempt of each event, so that a workflow must request the second. */
 export interface RetriedReceiver {
   readonly receiver: Receiver;
   /** When each event was answered with success, by id. */

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { fundsCaller } from './funds-caller.ts';
+import { verifyFunds } from './verify-funds.ts';
+
+let harness: TestHarness;
+beforeAll(async () => {
+  harness = await startHarness({ SERVICES: 'funds' });
+});
+afterAll(() => harness.close());
+afterEach(() => verifyFunds(harness));
+
+const newFunds = () => fundsCaller(harness.transports.inProcess);
+
+describe('the installments of an advance', () => {
+  it('reserves, pays out and frees the installments of an advance, exclusively', async () => {
+    const funds = newFunds();
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
+    const { installments } = await funds.advanceable('2020-06-20');
+    expect(installments.map((installment) => installment.date)).toEqual([
+      '2020-07-20',
+      '2020-08-19',
+      '2020-09-18',
+    ]);
+    const [paid, freed] = [randomUUID(), randomUUID()];
+    expect(await funds.reserve(installments.slice(0, 2), paid, '2020-06-21')).toMatchObject({
+      reservedAmountMinor: 200n,
+      lastDate: '2020-08-19',
+    });
+    expect(await funds.reserve(installments.slice(0, 2), paid, '2020-06-21')).toMatchObject({
+      reservedAmountMinor: 200n,
+    });
+    const taken = funds.reserve(installments, randomUUID(), '2020-06-21');
+    await expectRefusal(taken, Code.FailedPrecondition, 'QUOTE_STALE');
+    await funds.reserve(installments.slice(2), freed, '2020-06-21');
+    await funds.block(saleId);
+    await funds.deduct(30n);
+    expect((await funds.rows()).map((row) => row[1])).toEqual(['SCHEDULED', 'SCHEDULED', 'SCHEDULED']);
+    await funds.settle(paid, '2020-06-22');
+    await funds.settle(paid, '2020-06-22');
+    await funds.free(freed, '2020-06-22');
+    await funds.free(freed, '2020-06-22');
+    // The sale's block takes the freed installment at once; the debt waits.
+    expect(await funds.rows()).toEqual([
+      ['2020-07-20', 'SCHEDULED', 0n, 100n, 0n, 1],
+      ['2020-08-19', 'SCHEDULED', 0n, 100n, 0n, 1],
+      ['2020-09-18', 'BLOCKED', 0n, 0n, 100n, 1],
+    ]);
+    await expectRefusal(funds.free(paid), Code.FailedPrecondition, 'RESERVATION_SETTLED', {
+      state: 'SETTLED',
+    });
+    await expectRefusal(funds.settle(freed), Code.FailedPrecondition, 'RESERVATION_FREED', {
+      state: 'FREED',
+    });
+    await expectRefusal(
+      funds.reserve(installments.slice(2), freed),
+      Code.FailedPrecondition,
+      'RESERVATION_FREED',
+      {
+        state: 'FREED',
+      },
+    );
+    await expectRefusal(funds.settle(randomUUID()), Code.NotFound, 'RESERVATION_NOT_FOUND');
+  });
+
+  it('collects open debts from a freed installment that is not blocked', async () => {
+    const funds = newFunds();
+    await funds.sell({ on: '2020-06-20', gross: 100n });
+    const { installments } = await funds.advanceable('2020-06-20');
+    const id = randomUUID();
+    await funds.reserve(installments, id, '2020-06-20');
+    expect(await funds.deduct(30n)).toMatchObject({ debtAmountMinor: 30n });
+    await funds.free(id, '2020-06-20');
+    expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 30n, 0n, 70n, 1]]);
+    expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n });
+  });
+
+  it('lets one of many concurrent requests reserve an installment', async () => {
+    const funds = newFunds();
+    await funds.sell({ on: '2020-06-20', gross: 100n });
+    const { installments } = await funds.advanceable('2020-06-20');
+    const tries = await Promise.allSettled(
+      Array.from({ length: 8 }, () => funds.reserve(installments, randomUUID(), '2020-06-20')),
+    );
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('a quote is stale once its installment has changed, and a payout fails from its date on', async () => {
+    const funds = newFunds();
+    await funds.sell({ on: '2020-06-20', gross: 100n });
+    const quoted = await funds.advanceable('2020-06-20');
+    await funds.deduct(1n);
+    const now = await funds.advanceable('2020-06-20');
+    expect(now.scheduleId).not.toBe(quoted.scheduleId);
+    expect(now.installments).toMatchObject([{ amountMinor: 99n }]);
+    const stale = funds.reserve(quoted.installments, randomUUID(), '2020-06-20');
+    await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE', {
+      installmentId: quoted.installments[0]!.id,
+    });
+    const dueToday = funds.reserve(now.installments, randomUUID(), '2020-07-20');
+    await expectRefusal(dueToday, Code.FailedPrecondition, 'QUOTE_STALE');
+    const id = randomUUID();
+    await funds.reserve(now.installments, id, '2020-07-19');
+    const late = funds.settle(id, '2020-07-20');
+    await expectRefusal(late, Code.FailedPrecondition, 'COVERED_PART_DUE', { date: '2020-07-20' });
+  });
+
+  it('returns due reservations instead of releasing their installments', async () => {
+    const funds = newFunds();
+    await funds.sell({ on: '2020-06-20', gross: 100n });
+    const id = randomUUID();
+    await funds.reserve((await funds.advanceable('2020-06-20')).installments, id, '2020-06-20');
+    expect(await funds.releaseDue('2020-07-20')).toMatchObject({
+      releasedInstallments: 0,
+      dueReservations: [{ ...funds.tenant, advanceRequestId: id }],
+    });
+    await funds.free(id);
+    expect(await funds.releaseDue('2020-07-20')).toMatchObject({
+      releasedInstallments: 1,
+      dueReservations: [],
+    });
+  });
+});
+
+describe('the debit of a refund', () => {
+  it("debits a refund from the sale's installments held for it, then from released rows, and reverses it", async () => {
+    const funds = newFunds();
+    const refundCase = randomUUID();
+    await funds.sell({ on: '2020-06-18', gross: 70n, instant: true });
+    await funds.sell({ on: '2020-06-19', gross: 70n, instant: true });
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n, installments: 2 });
+    const short = funds.debit(refundCase, 150n, saleId);
+    const available = { availableAmountMinor: '140' };
+    await expectRefusal(short, Code.FailedPrecondition, 'INSUFFICIENT_AVAILABLE_BALANCE', available);
+    await funds.block(saleId, refundCase, BlockReason.REFUND_IN_PROGRESS, '2020-06-21');
+    await funds.debit(refundCase, 210n, saleId, '2020-06-21');
+    await funds.debit(refundCase, 210n, saleId, '2020-06-21');
+    const debited = [
+      ['2020-06-18', 'RELEASED', 70n, 0n, 0n, 1],
+      ['2020-06-19', 'RELEASED', 40n, 0n, 30n, 1],
+      ['2020-07-20', 'SCHEDULED', 50n, 0n, 0n, 1],
+      ['2020-08-19', 'SCHEDULED', 50n, 0n, 0n, 1],
+    ];
+    expect(await funds.rows()).toEqual(debited);
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 30n });
+    const other = funds.debit(refundCase, 209n, saleId);
+    await expectRefusal(other, Code.AlreadyExists, 'REFUND_ALREADY_DEBITED');
+    await funds.reverse(refundCase);
+    await funds.reverse(refundCase);
+    expect((await funds.rows()).map((row) => [row[1], row[4]])).toEqual([
+      ['RELEASED', 70n],
+      ['RELEASED', 70n],
+      ['BLOCKED', 50n],
+      ['BLOCKED', 50n],
+    ]);
+    await expectRefusal(funds.debit(refundCase, 210n), Code.FailedPrecondition, 'REFUND_DEBIT_REVERSED', {
+      state: 'REVERSED',
+    });
+    await expectRefusal(funds.reverse(randomUUID()), Code.NotFound, 'REFUND_DEBIT_NOT_FOUND');
+  });
+
+  it('restores a late refund return to an installment reserved since, beside its promised amount', async () => {
+    const funds = newFunds();
+    const [refundCase, advance] = [randomUUID(), randomUUID()];
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
+    const hold = [saleId, refundCase] as const;
+    await funds.block(...hold, BlockReason.REFUND_IN_PROGRESS, '2020-06-21');
+    await funds.debit(refundCase, 30n, saleId, '2020-06-21');
+    await funds.unblock(...hold, BlockOutcome.RETURNED, BlockReason.REFUND_IN_PROGRESS, '2020-06-22');
+    const { installments } = await funds.advanceable('2020-06-22');
+    expect(await funds.reserve(installments, advance, '2020-06-22')).toMatchObject({
+      reservedAmountMinor: 70n,
+    });
+    await funds.reverse(refundCase, '2020-06-23');
+    expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 0n, 100n, 1]]);
+    await verifyFunds(harness, funds.tenant);
+    expect(await funds.settle(advance, '2020-06-23')).toMatchObject({ advancedAmountMinor: 70n });
+    expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 70n, 30n, 1]]);
+  });
+
+  it('concurrent refunds never exceed the available balance', async () => {
+    const funds = newFunds();
+    for (let n = 0; n < 3; n += 1) await funds.sell({ gross: 100n, instant: true });
+    const debits = await Promise.allSettled(Array.from({ length: 8 }, () => funds.debit(randomUUID(), 70n)));
+    expect(debits.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 20n, releasedAmountMinor: 20n });
+  });
+});

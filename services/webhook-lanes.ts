@@ -42,7 +42,13 @@ await runProcess('webhook-lanes', async () => {
   // Nothing is published here.
   const deliveryHandover = new DeliveryHandover();
   const lanes = startWebhookLanes({
-    ...{ config, database, writes, outboxSignal, workSignal, deliveryHandover, logger },
+    config,
+    database,
+    writes,
+    outboxSignal,
+    workSignal,
+    deliveryHandover,
+    logger,
   });
   const ready = () => database.ping().then((state) => ({ ok: state === 'up', details: { database: state } }));
   const drain = new Drain(config.STOP_DELAY);

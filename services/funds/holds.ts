@@ -63,12 +63,12 @@ export function adjustHolds(
   today: CivilDate,
 ): InstallmentChange[] {
   const sale = new SaleParts(installments, today);
-  for (const block of holds) sale.giveBack(block, sale.heldMinor(block) - block.wantedMinor);
+  for (const block of holds) sale.reduce(block, sale.heldMinor(block) - block.wantedMinor);
   for (const block of holds) {
-    sale.take(block, block.wantedMinor - sale.heldAloneMinor(block), ({ heldBy }) => heldBy.length === 0);
+    sale.extend(block, block.wantedMinor - sale.heldAloneMinor(block), ({ heldBy }) => heldBy.length === 0);
     const missingMinor = block.wantedMinor - sale.heldMinor(block);
-    sale.giveBack(block, -missingMinor);
-    sale.take(block, missingMinor, (part) => !isHeldBy(part, block));
+    sale.reduce(block, -missingMinor);
+    sale.extend(block, missingMinor, (part) => !isHeldBy(part, block));
   }
   return sale.changes();
 }
@@ -98,14 +98,14 @@ class SaleParts {
   }
 
   /** Adds the block to holdable parts, latest date first, up to an amount; negative is none. */
-  take(block: OpenBlock, amountMinor: bigint, isCandidate: (part: Installment) => boolean): void {
+  extend(block: OpenBlock, amountMinor: bigint, isCandidate: (part: Installment) => boolean): void {
     const candidates = this.#all().filter((part) => holdableMinor(part) > 0n && isCandidate(part));
     const latestFirst = candidates.toSorted((one, other) => nearestFirst(other, one));
     this.#change(latestFirst, amountMinor, (part) => hold(part, block));
   }
 
   /** Removes the block from its parts, shared ones first, nearest date first, up to an amount; negative is none. */
-  giveBack(block: OpenBlock, amountMinor: bigint): void {
+  reduce(block: OpenBlock, amountMinor: bigint): void {
     const held = this.#all().filter((part) => isHeldBy(part, block));
     const sharedFirst = held.toSorted(
       (one, other) => Number(isShared(other)) - Number(isShared(one)) || nearestFirst(one, other),

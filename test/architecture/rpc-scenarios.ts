@@ -91,8 +91,12 @@ async function catalog(transport: Transport) {
   };
   const [priceId] = [await price(), await price()];
   const { offer } = await client.createOffer({
-    ...{ ...write(), priceId, name: 'Launch', checkoutUrl: 'https://shop.example/launch' },
-    ...{ paymentMethods: [PaymentMethod.CARD], maxInstallments: 1 },
+    ...write(),
+    priceId,
+    name: 'Launch',
+    checkoutUrl: 'https://shop.example/launch',
+    paymentMethods: [PaymentMethod.CARD],
+    maxInstallments: 1,
   });
   const renaming = { name: 'Short course', updateMask: { paths: ['name'] } };
   await client.updateProduct({ ...write(), productId, ...renaming });
@@ -163,7 +167,10 @@ async function funds(transport: Transport) {
   const card = await caller.sell({ gross: 30_000n, fees: 300n, installments: 3 });
   const sold = { saleId: randomUUID(), method: SaleMethod.INSTANT_TRANSFER, installments: 1 };
   await client.recordSale({
-    ...{ ...write('2020-06-01'), ...sold, grossAmountMinor: 9_000n, feesAmountMinor: 90n },
+    ...write('2020-06-01'),
+    ...sold,
+    grossAmountMinor: 9_000n,
+    feesAmountMinor: 90n,
   });
   await caller.deduct(100n, card.saleId);
   await caller.deduct(100n);

@@ -32,7 +32,9 @@ async function newShop() {
   const { merchantId, keys } = await newMerchant(gateways);
   const post = (body: unknown, idempotencyKey: string, to: keyof typeof ports = 'live') =>
     call(ports[to], PATH, {
-      ...{ key: keys[to === 'test' ? 'test' : 'live'], method: 'POST', body },
+      key: keys[to === 'test' ? 'test' : 'live'],
+      method: 'POST',
+      body,
       headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
     });
   const list = async () => (await call(ports.live, PATH, { key: keys.live })).json.data as { id: string }[];
@@ -198,7 +200,9 @@ describe('a creation over HTTP', () => {
     const internal = createClient(WebhookSubscriptionService, gateways.harness.transports.grpc);
     const tenant = { merchantId: one.merchantId, environment: Environment.LIVE };
     const { subscription } = await internal.createWebhookSubscription({
-      ...{ ...tenant, idempotencyKey: key, ...newBody() },
+      ...tenant,
+      idempotencyKey: key,
+      ...newBody(),
     });
     expect((await one.list()).map(({ id }) => id)).toEqual([subscription!.id, answers[0]!.json.id]);
   });

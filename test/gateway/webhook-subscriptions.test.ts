@@ -119,8 +119,10 @@ describe('disabling', () => {
       WebhookSubscriptionService,
       gateways.harness.transports.inProcess,
     ).deleteWebhookSubscription({
-      ...{ merchantId, environment: Environment.LIVE },
-      ...{ subscriptionId: json.id, idempotencyKey: randomUUID() },
+      merchantId,
+      environment: Environment.LIVE,
+      subscriptionId: json.id,
+      idempotencyKey: randomUUID(),
     });
     expectProblem(await disable(json.id), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
     expect((await list()).json.data).toEqual([]);

@@ -74,9 +74,21 @@ const REFUSALS = new Set([
 
 /** Commands that advance a case, an advance or a product are more frequent than the rest. */
 const OFTEN: Readonly<Record<string, number>> = {
-  ...{ OpenRefundCase: 9, StartRefund: 7, RecordRefundDebit: 7, RecordProviderOutcome: 7, RecordSale: 6 },
-  ...{ QuoteAdvance: 4, RequestAdvance: 5, ApproveAdvance: 4, ReleaseAdvance: 4, DecideRefundCase: 3 },
-  ...{ ReviewRefundCase: 3, DebitForRefund: 3, CreatePrice: 2, ReverseRefundDebit: 2, SettleAdvance: 2 },
+  OpenRefundCase: 9,
+  StartRefund: 7,
+  RecordRefundDebit: 7,
+  RecordProviderOutcome: 7,
+  RecordSale: 6,
+  QuoteAdvance: 4,
+  RequestAdvance: 5,
+  ApproveAdvance: 4,
+  ReleaseAdvance: 4,
+  DecideRefundCase: 3,
+  ReviewRefundCase: 3,
+  DebitForRefund: 3,
+  CreatePrice: 2,
+  ReverseRefundDebit: 2,
+  SettleAdvance: 2,
 };
 /** Each sequence runs most of its commands in one area, to get far there. */
 const FOCUSES = Object.values(AREAS).map((area) => new Set([...Object.keys(area), 'RecordSale']));

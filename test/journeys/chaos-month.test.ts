@@ -283,7 +283,8 @@ describe('a month in which every process and the state of Temporal die', () => {
   it('leaves areas that agree', async () => {
     const options = { taskQueue: TASK_QUEUE, workflowId: `area-check-${randomUUID()}` };
     const result: AreaCheckResult = await system.temporal.client.workflow.execute(workflowType, {
-      ...{ ...options, args: [{ recheckAfterMs: 2_000 }] },
+      ...options,
+      args: [{ recheckAfterMs: 2_000 }],
     });
     expect(result).toMatchObject({ candidates: 0, differences: [], failed: [], cutShort: [] });
     expect(result.compared).toBeGreaterThan(MERCHANTS);

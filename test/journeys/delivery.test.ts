@@ -56,9 +56,14 @@ describe('a webhook', () => {
     const merchant = await subscribe(receiver, ['refund.requested.v1']);
     await merchant.becomes(ACTIVE);
     const { refundCase } = await createClient(RefundCaseService, harness.transports.grpc).openRefundCase({
-      ...{ ...merchant.tenant, idempotencyKey: newKey(), paymentIntentId: crypto.randomUUID() },
-      ...{ amountMinor: 1_000n, paidAmountMinor: 5_000n, initiator: RefundInitiator.CUSTOMER },
-      ...{ reason: 'does not fit', window: { case: 'refundWindowDays', value: 30 } },
+      ...merchant.tenant,
+      idempotencyKey: newKey(),
+      paymentIntentId: crypto.randomUUID(),
+      amountMinor: 1_000n,
+      paidAmountMinor: 5_000n,
+      initiator: RefundInitiator.CUSTOMER,
+      reason: 'does not fit',
+      window: { case: 'refundWindowDays', value: 30 },
       paidAt: timestampFromDate(new Date(Date.now() - 86_400_000)),
     });
     await vi.waitFor(() => expect(merchant.arrivals).toHaveLength(1), { timeout: 40_000 });

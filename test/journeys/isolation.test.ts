@@ -79,8 +79,13 @@ beforeAll(async () => {
   const baseUrl = `http://127.0.0.1:${port}`;
   system = [
     startProgram('services/main.ts', {
-      ...{ ...shared, ...loopbackSettings(), DATABASE_URL: databaseUrl, GRPC_PORT: `${port}` },
-      ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },
+      ...shared,
+      ...loopbackSettings(),
+      DATABASE_URL: databaseUrl,
+      GRPC_PORT: `${port}`,
+      API_KEY_PEPPERS: key(),
+      WEBHOOK_SECRET_KEYS: key(),
+      CURSOR_KEYS: key(),
       SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
     }),
     startProgram('workflows/main.ts', {

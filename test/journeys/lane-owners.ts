@@ -130,8 +130,12 @@ export class LaneOwners implements AsyncDisposable {
 
   #startOwner(): ChildProgram {
     return startProgram('services/main.ts', {
-      ...{ ...this.#settings, DATABASE_URL: this.#harness.databaseUrl },
-      ...{ SERVICES: 'webhook-lanes', HOST: '127.0.0.1', GRPC_PORT: '0', OPS_PORT: '0' },
+      ...this.#settings,
+      DATABASE_URL: this.#harness.databaseUrl,
+      SERVICES: 'webhook-lanes',
+      HOST: '127.0.0.1',
+      GRPC_PORT: '0',
+      OPS_PORT: '0',
     });
   }
 

@@ -52,7 +52,9 @@ export async function startObservedSystem(
     DATABASE_URL: databaseUrl,
     GRPC_PORT: rpc,
     SERVICE_TOKENS: `test|${sha256}|${ALL_GRANTS.join(' ')}`,
-    ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() },
+    API_KEY_PEPPERS: key(),
+    WEBHOOK_SECRET_KEYS: key(),
+    CURSOR_KEYS: key(),
     ...loopbackSettings(),
   };
   await start('services/main.ts', services, 'services are listening');

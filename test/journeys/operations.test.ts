@@ -87,7 +87,9 @@ async function activeMerchant({ harness }: RunningHarness, { receiver }: Endpoin
 }
 
 const ofSubscription = ({ tenant, subscriptionId }: SandboxMerchant) => ({
-  ...{ ...tenant, subscriptionId, idempotencyKey: newKey() },
+  ...tenant,
+  subscriptionId,
+  idempotencyKey: newKey(),
 });
 
 const runningRetries = async ({ subscriptionId }: SandboxMerchant) =>
@@ -111,7 +113,9 @@ describe('a failing delivery', () => {
     const { delivery } = await merchant.delivery(eventId, RETRYING);
     const again = () =>
       running.deliveries.retryDelivery({
-        ...{ ...merchant.tenant, deliveryId: delivery!.id, idempotencyKey: newKey() },
+        ...merchant.tenant,
+        deliveryId: delivery!.id,
+        idempotencyKey: newKey(),
       });
     await again();
     await vi.waitFor(() => expect(endpoint.times).toHaveLength(2), 40_000);
@@ -141,7 +145,9 @@ describe('a failing delivery', () => {
     );
     endpoint.status = 204;
     await running.deliveries.retryDelivery({
-      ...{ ...merchant.tenant, deliveryId: delivery!.id, idempotencyKey: newKey() },
+      ...merchant.tenant,
+      deliveryId: delivery!.id,
+      idempotencyKey: newKey(),
     });
     await merchant.delivery(eventId, SUCCEEDED);
   });
@@ -152,7 +158,9 @@ describe('a failing delivery', () => {
     const eventId = await merchant.publish();
     const { delivery } = await merchant.delivery(eventId, RETRYING);
     await running.deliveries.cancelDelivery({
-      ...{ ...merchant.tenant, deliveryId: delivery!.id, idempotencyKey: newKey() },
+      ...merchant.tenant,
+      deliveryId: delivery!.id,
+      idempotencyKey: newKey(),
     });
     await merchant.delivery(eventId, CANCELED);
     const workflow = temporal.client.workflow.getHandle(delivery!.workflowId);

@@ -104,10 +104,16 @@ describe('the whole system in one process', () => {
     const token = `mps_${randomBytes(24).toString('base64url')}`;
     const key = () => `v1:${randomBytes(32).toString('base64')}`;
     const settings = {
-      ...{ ...loopbackSettings(), DATABASE_URL: await createTestDatabase(), LOG_LEVEL: 'error' },
-      ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+      ...loopbackSettings(),
+      DATABASE_URL: await createTestDatabase(),
+      LOG_LEVEL: 'error',
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
       ...testWorkflowBundles(),
-      ...{ API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key(), GRPC_PORT: `${port}` },
+      API_KEY_PEPPERS: key(),
+      WEBHOOK_SECRET_KEYS: key(),
+      CURSOR_KEYS: key(),
+      GRPC_PORT: `${port}`,
       SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
     };
     const baseUrl = `http://127.0.0.1:${port}`;

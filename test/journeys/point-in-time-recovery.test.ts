@@ -61,7 +61,8 @@ const TEMPORAL_STATES = [
 /** Refunds that only the provider knows are booked with these settings. */
 const WITHOUT_PROVIDER = {
   REFUND_EXECUTION: 'manual',
-  ...{ REFUND_PROVIDER_URL: 'none', REFUND_PROVIDER_TOKEN: '' },
+  REFUND_PROVIDER_URL: 'none',
+  REFUND_PROVIDER_TOKEN: '',
 };
 
 const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
@@ -82,8 +83,11 @@ it.each(TEMPORAL_STATES)(
     const settings = {
       ...loopbackSettings(),
       ...provider.settings,
-      ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
-      ...{ REFUND_EXECUTION: 'automatic', WEBHOOK_SCHEDULE_SANDBOX: `0s${',1s'.repeat(60)}` },
+      API_KEY_PEPPERS: newKeyRing(),
+      WEBHOOK_SECRET_KEYS: newKeyRing(),
+      CURSOR_KEYS: newKeyRing(),
+      REFUND_EXECUTION: 'automatic',
+      WEBHOOK_SCHEDULE_SANDBOX: `0s${',1s'.repeat(60)}`,
     };
     const start = async (
       url: string,

@@ -68,7 +68,9 @@ const deliveries = () => createClient(DeliveryService, harness.transports.grpc);
 
 async function begin({ merchant, period }: Past) {
   const { resend } = await deliveries().resendDeliveries({
-    ...{ ...merchant.tenant, idempotencyKey: newKey(), subscriptionId: merchant.subscriptionId },
+    ...merchant.tenant,
+    idempotencyKey: newKey(),
+    subscriptionId: merchant.subscriptionId,
     selection: { case: 'period', value: period },
   });
   return resend!;

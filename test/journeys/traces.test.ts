@@ -35,7 +35,10 @@ test('one trace leads from a request over all processes to the attempts of its w
   });
   const tenant = newTenant(Environment.TEST);
   const issued = await createClient(ApiKeyService, system.transport).issueApiKey({
-    ...{ ...tenant, idempotencyKey: newKey(), name: 'Shop', scopes: [...ALL_SCOPES] },
+    ...tenant,
+    idempotencyKey: newKey(),
+    name: 'Shop',
+    scopes: [...ALL_SCOPES],
   });
   /** The spans of a trace, once so many of each name have been received. */
   const traceWith = (requestId: string, wanted: Readonly<Record<string, number>>) =>

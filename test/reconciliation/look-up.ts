@@ -74,8 +74,11 @@ async function attemptsByDelivery(databaseUrl: string, merchantIds: readonly str
   const attempts = rows.map((row): [string, LoggedAttempt] => [
     row.delivery_id,
     {
-      ...{ number: row.number, startedAt: row.started_at.getTime(), endedAt: row.ended_at?.getTime() },
-      ...{ httpStatus: row.http_status ?? undefined, failure: row.failure ?? undefined },
+      number: row.number,
+      startedAt: row.started_at.getTime(),
+      endedAt: row.ended_at?.getTime(),
+      httpStatus: row.http_status ?? undefined,
+      failure: row.failure ?? undefined,
     },
   ]);
   return new Map(

@@ -56,7 +56,10 @@ export class Merchants {
   async join(): Promise<string> {
     const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
     const { key } = await this.#apiKeyService.issueApiKey({
-      ...{ ...tenant, idempotencyKey: randomUUID(), name: 'Shop', scopes: [ApiKeyScope.WEBHOOKS_MANAGE] },
+      ...tenant,
+      idempotencyKey: randomUUID(),
+      name: 'Shop',
+      scopes: [ApiKeyScope.WEBHOOKS_MANAGE],
     });
     this.#keys.set(tenant.merchantId, key);
     return tenant.merchantId;
@@ -88,7 +91,11 @@ export class Merchants {
     const { id, merchantId, environment, eventTypes, ordered, url } = subscription;
     const path = new URL(url).pathname;
     this.subscriptions.push({
-      ...{ id, merchantId, eventTypes, ordered, path },
+      id,
+      merchantId,
+      eventTypes,
+      ordered,
+      path,
       createdAtMs: timestampMs(subscription.createdAt!),
       answeredAt: Date.now(),
     });

@@ -7,23 +7,45 @@ const T0 = 1_800_000_000_000;
 const PATH = '/hooks/a';
 
 const event = (id: string, sequence: number, askedAt = T0 + sequence * 1_000) => ({
-  ...{ id, merchantId: 'm', type: 'payment.succeeded.v1', objectId: 'o', sequence, askedAt },
-  ...{ timestampMs: askedAt, acceptedAt: askedAt + 10, tries: 1 },
+  id,
+  merchantId: 'm',
+  type: 'payment.succeeded.v1',
+  objectId: 'o',
+  sequence,
+  askedAt,
+  timestampMs: askedAt,
+  acceptedAt: askedAt + 10,
+  tries: 1,
 });
 const attempt = (number: number, startedAt: number, outcome: Partial<LoggedAttempt> = {}): LoggedAttempt => ({
-  ...{ number, startedAt, endedAt: startedAt + 5, failure: undefined },
-  ...{ httpStatus: outcome.failure ? undefined : 204, ...outcome },
+  number,
+  startedAt,
+  endedAt: startedAt + 5,
+  failure: undefined,
+  httpStatus: outcome.failure ? undefined : 204,
+  ...outcome,
 });
 const delivery = (eventId: string, ...attempts: LoggedAttempt[]): LoggedDelivery => ({
-  ...{ id: `delivery of ${eventId}`, subscriptionId: 's', eventId, status: 'SUCCEEDED', attempts },
+  id: `delivery of ${eventId}`,
+  subscriptionId: 's',
+  eventId,
+  status: 'SUCCEEDED',
+  attempts,
   resendId: undefined,
-  ...{ eventType: eventId === 'ping' ? 'webhook.ping.v1' : 'payment.succeeded.v1' },
+  eventType: eventId === 'ping' ? 'webhook.ping.v1' : 'payment.succeeded.v1',
   attemptCount: attempts.length,
 });
 const arrival = (order: number, eventId: string, at: number, more: Partial<Arrival> = {}): Arrival => ({
-  ...{ order, answeredOrder: order + 0.5, at, path: PATH, eventId, sequence: 1, answer: 204 },
-  ...{ type: eventId === 'ping' ? 'webhook.ping.v1' : 'payment.succeeded.v1' },
-  ...{ stamp: Math.floor(at / 1_000), ...more },
+  order,
+  answeredOrder: order + 0.5,
+  at,
+  path: PATH,
+  eventId,
+  sequence: 1,
+  answer: 204,
+  type: eventId === 'ping' ? 'webhook.ping.v1' : 'payment.succeeded.v1',
+  stamp: Math.floor(at / 1_000),
+  ...more,
 });
 const fault = (target: string, from: number, to: number): FaultWindow => ({ kind: 'kill', target, from, to });
 
@@ -33,8 +55,13 @@ function whole(): Evidence {
     accepted: [event('e1', 1), event('e2', 2)],
     subscriptions: [
       {
-        ...{ id: 's', merchantId: 'm', eventTypes: ['payment.succeeded.v1'], ordered: true, path: PATH },
-        ...{ createdAtMs: T0 - 10, answeredAt: T0 },
+        id: 's',
+        merchantId: 'm',
+        eventTypes: ['payment.succeeded.v1'],
+        ordered: true,
+        path: PATH,
+        createdAtMs: T0 - 10,
+        answeredAt: T0,
       },
     ],
     arrivals: [arrival(1, 'ping', T0), arrival(2, 'e1', T0 + 1_020), arrival(3, 'e2', T0 + 2_020)],
@@ -47,7 +74,8 @@ function whole(): Evidence {
       { id: 'ping', type: 'webhook.ping.v1' },
       ...['e1', 'e2'].map((id) => ({ id, type: 'payment.succeeded.v1' })),
     ],
-    ...{ faults: [], resends: [] },
+    faults: [],
+    resends: [],
   };
 }
 const but = (change: (evidence: Evidence) => Partial<Evidence>) => {
@@ -58,9 +86,15 @@ const but = (change: (evidence: Evidence) => Partial<Evidence>) => {
 describe('the reconciliation', () => {
   it('finds nothing if every event arrived once', () => {
     expect(reconcile(whole())).toEqual({
-      ...{ expected: 3, missing: [], unwanted: [], badLogs: [], outOfOrder: [], unexplained: [] },
+      expected: 3,
+      missing: [],
+      unwanted: [],
+      badLogs: [],
+      outOfOrder: [],
+      unexplained: [],
       badResends: [],
-      ...{ duplicates: new Map(), unrecorded: new Map() },
+      duplicates: new Map(),
+      unrecorded: new Map(),
     });
   });
 
@@ -129,8 +163,10 @@ describe('the reconciliation', () => {
     const again = { ...delivery('e1', attempt(1, T0 + 9_000)), id: 'again', resendId: 'r' };
     const resent = (more: Partial<Evidence>) =>
       but(({ arrivals, deliveries }) => ({
-        ...{ arrivals: [...arrivals, arrival(4, 'e1', T0 + 9_000)], resends: [resend] },
-        ...{ deliveries: [...deliveries, again], ...more },
+        arrivals: [...arrivals, arrival(4, 'e1', T0 + 9_000)],
+        resends: [resend],
+        deliveries: [...deliveries, again],
+        ...more,
       }));
     expect(resent({})).toMatchObject({
       badResends: [],

@@ -33,7 +33,8 @@ export function reconcile(evidence: Evidence): Reconciliation {
   );
   const { expected, missing } = findMissing(evidence, arrivals, deliveries);
   return {
-    ...{ expected: expected.length, missing },
+    expected: expected.length,
+    missing,
     unwanted: [...findUnwanted(evidence, known, arrivals), ...findTwins(deliveries)],
     badLogs: evidence.deliveries.flatMap((delivery) => findLogFaults(delivery)),
     outOfOrder: findOutOfOrder(evidence, arrivals),

@@ -67,7 +67,9 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   say(`seed ${seed}: the faults begin`);
   const startedAt = Date.now();
   const subscribers = subscribeOn(merchants, SUBSCRIBE_EVERY_MS, (n) => ({
-    ...{ merchantId: anyOf(merchantIds, n), port: portOf(n), eventTypes: [anyOf(EVENT_TYPES, n)] },
+    merchantId: anyOf(merchantIds, n),
+    port: portOf(n),
+    eventTypes: [anyOf(EVENT_TYPES, n)],
   }));
   const wholes = merchants.subscriptions.filter(({ eventTypes }) => eventTypes.length === EVENT_TYPES.length);
   const resends = resendOn(system, log, (n) => anyOf(wholes, n));
@@ -93,8 +95,15 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   const evidence = { accepted, subscriptions, arrivals, deliveries, events, faults, resends: requested };
   return {
     ...reconcile(evidence),
-    ...{ accepted, arrivals, deliveries, faults, left, settledAfterMs, publishingMs },
-    ...{ subscriptions: subscriptions.length, resends: requested.length },
+    accepted,
+    arrivals,
+    deliveries,
+    faults,
+    left,
+    settledAfterMs,
+    publishingMs,
+    subscriptions: subscriptions.length,
+    resends: requested.length,
     broken: [
       ...(log.unverified > 0 ? [`${log.unverified} arrivals whose secret is not known`] : []),
       ...(await findGone(system, schedules)),

@@ -74,13 +74,19 @@ export async function startSystem(
   const program = (name: string, file: string, settings: Record<string, string>, readyLine: string) =>
     stack.use(
       new KillableProcess({
-        ...{ name, file, readyLine, logFile: folder.file(`logs/${name}.log`) },
+        name,
+        file,
+        readyLine,
+        logFile: folder.file(`logs/${name}.log`),
         settings: { HOST: '127.0.0.1', OPS_PORT: '0', ...loopbackSettings(), ...settings },
       }),
     );
   const keys = {
-    ...{ API_KEY_PEPPERS: newKeyRing(), WEBHOOK_SECRET_KEYS: newKeyRing(), CURSOR_KEYS: newKeyRing() },
-    ...{ SERVICE_TOKENS: tokens.setting, WEBHOOK_SCHEDULE_SANDBOX: SCHEDULE },
+    API_KEY_PEPPERS: newKeyRing(),
+    WEBHOOK_SECRET_KEYS: newKeyRing(),
+    CURSOR_KEYS: newKeyRing(),
+    SERVICE_TOKENS: tokens.setting,
+    WEBHOOK_SCHEDULE_SANDBOX: SCHEDULE,
   };
   const serving = async (name: LaneOwner, areas: string, port: number) => {
     const DATABASE_URL = withAddress(postgres.url, await link(`${name} to postgres`, postgres.port));
@@ -96,7 +102,9 @@ export async function startSystem(
     'gateway',
     'gateway/main.ts',
     {
-      ...{ LIVE_PORT: '0', SANDBOX_PORT: `${sandboxPort}`, SERVICE_TOKEN: tokens.gateway },
+      LIVE_PORT: '0',
+      SANDBOX_PORT: `${sandboxPort}`,
+      SERVICE_TOKEN: tokens.gateway,
       SERVICES_URL: `http://${await link('gateway to services', rpcPort)}`,
     },
     'the public API is listening',
@@ -110,8 +118,10 @@ export async function startSystem(
     'worker',
     'workflows/main.ts',
     {
-      ...{ SERVICES_URL: `http://${servicesAddress}`, TEMPORAL_ADDRESS: temporalAddress },
-      ...{ SERVICE_TOKEN: tokens.worker, WORKFLOW_BUNDLE_DIR: bundles },
+      SERVICES_URL: `http://${servicesAddress}`,
+      TEMPORAL_ADDRESS: temporalAddress,
+      SERVICE_TOKEN: tokens.worker,
+      WORKFLOW_BUNDLE_DIR: bundles,
     },
     'the worker has connected to Temporal',
   );
@@ -122,11 +132,19 @@ export async function startSystem(
   const owned = stack.move();
   return {
     victims: {
-      ...{ services, gateway, worker, 'lanes-1': lanes[0], 'lanes-2': lanes[1] },
+      services,
+      gateway,
+      worker,
+      'lanes-1': lanes[0],
+      'lanes-2': lanes[1],
       postgres: postgresVictim(postgres),
       temporal: temporalVictim(temporal),
     },
-    ...{ links, temporal, servicesUrl, gatewayUrl, token: tokens.team },
+    links,
+    temporal,
+    servicesUrl,
+    gatewayUrl,
+    token: tokens.team,
     databaseUrl: postgres.url,
     lostLeases: () => [services, ...lanes].flatMap(lostLeasesOf),
     crashes: () => programs.flatMap(({ crashes }) => crashes),
@@ -137,7 +155,10 @@ export async function startSystem(
 /** From when its lease could no longer have been renewed, and a pause of the same length before. */
 function lostLeasesOf(owner: KillableProcess): FaultWindow[] {
   return owner.loggedAt('lanes were taken by another process').map((to) => ({
-    ...{ kind: 'lease lost', target: owner.name, from: to - 2 * LEASE_MS, to },
+    kind: 'lease lost',
+    target: owner.name,
+    from: to - 2 * LEASE_MS,
+    to,
   }));
 }
 

@@ -110,7 +110,10 @@ beforeAll(async () => {
   // A request, so that the metrics of the public API have samples.
   const transport = harness.services.transportFor(GATEWAY_CALLER);
   const gateway = createGateway({
-    ...{ environment: 'live', config: harness.config, transport, logger: createLogger('silent') },
+    environment: 'live',
+    config: harness.config,
+    transport,
+    logger: createLogger('silent'),
   });
   await gateway.inject('/v1/refund-cases');
   await gateway.close();

@@ -19,7 +19,10 @@ beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks,advances,funds' });
   fixture = webhooksFixture(harness, harness.transports.inProcess);
   database = await Database.open({
-    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    url: harness.databaseUrl,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [],
   });
 });
 afterAll(async () => {

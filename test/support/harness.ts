@@ -97,7 +97,11 @@ export async function startHarness(
   await services.server.listen({ host: '127.0.0.1', port: 0 });
   const baseUrl = `http://127.0.0.1:${(services.server.server.address() as AddressInfo).port}`;
   const harness: TestHarness = {
-    ...{ services, config, databaseUrl, baseUrl, token },
+    services,
+    config,
+    databaseUrl,
+    baseUrl,
+    token,
     transports: {
       inProcess: services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) }),
       grpc: createGrpcTransport({ baseUrl, interceptors: [bearer(token)] }),

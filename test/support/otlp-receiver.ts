@@ -70,7 +70,10 @@ const spansOf = ({ resourceSpans }: OtlpRequest): ReceivedSpan[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map(({ traceId, spanId, parentSpanId = '', name, status, attributes, events }) => ({
-        ...{ traceId, spanId, parentSpanId, name },
+        traceId,
+        spanId,
+        parentSpanId,
+        name,
         service: String(plain(resource.attributes)['service.name']),
         failed: status.code === STATUS_ERROR,
         attributes: plain(attributes),

@@ -1,6 +1,6 @@
 import { proxyLocalActivities, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import {
-  MOST_SEARCHABLE,
+  MAX_SEARCHABLE,
   type RecordDeliveriesInput,
   type RecordDeliveriesResult,
 } from '../../services/contracts/webhooks/record-deliveries.contract.ts';
@@ -22,7 +22,7 @@ const MAX_ATTRIBUTE_LENGTH = 1_900;
 export async function recordDeliveries(input: RecordDeliveriesInput): Promise<RecordDeliveriesResult> {
   const deliveries = await listDeliveryRecords(input);
   setCurrentDetails(`${deliveries.length} deliveries succeeded.`);
-  if (deliveries.length <= MOST_SEARCHABLE) {
+  if (deliveries.length <= MAX_SEARCHABLE) {
     upsertSearchAttributes(
       searchAttributesOf({
         environment: input.environment,

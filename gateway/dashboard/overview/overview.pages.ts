@@ -42,7 +42,13 @@ async function overviewPage(fullView: View, clients: DashboardClients): Promise<
       seesWebhooks ? deliveriesChartCard(view, clients) : nothing,
     ]);
   const live = {
-    ...{ refunds, disputes, ...(seesWebhooks && { webhooks }), balance, releases, months, states },
+    refunds,
+    disputes,
+    ...(seesWebhooks && { webhooks }),
+    balance,
+    releases,
+    months,
+    states,
     ...(seesWebhooks && { hours }),
   };
   const cards = Object.entries(live).map(([name, content]) => liveRegion(name, content));

@@ -4,7 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** The prefix makes browsers accept the cookie only from this exact host, over TLS, and for every path. */
 const SESSION_COOKIE = '__Host-session';
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-const ATTRIBUTES = { path: '/', httpOnly: true, secure: true, sameSite: 'lax' } as const;
+
+/** The attributes of cookies that hold secrets: of the session, and of sign-ins in progress. */
+export const COOKIE_ATTRIBUTES = { path: '/', httpOnly: true, secure: true, sameSite: 'lax' } as const;
 
 /** The token in a request's session cookie; undefined when absent or malformed. */
 export function sessionTokenOf({ cookies }: Pick<FastifyRequest, 'cookies'>): string | undefined {
@@ -19,12 +21,12 @@ export function tokenHashOf(token: string): Uint8Array<ArrayBuffer> {
 
 /** Sets the session cookie. It has no expiry of its own: the service ends sessions. */
 export function setSessionCookie(reply: FastifyReply, token: string): void {
-  reply.setCookie(SESSION_COOKIE, token, ATTRIBUTES);
+  reply.setCookie(SESSION_COOKIE, token, COOKIE_ATTRIBUTES);
 }
 
 /** Clears the session cookie. */
 export function clearSessionCookie(reply: FastifyReply): void {
-  reply.clearCookie(SESSION_COOKIE, ATTRIBUTES);
+  reply.clearCookie(SESSION_COOKIE, COOKIE_ATTRIBUTES);
 }
 
 /** The CSRF token of a session's forms, derived from the session token. */

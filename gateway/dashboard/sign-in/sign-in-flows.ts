@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import { COOKIE_ATTRIBUTES } from '../session/session-cookie.ts';
 import { returnPathOf } from './return-path.ts';
 
 /** The state of a sign-in that the browser started. */
@@ -13,7 +14,6 @@ export interface SignInFlow {
 
 /** Each flow has its own cookie, named after its state, so that several tabs can sign in at once. */
 const PREFIX = '__Host-sign-in-';
-const ATTRIBUTES = { path: '/', httpOnly: true, secure: true, sameSite: 'lax' } as const;
 const LIFETIME_S = 10 * 60;
 const MAX_FLOWS = 10;
 const STATE = /^[\w-]{43}$/;
@@ -23,7 +23,7 @@ const VALUE = /^(\d{1,12})\.([\w-]{43})\.([\w-]{43})\.([\w-]*)$/;
 export function beginFlow(request: FastifyRequest, reply: FastifyReply, returnPath: string): SignInFlow {
   const open = Object.keys(request.cookies).filter(isFlow);
   // Abandoned flows would add up until the request headers are too large.
-  if (open.length >= MAX_FLOWS) for (const name of open) reply.clearCookie(name, ATTRIBUTES);
+  if (open.length >= MAX_FLOWS) for (const name of open) reply.clearCookie(name, COOKIE_ATTRIBUTES);
   const flow = {
     state: randomState(),
     nonce: randomNonce(),
@@ -32,7 +32,7 @@ export function beginFlow(request: FastifyRequest, reply: FastifyReply, returnPa
   };
   const path = Buffer.from(returnPath).toString('base64url');
   const value = [nowS() + LIFETIME_S, flow.nonce, flow.codeVerifier, path].join('.');
-  reply.setCookie(`${PREFIX}${flow.state}`, value, { ...ATTRIBUTES, maxAge: LIFETIME_S });
+  reply.setCookie(`${PREFIX}${flow.state}`, value, { ...COOKIE_ATTRIBUTES, maxAge: LIFETIME_S });
   return flow;
 }
 
@@ -45,7 +45,7 @@ export function endFlow(
   if (typeof state !== 'string' || !STATE.test(state)) return undefined;
   const value = request.cookies[`${PREFIX}${state}`];
   if (value === undefined) return undefined;
-  reply.clearCookie(`${PREFIX}${state}`, ATTRIBUTES);
+  reply.clearCookie(`${PREFIX}${state}`, COOKIE_ATTRIBUTES);
   const [, expiresAt = '', nonce = '', codeVerifier = '', path = ''] = VALUE.exec(value) ?? [];
   if (Number(expiresAt) <= nowS()) return undefined;
   return { state, nonce, codeVerifier, returnPath: returnPathOf(Buffer.from(path, 'base64url').toString()) };

@@ -5,9 +5,9 @@ export const workflowType = 'recordDeliveries';
 /** The longest period of deliveries that one workflow shows. */
 export const PERIOD_MS = 5_000;
 /** A workflow with more deliveries is not searchable by them, because a search attribute holds 2 KiB. */
-export const MOST_SEARCHABLE = 40;
+export const MAX_SEARCHABLE = 40;
 /** Temporal accepts results of up to 2 MiB. */
-export const MOST_RECORDS = 4_000;
+export const MAX_RECORDS = 4_000;
 
 /**
  * One workflow for the deliveries that succeeded in some seconds in one process without a retry workflow, by

@@ -59,7 +59,8 @@ export class AttemptRecorder {
     const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = deps.config;
     this.#deps = deps;
     this.#settings = {
-      ...{ schedules: { live, test }, random: Math.random },
+      schedules: { live, test },
+      random: Math.random,
       retryLimit: deps.config.WEBHOOK_RETRY_WORKFLOW_LIMIT,
     };
   }

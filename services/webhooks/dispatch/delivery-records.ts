@@ -40,7 +40,7 @@ select record.value as delivery
   from webhooks.delivery_record r
  cross join lateral jsonb_array_elements(
    case jsonb_typeof(r.deliveries) when 'array' then r.deliveries else '[]' end) as record
- where r.workflow_id = :workflowId order by r.id limit ${recordDeliveries.MOST_RECORDS}`,
+ where r.workflow_id = :workflowId order by r.id limit ${recordDeliveries.MAX_RECORDS}`,
 };
 
 /** Lists the deliveries that a workflow of records shows. */

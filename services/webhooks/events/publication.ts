@@ -65,7 +65,12 @@ export function publicationOf(
   const unnumbered = events.map(({ type, objectId, requestId }) => {
     return {
       $typeName: 'payments.webhooks.v1.Event' as const,
-      ...{ merchantId, environment, type, objectId, requestId, timestamp },
+      merchantId,
+      environment,
+      type,
+      objectId,
+      requestId,
+      timestamp,
     };
   });
   return { ...call, scope, events, unnumbered };

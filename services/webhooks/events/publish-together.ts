@@ -65,9 +65,17 @@ export async function publishTogether(
 function committedEvent({ scope, events }: Publication, place: number, row: PublishedRow): CommittedEvent {
   const { merchantId, environment } = scope;
   return {
-    ...{ merchantId, environment, id: row.id, body: row.body, objectId: events[place]!.objectId },
+    merchantId,
+    environment,
+    id: row.id,
+    body: row.body,
+    objectId: events[place]!.objectId,
     deliveries: row.deliveries.map(([id, subscriptionId, generation, ordered, status]) => ({
-      ...{ id, subscriptionId, generation: BigInt(generation), ordered, status },
+      id,
+      subscriptionId,
+      generation: BigInt(generation),
+      ordered,
+      status,
     })),
   };
 }
@@ -75,7 +83,11 @@ function committedEvent({ scope, events }: Publication, place: number, row: Publ
 function callRow({ scope, context, requestWithoutData }: Publication, call: number) {
   const { merchantId, environment, caller, method, key, requestHash } = scope;
   return {
-    ...{ call, environment, caller, method, key },
+    call,
+    environment,
+    caller,
+    method,
+    key,
     merchant_id: merchantId,
     lock_name: lockNameOf(scope),
     request_hash: requestHash.toString('base64'),

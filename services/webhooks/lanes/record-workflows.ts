@@ -39,6 +39,6 @@ export class RecordWorkflows {
 function isComplete({ sinceMs, deliveries }: RecordWorkflow, nowMs: number): boolean {
   const ageMs = nowMs - sinceMs;
   if (ageMs < MIN_MS) return false;
-  const { PERIOD_MS, MOST_SEARCHABLE, MOST_RECORDS } = recordDeliveries;
-  return ageMs >= PERIOD_MS || deliveries === MOST_SEARCHABLE || deliveries >= MOST_RECORDS / 2;
+  const { PERIOD_MS, MAX_SEARCHABLE, MAX_RECORDS } = recordDeliveries;
+  return ageMs >= PERIOD_MS || deliveries === MAX_SEARCHABLE || deliveries >= MAX_RECORDS / 2;
 }

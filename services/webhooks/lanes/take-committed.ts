@@ -52,7 +52,12 @@ const queuedDelivery = (
   { id, subscriptionId, generation, ordered }: CommittedDelivery,
   lane: number,
 ): QueuedDelivery => ({
-  ...{ id, environment, lane, generation, ordered, body },
+  id,
+  environment,
+  lane,
+  generation,
+  ordered,
+  body,
   merchant_id: merchantId,
   subscription_id: subscriptionId,
   event_id: eventId,

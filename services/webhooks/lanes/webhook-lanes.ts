@@ -23,8 +23,9 @@ import { measureSendLag } from './send-lag.ts';
 import { countSetAside } from './set-aside.ts';
 import { TableLooks } from './table-looks.ts';
 import { takeCommitted } from './take-committed.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 
-/** The pause between two looks: at least, and at most when no commit announces work. */
+/** The pause between two looks: at least, so that events that arrive together are read together, and at most. */
 const MIN_SLEEP_MS = 2;
 const MAX_SLEEP_MS = 400;
 /** Reading counts as late when the last look ended longer ago than this. */
@@ -76,8 +77,7 @@ export class WebhookLanes {
   readonly #closesLost = new Interval(CLOSE_LOST_MS);
   readonly #rechecks = new Interval(RECHECK_MS, RECHECK_MS);
   readonly #stopping = new AbortController();
-  #woken = false;
-  #endSleep: (() => void) | undefined;
+  readonly #sleep = new WakeableSleep();
   /** When everything new was last read. */
   #lookedAtMs = 0;
   readonly #atClose: (() => void)[] = [];
@@ -102,11 +102,17 @@ export class WebhookLanes {
       onReleased: () => outboxSignal.committed('EVENTS'),
     });
     const attempts = new OpenAttempts({
-      ...{ leases, looks, sender: this.#sender, recorder: this.#results },
+      leases,
+      looks,
+      sender: this.#sender,
+      recorder: this.#results,
       onCommand: () => outboxSignal.committed('COMMANDS'),
     });
     const dispatcher = new LaneDispatcher({
-      ...{ leases, attempts, looks, firstWaits },
+      leases,
+      attempts,
+      looks,
+      firstWaits,
       subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
       onNeedsMore: (id) => this.#readMore(id),
     });
@@ -134,7 +140,7 @@ export class WebhookLanes {
    */
   async close(): Promise<void> {
     this.#stopping.abort();
-    this.#endSleep?.();
+    this.#sleep.wake();
     for (const end of this.#atClose) end();
     this.#dispatcher.stop();
     await this.#leases.stop();
@@ -149,13 +155,13 @@ export class WebhookLanes {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    const stopListening = this.#deps.workSignal.subscribe('EVENTS', () => this.#wake());
+    const stopListening = this.#deps.workSignal.subscribe('EVENTS', () => this.#sleep.wake());
     let failures = 0;
     while (!signal.aborted) {
       try {
         await this.#look();
         failures = 0;
-        await this.#sleep(MAX_SLEEP_MS);
+        await this.#sleep.sleep(MIN_SLEEP_MS, MAX_SLEEP_MS);
       } catch (error) {
         if (failures === 0)
           this.#deps.logger.warn({ err: error }, 'reading webhook deliveries was interrupted');
@@ -166,29 +172,6 @@ export class WebhookLanes {
     }
     stopListening();
     this.#endReading();
-  }
-
-  #wake(): void {
-    this.#woken = true;
-    this.#endSleep?.();
-  }
-
-  /** Sleeps until woken, but at least a few milliseconds, so that events that arrive together are read together. */
-  async #sleep(maxMs: number): Promise<void> {
-    await delay(MIN_SLEEP_MS);
-    if (this.#woken || this.#stopping.signal.aborted) {
-      this.#woken = false;
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, maxMs);
-      this.#endSleep = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#endSleep = undefined;
-    this.#woken = false;
   }
 
   /** Reads everything new, and starts its attempts. */
@@ -210,8 +193,13 @@ export class WebhookLanes {
   async #begin(): Promise<LaneReading> {
     const { db, keys, logger } = this.#deps;
     const reading = await LaneReading.begin({
-      ...{ db, keys, logger, leases: this.#leases, dispatcher: this.#dispatcher },
-      ...{ results: this.#results, looks: this.#looks },
+      db,
+      keys,
+      logger,
+      leases: this.#leases,
+      dispatcher: this.#dispatcher,
+      results: this.#results,
+      looks: this.#looks,
       readMore: (id) => this.#readMore(id),
     });
     for (const lane of this.#leases.lanes) this.#unread.add(lane);
@@ -225,7 +213,9 @@ export class WebhookLanes {
 
   #takeCommitted() {
     return takeCommitted({
-      ...{ leases: this.#leases, dispatcher: this.#dispatcher, looks: this.#looks },
+      leases: this.#leases,
+      dispatcher: this.#dispatcher,
+      looks: this.#looks,
       subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
     });
   }

@@ -15,7 +15,9 @@ export async function* followEvents(
   context: HandlerContext,
 ): AsyncGenerator<FollowEventsResponse> {
   const feed = create(GetEventFeedRequestSchema, {
-    ...{ merchantId, environment, eventTypes },
+    merchantId,
+    environment,
+    eventTypes,
     start: { case: 'publishedFrom', value: timestampNow() },
   });
   for await (const { event } of getEventFeed(dependencies, feed, context)) {

@@ -154,12 +154,16 @@ export class DatabaseClients implements AsyncDisposable {
     this.knowName(true);
     const secret = () => `v1:${randomBytes(32).toString('base64')}`;
     const sending = {
-      ...{ DATABASE_URL: databaseUrl.href, WEBHOOK_SECRET_KEYS: secret() },
+      DATABASE_URL: databaseUrl.href,
+      WEBHOOK_SECRET_KEYS: secret(),
       ...loopbackSettings(),
     };
     await this.#run('services/main.ts', 'services are listening', {
-      ...{ ...sending, GRPC_PORT: `${ports.rpc}`, OPS_PORT: `${ports.services}` },
-      ...{ API_KEY_PEPPERS: secret(), CURSOR_KEYS: secret() },
+      ...sending,
+      GRPC_PORT: `${ports.rpc}`,
+      OPS_PORT: `${ports.services}`,
+      API_KEY_PEPPERS: secret(),
+      CURSOR_KEYS: secret(),
       SERVICE_TOKENS: `all|${createHash('sha256').update(this.#token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
       ...(clocks && { SERVICES: AREAS, ...withClock(clocks.services) }),
     });
@@ -168,8 +172,11 @@ export class DatabaseClients implements AsyncDisposable {
       await this.#run('services/webhook-lanes.ts', 'webhook lanes are running', settings);
     }
     await this.#run('gateway/main.ts', 'the public API is listening', {
-      ...{ SERVICES_URL: `http://127.0.0.1:${ports.rpc}`, SERVICE_TOKEN: this.#token },
-      ...{ LIVE_PORT: '0', SANDBOX_PORT: `${ports.sandbox}`, OPS_PORT: `${ports.gateway}` },
+      SERVICES_URL: `http://127.0.0.1:${ports.rpc}`,
+      SERVICE_TOKEN: this.#token,
+      LIVE_PORT: '0',
+      SANDBOX_PORT: `${ports.sandbox}`,
+      OPS_PORT: `${ports.gateway}`,
       ...(clocks && withClock(clocks.gateway)),
     });
   }

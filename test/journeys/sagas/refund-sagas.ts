@@ -27,7 +27,10 @@ export async function earner({ harness, provider }: SagaWorld) {
     );
   return {
     ...merchant,
-    ...{ merchantId: tenant.merchantId, saleId, becomes, has },
+    merchantId: tenant.merchantId,
+    saleId,
+    becomes,
+    has,
     /** A refund that may be executed; the provider accepts it. */
     async approve(amountMinor: bigint) {
       const id = await merchant.approved(amountMinor, saleId);

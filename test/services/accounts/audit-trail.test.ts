@@ -39,8 +39,11 @@ describe('the audit trail', () => {
     const people = { ...tenant, peopleOnly: true };
     const { entries } = await fixture().client.listAuditEntries({ ...people, accountId: ana.accountId });
     const who = {
-      ...{ accountId: ana.accountId, accountEmail: ana.email, ipAddress: PERSON_ADDRESS },
-      ...{ caller: 'test', startedBy: '' },
+      accountId: ana.accountId,
+      accountEmail: ana.email,
+      ipAddress: PERSON_ADDRESS,
+      caller: 'test',
+      startedBy: '',
     };
     const service = 'payments.accounts.v1.AccountService';
     const invitedOnce = { action: `${service}.InviteMember`, request: { email, role: 'ROLE_DEVELOPER' } };
@@ -50,7 +53,10 @@ describe('the audit trail', () => {
     };
     const entriesIn = (environment: Environment) =>
       [invitedOnce, revokedOnce, invitedOnce].map((entry) => ({
-        ...{ ...who, ...entry, environment, requestId: headers[REQUEST_ID_HEADER] },
+        ...who,
+        ...entry,
+        environment,
+        requestId: headers[REQUEST_ID_HEADER],
       }));
     expect(entries).toMatchObject(entriesIn(Environment.LIVE));
     const inSandbox = await fixture().client.listAuditEntries({ ...sandbox, peopleOnly: true });

@@ -45,7 +45,10 @@ it('names the cause of each change of the balances, on the date on which it took
   const [advance, dispute, lost, refund] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
   const DISPUTE = BlockReason.HOLD_OR_DISPUTE;
   const card = await caller.sell({
-    ...{ on: '2020-06-01', gross: 3_030n, fees: 30n, installments: 3 },
+    on: '2020-06-01',
+    gross: 3_030n,
+    fees: 30n,
+    installments: 3,
     sold: { orderNumber: 'R-1043' },
   });
   const pix = await caller.sell({ on: '2020-06-02', gross: 500n, instant: true });

@@ -78,7 +78,9 @@ it('has no gaps and no duplicates, whatever is refused, rolled back or concurren
       () => refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED }),
       () =>
         refunds.reviewRefundCase({
-          ...{ ...write(), refundCaseId, decision: ReviewDecision.APPROVE },
+          ...write(),
+          refundCaseId,
+          decision: ReviewDecision.APPROVE,
           approvalMode: ApprovalMode.OPERATIONS,
         }),
       () => refunds.startRefund({ ...write(), refundCaseId }),

@@ -66,7 +66,10 @@ describe.each(['inProcess', 'connect', 'grpcJs'] as const)('over %s', (name) => 
     const content = aPdf(MAX_EVIDENCE_BYTES);
     const added = await add(content);
     expect(added).toMatchObject({
-      ...{ ...tenant, ...subject, fileName: 'delivery note.pdf', contentType: 'application/pdf' },
+      ...tenant,
+      ...subject,
+      fileName: 'delivery note.pdf',
+      contentType: 'application/pdf',
       sizeBytes: MAX_EVIDENCE_BYTES,
     });
     expect(createHash('sha256').update(content).digest().equals(added.sha256)).toBe(true);
@@ -204,8 +207,11 @@ it('belongs to a case until it is decided, and to a dispute until its response, 
     const disputeId = randomUUID();
     const [now, openedAt] = [Date.now(), Date.now() - 60_000];
     await client.openDispute({
-      ...{ ...write(), disputeId, paymentIntentId: randomUUID() },
-      ...{ occurredAt: timestampFromMs(openedAt), dueAt: timestampFromMs(now + dueMs) },
+      ...write(),
+      disputeId,
+      paymentIntentId: randomUUID(),
+      occurredAt: timestampFromMs(openedAt),
+      dueAt: timestampFromMs(now + dueMs),
     });
     return { disputeId, refundCaseId: undefined };
   };

@@ -227,7 +227,11 @@ describe('a refund case', () => {
     await refunds.openDispute({ ...write(), disputeId: silent, paymentIntentId });
     const [{ data } = { data: {} }] = await eventsOf(silent);
     expect(data).toEqual({
-      ...{ id: silent, paymentIntentId, currency: 'BRL', reason: 'GENERAL', openedAt: time },
+      id: silent,
+      paymentIntentId,
+      currency: 'BRL',
+      reason: 'GENERAL',
+      openedAt: time,
     });
   });
 });

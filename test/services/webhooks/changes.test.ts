@@ -41,7 +41,9 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
     const { endpoint, eventIds, deliveryOf, flow } = await stalled(5);
     const [first, canceled, ...others] = eventIds;
     await webhooks.deliveries.cancelDelivery({
-      ...{ ...tenant, idempotencyKey: newKey(), deliveryId: deliveryOf(canceled!) },
+      ...tenant,
+      idempotencyKey: newKey(),
+      deliveryId: deliveryOf(canceled!),
     });
     await delay(1_000);
     flow();
@@ -52,7 +54,8 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
   it('is not sent a second after its resend was canceled', async () => {
     const { endpoint, eventIds, flow } = await stalled(3);
     const { resend } = await webhooks.deliveries.resendDeliveries({
-      ...{ ...tenant, idempotencyKey: newKey() },
+      ...tenant,
+      idempotencyKey: newKey(),
       selection: { case: 'eventId', value: eventIds[0]! },
     });
     const resendId = resend!.id;
@@ -78,7 +81,9 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
     const fresh = await webhooks.publish(tenant);
     await eventually(() => expect(endpoint.eventIds).toEqual([eventIds[0], fresh.id]));
     const { resend } = await webhooks.deliveries.resendDeliveries({
-      ...{ ...tenant, idempotencyKey: newKey(), subscriptionId: id },
+      ...tenant,
+      idempotencyKey: newKey(),
+      subscriptionId: id,
       selection: { case: 'missed', value: missed! },
     });
     await webhooks.dispatch.continueResend({ resendId: resend!.id, maxDeliveries: 10 });

@@ -52,7 +52,9 @@ it('notifies the contact when a subscription enters ERROR, but not of later fail
   const started = await notices();
   expect(started).toMatchObject([
     {
-      ...{ kind: WorkflowCommandKind.START, workflowId: `notice-WEBHOOK_ERROR-${id}`, ...tenant },
+      kind: WorkflowCommandKind.START,
+      workflowId: `notice-WEBHOOK_ERROR-${id}`,
+      ...tenant,
       requestId: expect.stringMatching(/./),
     },
   ]);

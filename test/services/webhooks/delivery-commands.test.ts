@@ -29,7 +29,9 @@ afterAll(async () => {
 });
 
 const request = (tenant: TestTenant, deliveryId: string) => ({
-  ...{ ...tenant, deliveryId, idempotencyKey: newKey() },
+  ...tenant,
+  deliveryId,
+  idempotencyKey: newKey(),
 });
 const retry = async (tenant: TestTenant, deliveryId: string) =>
   (await fixture.deliveries.retryDelivery(request(tenant, deliveryId))).delivery!;
@@ -113,7 +115,9 @@ describe('RetryDelivery', () => {
     ]);
     expect(JSON.parse(commands[0]!.argumentsJson)).toEqual([
       {
-        ...{ deliveryId, merchantId: tenant.merchantId, environment: 'live' },
+        deliveryId,
+        merchantId: tenant.merchantId,
+        environment: 'live',
         subscriptionId: delivery.subscriptionId,
         requestId: delivery.requestId,
         eventType: 'payment.succeeded.v1',
@@ -277,7 +281,10 @@ describe('CancelDelivery', () => {
   it('unblocks the next delivery of the object, but not before earlier ones have ended', async () => {
     const tenant = newTenant();
     await fixture.subscriptions.createWebhookSubscription({
-      ...{ ...tenant, idempotencyKey: newKey(), url: newUrl(), ordered: true },
+      ...tenant,
+      idempotencyKey: newKey(),
+      url: newUrl(),
+      ordered: true,
       eventTypes: ['payment.succeeded.v1'],
     });
     const objectId = randomUUID();

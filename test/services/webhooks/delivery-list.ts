@@ -47,7 +47,10 @@ const placeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 
 export function deliveryList(harness: TestHarness, filters: keyof typeof FILTERS): ListSubject {
   const { deliveries } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: FILTERS[filters],
     truth: `select id as key, id as "order", status, subscription_id as "subscriptionId", event_id as "eventId",
         event_type as "eventType", object_id as "objectId", request_id as "requestId", resend_id as "resendId"
@@ -95,7 +98,8 @@ export function deliveryList(harness: TestHarness, filters: keyof typeof FILTERS
           const change =
             pick % 2
               ? `with ${endDeliveries(`where d.id = $1 and d.status = 'PENDING'`, {
-                  ...{ status: `'SUCCEEDED'`, endedAt: 'now()' },
+                  status: `'SUCCEEDED'`,
+                  endedAt: 'now()',
                 })} select from ended`
               : `update webhooks.open_delivery set status = 'RETRYING', attempt_count = 1 where ${open}`;
           await sqlOf(harness, change, [key]);

@@ -105,7 +105,10 @@ it('is finished by the periodic task if its process dies', async () => {
   const { id, workflowId } = await withBacklog(newTenant());
   await disabledOver(id);
   const database = await Database.open({
-    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    url: harness.databaseUrl,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [],
   });
   const periodicTasks = new PeriodicTasks({
     database,

@@ -17,7 +17,8 @@ let attempts: Attempts;
 
 beforeEach(async () => {
   harness = await startHarness({
-    ...{ SERVICES: 'webhooks', WEBHOOK_RETRY_WORKFLOW_LIMIT: '1' },
+    SERVICES: 'webhooks',
+    WEBHOOK_RETRY_WORKFLOW_LIMIT: '1',
     // In the sandbox the first failure is the last.
     WEBHOOK_SCHEDULE_SANDBOX: '0s',
   });
@@ -43,8 +44,11 @@ const answerAll = (status: number) => attempts.answerAll(status);
 
 async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
   await fixture.subscriptions.createWebhookSubscription({
-    ...{ ...tenant, idempotencyKey: newKey(), ordered: true },
-    ...{ url: 'https://93.184.215.14/ordered', eventTypes: ['payment.succeeded.v1'] },
+    ...tenant,
+    idempotencyKey: newKey(),
+    ordered: true,
+    url: 'https://93.184.215.14/ordered',
+    eventTypes: ['payment.succeeded.v1'],
   });
 }
 

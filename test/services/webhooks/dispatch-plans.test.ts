@@ -48,7 +48,10 @@ beforeAll(async () => {
   const [found] = await fixture.sql<{ lane: number }>('select lane from webhooks.subscription');
   lane = found!.lane;
   database = await Database.open({
-    ...{ url: harness.databaseUrl, poolSize: 1, preparedStatements: true, entities: [] },
+    url: harness.databaseUrl,
+    poolSize: 1,
+    preparedStatements: true,
+    entities: [],
   });
   connection = await database.connect();
   await connection.query(`update webhooks.subscription set state = 'ACTIVE'`);
@@ -130,11 +133,21 @@ async function runAll(run: Run, deliveries: readonly string[], next: string): Pr
   const now = new Date().toISOString();
   const report = (delivery_id: string) => ({ delivery_id, number: 1, generation: 1, lane, epoch: 0 });
   const successes = deliveries.map((id) => ({
-    ...{ ...report(id), workflow_id: 'w', started_at: now, ended_at: now, latency_ms: 1, http_status: 200 },
+    ...report(id),
+    workflow_id: 'w',
+    started_at: now,
+    ended_at: now,
+    latency_ms: 1,
+    http_status: 200,
   }));
   const failures = deliveries.map((id) => ({
-    ...{ ...report(id), environment: 'live', status: 'RETRYING' },
-    ...{ attempt_started_at: now, attempt_ended_at: now, next_attempt_at: now, http_status: 500 },
+    ...report(id),
+    environment: 'live',
+    status: 'RETRYING',
+    attempt_started_at: now,
+    attempt_ended_at: now,
+    next_attempt_at: now,
+    http_status: 500,
   }));
   const ids = [...deliveries];
   await run(RECORD_SUCCESSES, { rows: JSON.stringify(successes), ids });
@@ -189,9 +202,12 @@ it('publishing reads few blocks beside many idempotency records, with plans made
     const scope = { merchantId: tenant.merchantId, environment: 'live' as const };
     const call = {
       call: 0,
-      ...{ merchant_id: scope.merchantId, environment: 'live', caller: 't', method: 'm' },
+      merchant_id: scope.merchantId,
+      environment: 'live',
+      caller: 't',
+      method: 'm',
     };
-    const record = { ...{ key: 'k', lock_name: 'k', request_hash: '', request_id: 'r', request: {} } };
+    const record = { key: 'k', lock_name: 'k', request_hash: '', request_id: 'r', request: {} };
     await run(PUBLISH_CALLS, {
       calls: JSON.stringify([{ ...call, ...record }]),
       events: JSON.stringify([eventRow(scope, event)]),
@@ -228,7 +244,10 @@ async function addHeld(): Promise<void> {
 /** Has a transaction keep what is deleted from now on. */
 async function openSnapshot(): Promise<void> {
   const holder = await Database.open({
-    ...{ url: harness.databaseUrl, poolSize: 1, preparedStatements: true, entities: [] },
+    url: harness.databaseUrl,
+    poolSize: 1,
+    preparedStatements: true,
+    entities: [],
   });
   const transaction = await holder.connect();
   await transaction.query('set idle_in_transaction_session_timeout = 0');

@@ -68,7 +68,10 @@ it('health is that of the current URL, and of an enabled subscription', async ()
 
 it('a mail is due after a quarter of an hour of failing, once, unless it has recovered', async () => {
   const database = await Database.open({
-    ...{ url: webhooks.harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    url: webhooks.harness.databaseUrl,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [],
   });
   onTestFinished(() => database.close());
   const { id, endpoint } = await webhooks.subscribed(tenant);

@@ -13,7 +13,9 @@ afterAll(() => harness.close());
 
 const events = () => webhooksFixture(harness, harness.transports.inProcess).events;
 const publication = (tenant: TestTenant, objectId: string = randomUUID(), idempotencyKey = newKey()) => ({
-  ...{ ...tenant, objectId, idempotencyKey },
+  ...tenant,
+  objectId,
+  idempotencyKey,
   type: 'payment.succeeded.v1',
   data: PAYMENT,
 });

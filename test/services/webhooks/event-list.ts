@@ -14,7 +14,10 @@ const REQUESTS = ['request a', 'request b'];
 export function eventList(harness: TestHarness): ListSubject {
   const { events } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: {
       type: { values: [...TYPES, 'refund.unknown.v1'] },
       objectId: { values: OBJECTS },

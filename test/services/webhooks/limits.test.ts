@@ -26,7 +26,9 @@ interface Limits {
 
 async function limitTo(subscriptionId: string, limits: Limits): Promise<void> {
   await webhooks.subscriptions.setDeliveryLimits({
-    ...{ ...tenant, subscriptionId, idempotencyKey: newKey() },
+    ...tenant,
+    subscriptionId,
+    idempotencyKey: newKey(),
     ...limits,
   });
   await delay(IN_EFFECT_MS);

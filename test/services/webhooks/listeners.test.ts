@@ -55,7 +55,10 @@ async function open(tenant: TestTenant) {
 
 const report = (tenant: TestTenant, listenerId: string, deliveryId: string) =>
   client().reportListenerDelivery({
-    ...{ ...tenant, listenerId, deliveryId, latencyMs: 1 },
+    ...tenant,
+    listenerId,
+    deliveryId,
+    latencyMs: 1,
     outcome: { case: 'httpStatus', value: 200 },
   });
 
@@ -130,7 +133,10 @@ test('a listener whose process has died is removed when its lease has expired', 
   const lease = (ends: string) =>
     fixture.sql(`update webhooks.subscription set listening_until = ${ends} where id = $1`, [listenerId]);
   const database = await Database.open({
-    ...{ url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [SubscriptionEntity] },
+    url: harness.databaseUrl,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [SubscriptionEntity],
   });
   onTestFinished(() => database.close());
   const sweep = () => database.transaction((em) => expiredListeners.runBatch(em, database));
@@ -159,7 +165,10 @@ test.each(['grpc', 'inProcess'] as const)(
     const stream = openListener(request(tenant))[Symbol.asyncIterator]();
     await stream.next();
     const database = await Database.open({
-      ...{ url: stopping.databaseUrl, poolSize: 2, preparedStatements: true, entities: [SubscriptionEntity] },
+      url: stopping.databaseUrl,
+      poolSize: 2,
+      preparedStatements: true,
+      entities: [SubscriptionEntity],
     });
     onTestFinished(() => database.close());
     const find = 'select id from webhooks.subscription where merchant_id = :merchantId';

@@ -41,7 +41,9 @@ async function deliveryOf(name: string): Promise<string> {
 
 const cancel = async (name: string) =>
   webhooks.deliveries.cancelDelivery({
-    ...{ ...tenant, idempotencyKey: newKey(), deliveryId: await deliveryOf(name) },
+    ...tenant,
+    idempotencyKey: newKey(),
+    deliveryId: await deliveryOf(name),
   });
 
 async function publish(...objects: string[]): Promise<void> {
@@ -65,7 +67,11 @@ describe('an ordered subscription', () => {
       expect(blocked).toMatchObject({ ordered: true, workflowId: '', attemptCount: 0 });
     held.release(204);
     await untilStatuses({
-      ...{ 'a 1': 'SUCCEEDED', 'b 1': 'SUCCEEDED', 'a 2': 'PENDING', 'b 2': 'PENDING', 'a 3': 'BLOCKED' },
+      'a 1': 'SUCCEEDED',
+      'b 1': 'SUCCEEDED',
+      'a 2': 'PENDING',
+      'b 2': 'PENDING',
+      'a 3': 'BLOCKED',
     });
     await eventually(() => expect(held.count).toBe(2));
     endpoint.answer(200);
@@ -162,8 +168,13 @@ describe('an ordered subscription', () => {
       onTestFinished(() => client.end());
       await client.query('begin');
       const event = {
-        ...{ merchant_id: tenant.merchantId, environment: 'test', type: 'payment.succeeded.v1' },
-        ...{ object_id: 'a', request_id: 'r', occurred_at: new Date(), data: {} },
+        merchant_id: tenant.merchantId,
+        environment: 'test',
+        type: 'payment.succeeded.v1',
+        object_id: 'a',
+        request_id: 'r',
+        occurred_at: new Date(),
+        data: {},
       };
       await client.query('select from webhooks.publish($1)', [JSON.stringify([event])]);
       endpoint.answer(200);

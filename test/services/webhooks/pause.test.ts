@@ -295,8 +295,11 @@ describe('an ordered subscription', () => {
   it('is shown as ordered, unlike others', async () => {
     const create = (ordered: boolean) =>
       webhooks.subscriptions.createWebhookSubscription({
-        ...{ ...newTenant(), idempotencyKey: newKey(), ordered },
-        ...{ url: newUrl(), eventTypes: ['payment.succeeded.v1'] },
+        ...newTenant(),
+        idempotencyKey: newKey(),
+        ordered,
+        url: newUrl(),
+        eventTypes: ['payment.succeeded.v1'],
       });
     expect((await create(true)).subscription!.ordered).toBe(true);
     expect((await create(false)).subscription!.ordered).toBe(false);

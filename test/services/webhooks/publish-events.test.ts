@@ -19,7 +19,10 @@ beforeAll(async () => {
     grpc: createGrpcTransport({ baseUrl, interceptors: [bearer(token)] }),
     connect: transports.connect,
     'connect with JSON': createConnectTransport({
-      ...{ baseUrl, httpVersion: '1.1', useBinaryFormat: false, interceptors: [bearer(token)] },
+      baseUrl,
+      httpVersion: '1.1',
+      useBinaryFormat: false,
+      interceptors: [bearer(token)],
     }),
     'in process': transports.inProcess,
   };

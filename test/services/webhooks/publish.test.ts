@@ -16,7 +16,9 @@ beforeAll(async () => {
 afterAll(() => harness?.close());
 
 const write = (tenant: TestTenant, subscriptionId: string) => ({
-  ...{ ...tenant, subscriptionId, idempotencyKey: newKey() },
+  ...tenant,
+  subscriptionId,
+  idempotencyKey: newKey(),
 });
 const deliveriesOf = async (tenant: TestTenant, filter: object) =>
   (await fixture.deliveries.listDeliveries({ ...tenant, ...filter })).deliveries;
@@ -28,8 +30,13 @@ async function publishing(tenant: TestTenant, objectId: string = randomUUID()) {
   onTestFinished(() => client.end());
   await client.query('begin');
   const event = {
-    ...{ merchant_id: tenant.merchantId, environment: 'live', type: 'payment.succeeded.v1' },
-    ...{ object_id: objectId, request_id: 'r', occurred_at: new Date(), data: {} },
+    merchant_id: tenant.merchantId,
+    environment: 'live',
+    type: 'payment.succeeded.v1',
+    object_id: objectId,
+    request_id: 'r',
+    occurred_at: new Date(),
+    data: {},
   };
   const { rows } = await client.query<{ id: string }>('select id from webhooks.publish($1)', [
     JSON.stringify([event]),
@@ -99,7 +106,10 @@ it.each([0, 1])(
   async (last) => {
     const tenant = newTenant();
     await fixture.subscriptions.createWebhookSubscription({
-      ...{ ...tenant, idempotencyKey: newKey(), url: newUrl(), ordered: true },
+      ...tenant,
+      idempotencyKey: newKey(),
+      url: newUrl(),
+      ordered: true,
       eventTypes: ['payment.succeeded.v1'],
     });
     const objectId = randomUUID();

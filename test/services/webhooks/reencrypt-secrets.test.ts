@@ -150,7 +150,8 @@ describe('the command that re-encrypts signing secrets', () => {
     const keys = KeyRing.parse(NEW_FIRST);
     const stop = new AbortController();
     const stopped = await reencryptSecrets(client, keys, {
-      ...{ batchSize: 2, signal: stop.signal },
+      batchSize: 2,
+      signal: stop.signal,
       onBatch: () => stop.abort(),
     });
     expect(stopped).toEqual({ resealed: 2, unopened: [], left: 3 });

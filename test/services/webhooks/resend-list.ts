@@ -12,7 +12,10 @@ const START_MS = Date.now() - 3_600_000;
 export function resendList(harness: TestHarness): ListSubject {
   const { deliveries } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: { state: { values: ['RUNNING', 'COMPLETED', 'CANCELED'] } },
     truth: `select id as key, id as "order", state
       from webhooks.resend where merchant_id = $1 and environment = $2`,

@@ -104,7 +104,8 @@ describe('a resend', () => {
     await fixture.subscribe(tenant);
     const event = await fixture.publish(tenant);
     const request = {
-      ...{ ...tenant, idempotencyKey: newKey() },
+      ...tenant,
+      idempotencyKey: newKey(),
       selection: { case: 'eventId' as const, value: event.id },
     };
     const { resend } = await fixture.deliveries.resendDeliveries(request);

@@ -177,7 +177,9 @@ describe('a resend', () => {
     await fixture.disable(tenant, subscriptionId);
     const during = [await fixture.publish(tenant), await fixture.publish(tenant)];
     const { missed } = await fixture.subscriptions.reactivateWebhookSubscription({
-      ...{ ...tenant, subscriptionId, idempotencyKey: randomUUID() },
+      ...tenant,
+      subscriptionId,
+      idempotencyKey: randomUUID(),
     });
     await fixture.publish(tenant);
     const resendMissed = () => fixture.resend(tenant, { case: 'missed', value: missed! }, { subscriptionId });

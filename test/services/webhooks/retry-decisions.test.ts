@@ -159,8 +159,10 @@ describe('the end of an attempt that was recorded as in flight', () => {
     await attempts.record(failed);
     expect(await signalsTo(first.deliveryId)).toMatchObject([
       {
-        ...{ signalName: 'recheck', argumentsJson: '[]' },
-        ...{ merchantId: tenant.merchantId, requestId: expect.stringMatching(/./) },
+        signalName: 'recheck',
+        argumentsJson: '[]',
+        merchantId: tenant.merchantId,
+        requestId: expect.stringMatching(/./),
       },
     ]);
   });

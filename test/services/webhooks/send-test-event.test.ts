@@ -57,13 +57,17 @@ describe('SendTestEvent', () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     await fixture.subscriptions.pauseWebhookSubscription({
-      ...{ ...tenant, idempotencyKey: newKey(), subscriptionId },
+      ...tenant,
+      idempotencyKey: newKey(),
+      subscriptionId,
     });
     const eventId = await sendTestEvent(tenant, subscriptionId);
     await deliverAll();
     expect(await deliveriesOf(tenant, eventId)).toMatchObject([{ status: DeliveryStatus.HELD }]);
     await fixture.subscriptions.resumeWebhookSubscription({
-      ...{ ...tenant, idempotencyKey: newKey(), subscriptionId },
+      ...tenant,
+      idempotencyKey: newKey(),
+      subscriptionId,
     });
     await deliverAll();
     expect(await deliveriesOf(tenant, eventId)).toMatchObject([{ status: DeliveryStatus.SUCCEEDED }]);
@@ -73,7 +77,9 @@ describe('SendTestEvent', () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
     await fixture.subscriptions.disableWebhookSubscription({
-      ...{ ...tenant, idempotencyKey: newKey(), subscriptionId },
+      ...tenant,
+      idempotencyKey: newKey(),
+      subscriptionId,
     });
     await expectRefusal(
       sendTestEvent(tenant, subscriptionId),

@@ -8,7 +8,10 @@ import { webhooksFixture } from './webhooks-fixture.ts';
 export function subscriptionList(harness: TestHarness): ListSubject {
   const { subscriptions, subscribe } = webhooksFixture(harness, harness.transports.inProcess);
   return {
-    ...{ harness, direction: 'desc', maxLimit: 100, maxTokenLength: 200 },
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
     filters: { state: { values: ['PENDING', 'DISABLED'] } },
     truth: `select id as key, ${newestFirst('created_at')}, state
       from webhooks.subscription where merchant_id = $1 and environment = $2`,

@@ -47,7 +47,12 @@ beforeAll(async () => {
     logger,
   );
   const bindings = area.bind({
-    ...{ config, database, logger, outboxSignal, transport, deliveryHandover: new DeliveryHandover() },
+    config,
+    database,
+    logger,
+    outboxSignal,
+    transport,
+    deliveryHandover: new DeliveryHandover(),
     workSignal: new WorkSignal({ database, outboxSignal, logger }),
     writes,
     exports: new Exports(database, writes),

@@ -46,8 +46,10 @@ async function wrongAnswers(
 async function overRpc(url: string): Promise<string> {
   try {
     await client.createWebhookSubscription({
-      ...{ ...newTenant(), idempotencyKey: newKey() },
-      ...{ url, eventTypes: EVENT_TYPES },
+      ...newTenant(),
+      idempotencyKey: newKey(),
+      url,
+      eventTypes: EVENT_TYPES,
     });
     return 'created';
   } catch (error) {

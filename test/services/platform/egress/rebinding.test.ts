@@ -57,7 +57,11 @@ beforeAll(async () => {
     logger,
   );
   const bindings = area.bind({
-    ...{ config, database, logger, outboxSignal, deliveryHandover: new DeliveryHandover() },
+    config,
+    database,
+    logger,
+    outboxSignal,
+    deliveryHandover: new DeliveryHandover(),
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
     workSignal: new WorkSignal({ database, outboxSignal, logger }),
     writes,
@@ -87,7 +91,8 @@ async function subscribeThenDeliver(atCreation: DnsAnswer, atConnection: DnsAnsw
   const tenant = newTenant();
   answer = atCreation;
   await createClient(WebhookSubscriptionService, transport).createWebhookSubscription({
-    ...{ ...tenant, idempotencyKey: newKey() },
+    ...tenant,
+    idempotencyKey: newKey(),
     url: `https://hooks-${++names}.example.com:${receiver.port}/`,
     eventTypes: ['payment.succeeded.v1'],
   });

@@ -76,8 +76,11 @@ function http2Frame(type: number, { flags = 0, stream = 0, payload = Buffer.allo
 }
 
 const callHeaders = (more: OutgoingHttpHeaders = {}): OutgoingHttpHeaders => ({
-  ...{ ':method': 'POST', ':path': LIST, te: 'trailers' },
-  ...{ 'content-type': 'application/grpc', authorization: 'Bearer t' },
+  ':method': 'POST',
+  ':path': LIST,
+  te: 'trailers',
+  'content-type': 'application/grpc',
+  authorization: 'Bearer t',
   ...more,
 });
 

@@ -50,7 +50,10 @@ function sendJson(body: string, { path = CREATE, headers = {} }: Sent): Promise<
 async function sendGrpc(body: Uint8Array, { path = CREATE, headers = {} }: Sent): Promise<Received> {
   const session = connect(harness.baseUrl);
   const stream = session.request({
-    ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
     authorization: `Bearer ${harness.token}`,
     ...headers,
   });

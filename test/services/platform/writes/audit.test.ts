@@ -233,7 +233,9 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     const subscriptions = createClient(WebhookSubscriptionService, acting());
     const target = { url: 'https://127.0.0.1:8443/a', eventTypes: ['refund.failed.v1'] };
     const created = await subscriptions.createWebhookSubscription({
-      ...{ ...tenant, idempotencyKey: newKey(), ...target },
+      ...tenant,
+      idempotencyKey: newKey(),
+      ...target,
     });
     const { id: subscriptionId } = created.subscription!;
     const pause = { ...tenant, idempotencyKey: newKey(), subscriptionId };

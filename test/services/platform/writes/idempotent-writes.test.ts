@@ -22,9 +22,15 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
   const transport = () => harness.transports[way];
   const refunds = () => createClient(RefundCaseService, transport());
   const opening = () => ({
-    ...{ ...newTenant(), idempotencyKey: newKey(), paymentIntentId: randomUUID(), amountMinor: 100n },
-    ...{ initiator: RefundInitiator.CUSTOMER, reason: 'broken', paidAmountMinor: 100n },
-    ...{ paidAt: timestampFromMs(Date.now() - 60_000), evidenceCount: 0 },
+    ...newTenant(),
+    idempotencyKey: newKey(),
+    paymentIntentId: randomUUID(),
+    amountMinor: 100n,
+    initiator: RefundInitiator.CUSTOMER,
+    reason: 'broken',
+    paidAmountMinor: 100n,
+    paidAt: timestampFromMs(Date.now() - 60_000),
+    evidenceCount: 0,
     window: { case: 'refundWindowDays', value: 30 } as const,
   });
   const open = async (request: ReturnType<typeof opening>) => {
@@ -73,9 +79,12 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     const request = opening();
     await open(request);
     const { product } = await createClient(ProductService, transport()).createProduct({
-      ...{ merchantId: request.merchantId, environment: request.environment },
-      ...{ idempotencyKey: request.idempotencyKey, name: 'Course' },
-      ...{ productType: ProductType.ONE_TIME, refundWindowDays: 7 },
+      merchantId: request.merchantId,
+      environment: request.environment,
+      idempotencyKey: request.idempotencyKey,
+      name: 'Course',
+      productType: ProductType.ONE_TIME,
+      refundWindowDays: 7,
     });
     expect(product!.name).toBe('Course');
   });

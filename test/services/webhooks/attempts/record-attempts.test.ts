@@ -251,8 +251,10 @@ describe('a subscription', () => {
     await attempts.record(answered(attempt, 201, { latencyMs: 34, responseExcerpt: 'thanks' }));
     const { delivery, attempts: made } = await read(attempt.deliveryId);
     expect(delivery).toMatchObject({
-      ...{ status: DeliveryStatus.SUCCEEDED, attemptCount: 1 },
-      ...{ workflowId: 'deliveries-of-the-test', nextAttemptAt: undefined },
+      status: DeliveryStatus.SUCCEEDED,
+      attemptCount: 1,
+      workflowId: 'deliveries-of-the-test',
+      nextAttemptAt: undefined,
     });
     expect(made).toMatchObject([{ number: 1, httpStatus: 201, latencyMs: 34, responseExcerpt: 'thanks' }]);
     expect(timestampDate(delivery.endedAt!)).toEqual(timestampDate(made[0]!.endedAt!));

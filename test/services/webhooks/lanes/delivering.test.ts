@@ -164,8 +164,12 @@ describe('a delivery', () => {
     const failed = await webhooks.subscriptionOf(tenant, id);
     expect(failed.state).toBe(ERROR);
     expect(failed.error).toMatchObject({
-      ...{ cause: SubscriptionErrorCause.DELIVERY_EXHAUSTED, attempts: 4, failure, deliveryId },
-      ...{ eventId: delivery!.eventId, since: expect.anything() },
+      cause: SubscriptionErrorCause.DELIVERY_EXHAUSTED,
+      attempts: 4,
+      failure,
+      deliveryId,
+      eventId: delivery!.eventId,
+      since: expect.anything(),
     });
     endpoint.answer(204);
     await webhooks.publish(tenant);
@@ -191,7 +195,9 @@ describe('an answer of 410', () => {
     const disabled = await webhooks.subscriptionOf(tenant, id);
     expect(disabled).toMatchObject({ state: DISABLED, disabledAt: expect.anything() });
     expect(disabled.error).toMatchObject({
-      ...{ cause: SubscriptionErrorCause.GONE, httpStatus: 410, since: disabled.disabledAt },
+      cause: SubscriptionErrorCause.GONE,
+      httpStatus: 410,
+      since: disabled.disabledAt,
       deliveryId: delivery.id,
     });
     expect(await webhooks.statuses(tenant)).toEqual(['CANCELED', 'CANCELED']);
@@ -288,7 +294,8 @@ describe('an attempt that takes long', () => {
     await eventually(async () => {
       const { attempts } = await webhooks.deliveries.getDelivery({ ...tenant, deliveryId });
       expect(attempts[1]).toMatchObject({
-        ...{ number: 2, failure: AttemptFailure.WORKER_LOST },
+        number: 2,
+        failure: AttemptFailure.WORKER_LOST,
         endedAt: timestampFromDate(deadlineAt),
       });
     });

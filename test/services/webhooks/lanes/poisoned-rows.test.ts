@@ -345,7 +345,10 @@ it('a malformed record does not prevent the others from being shown', async () =
 
 async function openDatabase(stack: AsyncDisposableStack): Promise<Database> {
   const database = await Database.open({
-    ...{ url: webhooks.harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] },
+    url: webhooks.harness.databaseUrl,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [],
   });
   stack.defer(() => database.close());
   return database;

@@ -8,8 +8,12 @@ import { ResultRecorder } from '../../../../services/webhooks/lanes/result-recor
 
 describe('results', () => {
   const success = (): ReportedAttempt => ({
-    ...{ deliveryId: uuidv7(), number: 1, generation: 1n, owner: { lane: 1, epoch: 1n } },
-    ...{ workflowId: 'deliveries-now', startedAt: new Date() },
+    deliveryId: uuidv7(),
+    number: 1,
+    generation: 1n,
+    owner: { lane: 1, epoch: 1n },
+    workflowId: 'deliveries-now',
+    startedAt: new Date(),
     outcome: { result: { endedAt: new Date(), httpStatus: 204 } },
   });
 

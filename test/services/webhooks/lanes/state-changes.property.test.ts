@@ -88,7 +88,9 @@ class Merchant {
   async #retype(subscriber: Subscriber) {
     subscriber.wants = !subscriber.wants;
     await webhooks.subscriptions.updateWebhookSubscription({
-      ...{ ...this.tenant, subscriptionId: subscriber.id, idempotencyKey: newKey() },
+      ...this.tenant,
+      subscriptionId: subscriber.id,
+      idempotencyKey: newKey(),
       eventTypes: subscriber.wants ? TYPES : TYPES.slice(1),
     });
   }
@@ -146,8 +148,13 @@ const PUBLISH = 'select id from webhooks.publish($1::json)';
 const eventOf = ({ merchantId }: TestTenant, occurredAt = new Date()) =>
   JSON.stringify([
     {
-      ...{ merchant_id: merchantId, environment: 'test', type: 'payment.succeeded.v1' },
-      ...{ object_id: randomUUID(), request_id: 'request', occurred_at: occurredAt, data: PAYMENT },
+      merchant_id: merchantId,
+      environment: 'test',
+      type: 'payment.succeeded.v1',
+      object_id: randomUUID(),
+      request_id: 'request',
+      occurred_at: occurredAt,
+      data: PAYMENT,
     },
   ]);
 

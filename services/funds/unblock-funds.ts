@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
-import { notFound } from '../platform/errors.ts';
+import { failedPrecondition, notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { allocateBlocked } from './allocation.ts';
@@ -39,14 +39,16 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
     const held = (await account.installments.ofSale(saleId)).filter((each) => isHeldBy(each, block));
     const minor = heldMinor(held, block);
     const unmetMinor = hold && hold.wantedMinor - minor;
+    if (request.deductUnmet && outcome === 'CONSUMED' && unmetMinor === undefined) throw saleNotRecorded();
     Object.assign(row, { closedAt, outcome });
     if (outcome === 'CONSUMED') {
       const allocations = allocateBlocked(held, block, account.today);
       const { sourceId } = block;
       const cause = blockCause('CONSUMPTION', block, saleId);
       await account.storeAllocations({ kind: 'CONSUMPTION', sourceId, saleId }, allocations, cause);
-      if (request.deductUnmet)
-        await deductUnmet(tx, account, { sourceId, saleId, amountMinor: unmetMinor ?? 0n });
+      if (request.deductUnmet && unmetMinor !== undefined) {
+        await deductUnmet(tx, account, { sourceId, saleId, amountMinor: unmetMinor });
+      }
     } else {
       const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
       const cause = blockCause('UNBLOCK', block, saleId);
@@ -69,3 +71,6 @@ async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: 
   if (amountMinor === 0n || (await tx.findOne(DeductionEntity, { sourceId }))) return;
   await deductFrom(tx, account, unmet);
 }
+
+const saleNotRecorded = () =>
+  failedPrecondition('SALE_NOT_RECORDED', 'the rest of a sale is not known before the sale is recorded');

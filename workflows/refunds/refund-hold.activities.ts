@@ -45,7 +45,7 @@ export function createHoldActivities(clients: RefundClients) {
       const lifted = { ...block, outcome, deductUnmet: outcome === BlockOutcome.CONSUMED };
       await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end }, CALL);
     } catch (error) {
-      if (errorInfoOf(error)?.reason !== 'BLOCK_NOT_FOUND') throw error;
+      requireEnded(error);
     }
     return 'ENDED';
   }
@@ -110,6 +110,13 @@ export function createHoldActivities(clients: RefundClients) {
       return end(tenantOf(input), keys, block, lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED);
     },
   };
+}
+
+/** Accepts that a hold has ended before. Before a lost dispute's sale is recorded, fails to be retried. */
+function requireEnded(error: unknown): void {
+  const reason = errorInfoOf(error)?.reason;
+  if (reason === 'SALE_NOT_RECORDED') throw new Error('the sale of the lost dispute is not recorded yet');
+  if (reason !== 'BLOCK_NOT_FOUND') throw error;
 }
 
 /** Reverses the debit of a refund, if there is one. */

@@ -361,6 +361,21 @@ describe("a dispute holds its payment's funds", () => {
     expect(await rows()).toEqual([{ left: 700n, released: true }]);
   });
 
+  it('until it is lost, and deducts the rest of its sale even if the sale is recorded only afterwards', async () => {
+    const { refunds, write, funds, dispute, rows } = merchant();
+    const saleId = randomUUID();
+    const disputeId = await dispute(randomUUID(), saleId);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    const end = fixture.temporal.client.workflow.getHandle(disputeHold.endWorkflowId(disputeId));
+    await eventually(async () => {
+      const { raw } = await end.describe();
+      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toContain('not recorded yet');
+    });
+    await funds.sell({ saleId, gross: 500n, fees: 20n });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(20n);
+  });
+
   it('not without a sale, but when it is lost, its amount is deducted from other funds', async () => {
     const { refunds, write, funds, dispute, rows } = merchant();
     await funds.sell({ gross: 300n });

@@ -4257,7 +4257,8 @@ export declare const FundsService: GenService<{
   /**
    * Lifts a block: installments that no other block holds are released or scheduled by their date. With the outcome
    * CONSUMED, what the block holds is deducted, also from blocks that share it. Its unmet rest is deducted only with
-   * deduct_unmet, as ApplyDeduction does. NOT_FOUND (BLOCK_NOT_FOUND).
+   * deduct_unmet, as ApplyDeduction does. NOT_FOUND (BLOCK_NOT_FOUND). FAILED_PRECONDITION (SALE_NOT_RECORDED) with
+   * deduct_unmet for the rest of a sale that is not recorded yet.
    *
    * @generated from rpc payments.funds.v1.FundsService.UnblockFunds
    */

@@ -13,6 +13,8 @@ const MAX_BATCH = 200;
  */
 const PATIENT_FLUSH_MS = 100;
 const PATIENT_BATCH = 50;
+/** How often a flush checks whether it is done. */
+const FLUSH_CHECK_MS = 5;
 const MAX_BACKOFF_MS = 2_000;
 /** The pause when another transaction holds the subscriptions of all results. */
 const LOCKED_MS = 100;
@@ -46,6 +48,8 @@ export class ResultRecorder {
   readonly #logger: Logger;
   readonly #requestId: string;
   #pending: Pending[] = [];
+  /** What is being recorded. */
+  #recording: readonly Pending[] = [];
   readonly #setAside = new Map<string, Pending>();
   #isWaiting = false;
   #running: Promise<void> | undefined;
@@ -78,10 +82,19 @@ export class ResultRecorder {
     this.#recordWithin(follower.isPatient ? (isFull ? 0 : PATIENT_FLUSH_MS) : FLUSH_MS);
   }
 
-  /** Resolves when nothing is left to record. */
+  /** Resolves when what has been added until now is recorded or set aside; more may be added meanwhile. */
   async flush(): Promise<void> {
     if (this.#pending.length > 0) this.#recordWithin(0);
-    while (this.#running) await this.#running;
+    let left = this.#unrecorded;
+    while (left.length > 0) {
+      await delay(FLUSH_CHECK_MS);
+      const unrecorded = new Set(this.#unrecorded);
+      left = left.filter((pending) => unrecorded.has(pending));
+    }
+  }
+
+  get #unrecorded(): Pending[] {
+    return [...this.#recording, ...this.#pending];
   }
 
   #recordWithin(ms: number): void {
@@ -113,9 +126,12 @@ export class ResultRecorder {
     while (this.#pending.length > 0) {
       if (failures === 0) await this.#untilDue();
       const batch = this.#nextBatch();
+      this.#recording = batch;
       this.#dueAtMs = this.#pending.length > 0 ? performance.now() + FLUSH_MS : Number.POSITIVE_INFINITY;
       try {
-        await this.#record(batch);
+        await this.#record(batch).finally(() => {
+          this.#recording = [];
+        });
         failures = 0;
       } catch (error) {
         if (failures === 0)

@@ -52,6 +52,26 @@ describe('results', () => {
       await recorded(true);
     }
   });
+
+  it('are flushed while others keep arriving, so that lanes are handed over under load', async () => {
+    const record = async () => {
+      // Another result arrives while these are recorded, as always under load.
+      if (arriving) recorder.add(success(), { onRecorded: () => undefined });
+      await delay(1);
+      return { recorded: new Map(), locked: new Set<string>() };
+    };
+    let arriving = true;
+    const recorder = new ResultRecorder({ record }, createLogger('fatal'), 'test');
+    let recorded = false;
+    recorder.add(success(), {
+      onRecorded: () => {
+        recorded = true;
+      },
+    });
+    await recorder.flush();
+    expect(recorded).toBe(true);
+    arriving = false;
+  });
 });
 
 describe('the workflow that shows successes', () => {

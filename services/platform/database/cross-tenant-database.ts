@@ -38,6 +38,10 @@ export class CrossTenantDatabase {
     const connection = await this.#database.connect();
     try {
       return await this.#query<Row>(connection, statement, parameters);
+    } catch (error) {
+      // PostgreSQL reports an error before it has ended the transaction, whose locks the caller may take next.
+      if (error instanceof pg.DatabaseError) await connection.query('').catch(() => undefined);
+      throw error;
     } finally {
       connection.release();
     }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
@@ -78,4 +79,18 @@ it('sees the row of the transaction that inserted the key first', async () => {
     'made',
     ...Array(4).fill('met'),
   ]);
+});
+
+it('a statement that fails has released its locks when its error arrives', async () => {
+  const db = new CrossTenantDatabase(database);
+  const failing = {
+    name: 'lock_and_fail',
+    text: 'select pg_advisory_xact_lock(k), 1 / (2000 - k) from generate_series(1, 2000) k',
+  };
+  for (let round = 0; round < 30; round += 1) {
+    await expect(db.run(failing)).rejects.toThrow('division by zero');
+    // On another connection, so that PostgreSQL does not order the two.
+    const { rows } = await sql.query('select pg_try_advisory_xact_lock(2000) as free');
+    expect(rows).toEqual([{ free: true }]);
+  }
 });

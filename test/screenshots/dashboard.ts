@@ -16,8 +16,8 @@ const NARROW = { width: 360, height: 740 };
 const EVENTS = 6;
 
 /**
- * Starts `npm start`, signs in as its demo user, and goes through every page as she would: each is a picture. What is
- * seen is made by her own steps and by an endpoint that fails.
+ * Starts `npm start`, signs in as its demo user, and takes a picture of every page. Their content comes from the
+ * user's own steps and from an endpoint that fails.
  */
 export async function takeDashboardPictures(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
@@ -121,7 +121,7 @@ async function chartPicture(tour: Tour, overview: string): Promise<void> {
   await tour.shoot('charts');
 }
 
-/** The one page that shows a signing secret: of a subscription that nothing else uses. */
+/** The only page that shows a signing secret, that of a subscription which nothing else uses. */
 async function secretPicture(tour: Tour, path: string, url: string): Promise<void> {
   const { page } = tour;
   await page.goto(path);
@@ -146,7 +146,7 @@ class Tour {
     this.#folder = folder;
   }
 
-  /** Fails for a page that is not there. */
+  /** Fails if the page does not exist. */
   async picture(name: string, path: string): Promise<void> {
     const response = await this.page.goto(path);
     if (response?.status() !== 200) throw new Error(`${path}: ${response?.status()}`);

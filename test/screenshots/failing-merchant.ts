@@ -13,7 +13,7 @@ import {
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 
-/** What of demo.json is used here. */
+/** The fields of demo.json that are used here. */
 export interface DemoFile {
   readonly sandbox: { readonly merchantId: string };
   readonly grpc: { readonly baseUrl: string; readonly token: string };
@@ -60,7 +60,7 @@ export class FailingMerchant {
     return (await this.#clients.subscriptions.createWebhookSubscription(request)).subscription!.id;
   }
 
-  /** Has a path of the demo receiver answer with this status until it is told otherwise. */
+  /** Makes a path of the demo receiver answer with this status until the next call. */
   async fail(path: string, status: number): Promise<void> {
     const url = `${this.#receiver}/fail?count=10000&status=${status}&path=/webhooks/${path}`;
     await (await request(url, { method: 'POST', dispatcher: this.#agent })).body.dump();
@@ -75,7 +75,7 @@ export class FailingMerchant {
     }
   }
 
-  /** The newest deliveries of a subscription, once there are so many of which this holds. */
+  /** The newest deliveries of a subscription, once this many meet the condition. */
   async deliveriesOf(
     subscriptionId: string,
     count: number,
@@ -105,7 +105,7 @@ const showing =
     return next(call);
   };
 
-/** What the look finds, once it finds something. */
+/** Waits until the function returns a value, and returns it. */
 export async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   while (Date.now() < giveUpAt) {

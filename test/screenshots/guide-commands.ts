@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BLOCK = /(?<=^```sh\n).*?(?=^```$)/gms;
 
 /**
- * Runs the shell commands of a guide, all in one shell as somebody who pastes them one after another, against the
+ * Runs the shell commands of a guide in one shell, like a reader who pastes them one after another, against the
  * system in this data folder. Throws when one of them fails.
  * @param guide path from the repository's root.
  */

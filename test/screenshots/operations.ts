@@ -10,8 +10,8 @@ const EVENTS = 6;
 const RESENT_PER_SECOND = 2;
 
 /**
- * Starts `npm start` with a merchant whose endpoint answers 503, does in the Temporal UI what docs/operations/webhooks.md describes, and
- * sees over RPC that it had its effect; then runs the commands of that guide.
+ * Starts `npm start` with a merchant whose endpoint answers 503, does in the Temporal UI what
+ * docs/operations/webhooks.md describes, and checks the effect over RPC; then runs the commands of that guide.
  */
 export async function takeOperationsPictures(folder: string): Promise<void> {
   using data = temporaryDataDir();
@@ -89,7 +89,7 @@ async function pictureRecord(ui: TemporalUi, merchant: FailingMerchant, working:
   await ui.picture('record');
 }
 
-/** At a rate at which it is seen on its way. */
+/** At a rate that shows it in progress. */
 async function pictureResend(
   ui: TemporalUi,
   merchant: FailingMerchant,

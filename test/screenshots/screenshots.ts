@@ -8,7 +8,10 @@ const SETS: Readonly<Record<string, { folder: string; take: (folder: string) => 
   dashboard: { folder: 'docs/dashboard', take: takeDashboardPictures },
 };
 
-/** `npm run screenshots -- operations|dashboard`: takes the pictures of a guide anew, of a whole system started for it. */
+/**
+ * `npm run screenshots -- operations|dashboard`: takes the pictures of a guide again, from a whole system started for
+ * it.
+ */
 const [name = ''] = process.argv.slice(2);
 const set = SETS[name];
 if (set) {

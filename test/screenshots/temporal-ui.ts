@@ -4,10 +4,10 @@ import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from '../support/chromium.ts';
 
 const VIEWPORT = { width: 1280, height: 800 };
-/** For what fades in and for counters to settle. */
+/** For animations and counters to settle. */
 const SETTLE_MS = 1_500;
 
-/** The Temporal UI in a real browser, as somebody of operations sees and uses it. */
+/** The Temporal UI in a real browser, as an operator sees and uses it. */
 export class TemporalUi implements AsyncDisposable {
   readonly #browser: Browser;
   readonly #page: Page;
@@ -38,7 +38,7 @@ export class TemporalUi implements AsyncDisposable {
     await this.#page.getByRole('button', { name: 'Collapse saved views' }).click();
   }
 
-  /** Opens a workflow by a link to it; resolves once it is shown, and fails where it is not there. */
+  /** Opens a workflow by its link; resolves once it is shown, and fails if it does not exist. */
   async follow(url: string): Promise<void> {
     await this.#page.goto(url);
     const id = decodeURIComponent(new URL(url).pathname.split('/').at(-1)!);
@@ -90,7 +90,7 @@ export class TemporalUi implements AsyncDisposable {
     return this.#page.locator('dialog[open]');
   }
 
-  /** Keeps what is to be seen now as `<name>.png`. */
+  /** Saves the current view as `<name>.png`. */
   async picture(name: string): Promise<void> {
     await this.#page.waitForTimeout(SETTLE_MS);
     await this.#page.screenshot({ path: join(this.#folder, `${name}.png`), animations: 'disabled' });

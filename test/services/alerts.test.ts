@@ -29,7 +29,7 @@ interface Selector {
   readonly matchers: readonly { readonly label: string; readonly operator: string; readonly value: string }[];
 }
 
-/** A test that Prometheus runs: at a time so many alerts of a name are expected to fire. */
+/** A test that Prometheus runs: at a time, this many alerts of a name must fire. */
 interface RuleTest {
   readonly name: string;
   readonly alert_rule_test: readonly {
@@ -69,7 +69,7 @@ interface Dashboard {
 }
 const dashboards = textsOf('docs/operations/grafana/*.json').map(([, text]) => JSON.parse(text) as Dashboard);
 
-/** Where PromQL's own grammar finds no sense in an expression. */
+/** The errors that PromQL's own grammar finds in an expression. */
 function errorsIn(expr: string): number[] {
   const errors: number[] = [];
   parser.parse(expr).iterate({ enter: ({ type, from }) => void (type.isError && errors.push(from)) });
@@ -125,7 +125,7 @@ afterAll(async () => {
   await harness?.close();
 });
 
-/** Names of samples, by the types that a scrape tells; those of a histogram with labels appear with its first value. */
+/** The names of samples by the types in a scrape; those of a histogram with labels appear with its first value. */
 function sampleNames(): Set<string> {
   const suffixes: Record<string, string[]> = { histogram: ['_bucket', '_sum', '_count'] };
   return new Set(
@@ -138,7 +138,7 @@ function sampleNames(): Set<string> {
   );
 }
 
-/** What Prometheus gets from others: node_exporter and the kubelet. */
+/** Metrics that Prometheus gets from others: node_exporter and the kubelet. */
 const FOREIGN = /^(node_filesystem|kubelet_volume_stats)_(avail|available|size|capacity)_bytes$/;
 
 /** Expects PromQL over metrics and labels that a scrape contains. */

@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const sql = <Row extends object>(text: string, values?: unknown[]) => fixture.sql<Row>(text, values);
-/** Runs a task until it is done; answers how many rows each batch handled. */
+/** Runs a task until it is done; returns the number of rows of each batch. */
 async function run(task: PeriodicTask): Promise<number[]> {
   const batches: number[] = [];
   for (let more = true; more; ) {
@@ -156,6 +156,6 @@ it('sequences are deleted in steps after a year without an event, and still rise
   expect(await sql(left, [tenant.merchantId])).toEqual([{ object_id: young }]);
   const next = async (objectId: string, of = tenant) => (await fixture.publish(of, objectId)).sequence;
   expect([await next(old), await next(old), await next(young)]).toEqual([4n, 5n, 2n]);
-  // A merchant's new objects begin after what was deleted, those of others at 1.
+  // A merchant's new objects start after the deleted sequences, those of others at 1.
   expect([await next(randomUUID()), await next(old, other)]).toEqual([4n, 1n]);
 });

@@ -5,7 +5,10 @@ import { Client } from 'pg';
 import type { DataFolder } from '../../local/data-folder.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../local/postgres/postgres-server.ts';
 
-/** What GNU tar and others answer when a file changed or vanished while it was read, as files of a running server do. */
+/**
+ * The exit code of GNU tar and others when a file changed or vanished while it was read, as files of a running server
+ * do.
+ */
 const FILES_CHANGED = 1;
 const LEFT_OUT = ['pg_wal/*', 'postmaster.pid', 'postmaster.opts', 'pg_replslot/*'];
 

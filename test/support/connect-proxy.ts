@@ -11,7 +11,7 @@ export interface ConnectProxy extends Listening {
 }
 
 export interface ConnectProxyOptions {
-  /** Where tunnels end, whatever was asked for: the port of a receiver on loopback. */
+  /** Where tunnels end, whatever the target: the port of a receiver on loopback. */
   readonly tunnelTo?: number;
   /** Refuse with this status; `refuseFirst` only so many. */
   readonly refuseWith?: number;

@@ -15,7 +15,7 @@ export async function copyRows(
 ): Promise<void> {
   await sqlOf(
     harness,
-    // Materialized, or each column would make the copy again.
+    // Materialized; otherwise each column would create the copy again.
     `with copies as materialized (
        select jsonb_populate_record(original, jsonb_build_object('id', gen_random_uuid()) || $1::jsonb) as copy
          from ${table} original, generate_series(1, $2) where original.${column} = $3)

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 
-/** Addresses of both families; what they are reached by; 'NXDOMAIN'; or 'SILENCE' for a server that never answers. */
+/** Addresses of both families; an alias chain; 'NXDOMAIN'; or 'SILENCE' for a server that never answers. */
 export type DnsAnswer = readonly string[] | DnsChain | 'NXDOMAIN' | 'SILENCE';
 
 /** A name that is an alias of the first of these names, that of the next, and the last has the addresses. */
@@ -23,7 +23,7 @@ const TYPE_A = 1;
 const TYPE_CNAME = 5;
 
 /**
- * A DNS server on loopback that answers A and AAAA questions as it is told at that moment.
+ * A DNS server on loopback that answers A and AAAA queries as currently configured.
  * @param ttlSeconds how long its answers say that they may be kept.
  */
 export async function startDnsResponder(

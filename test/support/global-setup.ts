@@ -11,7 +11,7 @@ import { setUpTemporal } from './temporal-setup.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** URL of a database of the test server, from which others are made. */
+    /** The URL of a database of the test server, for creating others. */
     postgresUrl: string;
   }
 }

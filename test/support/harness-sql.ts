@@ -23,7 +23,7 @@ export async function lockWaits(harness: Pick<TestHarness, 'databaseUrl'>): Prom
   return rows.map(({ seconds }) => seconds);
 }
 
-/** Runs SQL on a harness's database, past the services. */
+/** Runs SQL directly on a harness's database. */
 export async function sqlOf<Row extends object>(
   harness: Pick<TestHarness, 'databaseUrl'>,
   sql: string,

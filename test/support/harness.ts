@@ -17,7 +17,7 @@ import { databaseNamed, TEMPLATE } from './template-database.ts';
 
 export { ALL_GRANTS };
 
-/** A database of the test's own, migrated, or as another template has it; answers its URL. */
+/** Creates a database for the test, migrated or cloned from another template; returns its URL. */
 export async function createTestDatabase(template: string = TEMPLATE): Promise<string> {
   const postgresUrl = inject('postgresUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -52,7 +52,7 @@ export async function emptyDatabase(url: string): Promise<void> {
   }
 }
 
-/** Settings of a test: random keys, quiet logs, and what the test overrides. */
+/** The settings of a test: random keys, quiet logs, and the test's overrides. */
 export function testConfig(overrides: Record<string, string> = {}): Config {
   const key = () => `v1:${randomBytes(32).toString('base64')}`;
   return readConfig({
@@ -82,7 +82,7 @@ export interface TestHarness {
   close(): Promise<void>;
 }
 
-/** All services on a port of their own, on this database or a new one. */
+/** Starts all services on their own port, with this database or a new one. */
 export async function startHarness(
   overrides: Record<string, string> = {},
   onStatement?: (sql: string) => void,
@@ -113,7 +113,7 @@ export async function startHarness(
   return harness;
 }
 
-/** Shows a service token with every call. */
+/** Adds a service token to every call. */
 export const bearer =
   (token: string): NonNullable<Parameters<typeof createGrpcTransport>[0]['interceptors']>[number] =>
   (next) =>
@@ -122,7 +122,7 @@ export const bearer =
     return next(request);
   };
 
-/** A merchant nobody else uses, in live. */
+/** A new merchant, in live. */
 export const newTenant = (environment: Environment = Environment.LIVE) => ({
   merchantId: randomUUID(),
   environment,

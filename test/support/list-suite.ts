@@ -27,7 +27,7 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ limit: fc.integer({ min: 1, max: 4 }) }) },
 );
 
-/** Page tokens are as long as they get, and a merchant may have as many rows as tests want. */
+/** Makes page tokens as long as possible, and lets a merchant have as many rows as tests want. */
 export const LIST_SETTINGS = {
   CURSOR_KEYS: `v255:${randomBytes(32).toString('base64')}`,
   WEBHOOK_SUBSCRIPTION_LIMIT: '1000',
@@ -38,11 +38,11 @@ export const LIST_SETTINGS = {
 export const startListHarness = (services: string, statements: string[] = []): Promise<TestHarness> =>
   startHarness({ ...LIST_SETTINGS, SERVICES: services }, (sql) => statements.push(sql));
 
-/** What holds of every list that pages; `runs` says how many walks are taken while rows change. */
+/** Tests what holds for every paged list; `runs` is the number of walks while rows change. */
 export function describeList(name: string, subjectOf: () => ListSubject, runs = 3): void {
   describe(name, () => {
     let filled: Promise<ListFixture> | undefined;
-    /** A merchant with more rows than a page holds by default, many of them in the same place but for their id. */
+    /** A merchant with more rows than the default page size, many of which differ only in their id. */
     const fixture = () => {
       filled ??= fill(subjectOf());
       return filled;
@@ -95,7 +95,7 @@ export function describePlans(
   });
 }
 
-/** A walk by any limit answers the same; a last page that is just full names no next. */
+/** A walk with any limit returns the same rows; a last page that is exactly full has no next page. */
 async function sameByEveryLimit(subject: ListSubject, fixture: ListFixture): Promise<void> {
   const rows = await fittingRows(subject, fixture);
   expect(rows.length).toBeGreaterThan(DEFAULT_LIMIT);
@@ -123,9 +123,9 @@ async function everyFilter(subject: ListSubject, fixture: ListFixture): Promise<
   expect(answered).toBeGreaterThanOrEqual(ROWS);
 }
 
-/** A row that is inserted in an earlier place is to the pages what a transaction is that commits late. */
+/** To the pages, a row inserted in an earlier place is like a transaction that commits late. */
 async function changedBetweenPages(subject: ListSubject, runs: number): Promise<void> {
-  // Few rows fit many filters at a time: most walks have one filter or none.
+  // Few rows match several filters, so most walks have one filter or none.
   const few = allFilters(subject).filter((some) => Object.keys(some).length <= 1);
   const filters = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...few) },

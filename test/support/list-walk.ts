@@ -10,7 +10,7 @@ export type Tenant = ReturnType<typeof newTenant>;
 /** Values of filters by name, as the list's caller writes them. */
 export type ListFilters = Readonly<Record<string, string>>;
 
-/** A row as its table has it, past the list: what the list names it by, where it stands, what filters look at. */
+/** A row read directly from its table: its key in the list, its place in the order, and the values of filters. */
 export interface TrueRow {
   readonly key: string;
   /** The order columns as text that sorts as they do, a space between them. */
@@ -34,19 +34,19 @@ export interface ListPage {
 export interface ListFixture {
   readonly tenant: Tenant;
   list(request: ListRequest): Promise<ListPage | 'TOKEN_REFUSED'>;
-  /** Adds a row in one of a few places of the order, in which there may be others already. */
+  /** Adds a row in one of a few places of the order, which may have others already. */
   insert(place: number): Promise<void>;
-  /** Changes what may change of a row; one of several ways by `pick`. */
+  /** Changes a row in one of several ways, chosen by `pick`. */
   change(row: TrueRow, pick: number): Promise<void>;
 }
 
-/** A list and what there is to know about it. */
+/** A list and its properties. */
 export interface ListSubject {
   readonly harness: TestHarness;
   readonly direction: 'asc' | 'desc';
   readonly maxLimit: number;
   readonly maxTokenLength: number;
-  /** Values to try of each filter; of a filter that compares, how. */
+  /** The values to try for each filter and, for a filter that compares, how. */
   readonly filters: Readonly<
     Record<
       string,
@@ -66,7 +66,7 @@ export interface ListSubject {
   fixtureOf(tenant: Tenant): Promise<ListFixture>;
 }
 
-/** What an RPC list answered, keys read by `keysOf`. */
+/** A page of an RPC list, with keys read by `keysOf`. */
 export async function rpcPage<Answer extends { nextPageToken: string }>(
   asked: Promise<Answer>,
   keysOf: (answer: Answer) => string[],
@@ -86,7 +86,7 @@ const START_MS = Date.UTC(2020, 0, 1);
 /** The time of a place in a list that is ordered by a time. */
 export const timeOf = (place: number) => new Date(START_MS + place);
 
-/** Puts a row into a place of its list, where no RPC can: what it is ordered by is the time of its making. */
+/** Moves a row to a place in its list, which no RPC can do, because rows are ordered by their creation. */
 export async function placeRow(
   harness: TestHarness,
   table: string,
@@ -101,7 +101,7 @@ export async function placeRow(
 export const newestFirst = (column: string) =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || id as "order"`;
 
-/** The rows that fit, in the list's order, as the database has them now. */
+/** The matching rows in the list's order, as currently in the database. */
 export async function fittingRows(
   subject: ListSubject,
   { tenant }: ListFixture,
@@ -129,7 +129,7 @@ export async function pageOf(fixture: ListFixture, request: ListRequest): Promis
   return answer;
 }
 
-/** All keys, page by page: each page full but the last, and the last not empty unless it is the first. */
+/** All keys, page by page: every page but the last is full, and the last is not empty unless it is the first. */
 export async function walk(fixture: ListFixture, filters: ListFilters, limit?: number): Promise<string[]> {
   const keys: string[] = [];
   for (let after: string | undefined; ; ) {
@@ -143,7 +143,7 @@ export async function walk(fixture: ListFixture, filters: ListFilters, limit?: n
   }
 }
 
-/** The plan of a statement whatever its values, as of a table too large to be read whole or to be sorted. */
+/** The generic plan of a statement, as for a table that is too large to be read or sorted completely. */
 export async function planOf(harness: TestHarness, statement: string): Promise<string> {
   const off = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort'].map(
     (name) => `set local ${name} = off;`,
@@ -155,13 +155,13 @@ export async function planOf(harness: TestHarness, statement: string): Promise<s
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
-/** A walk through a list whose rows change meanwhile, beside the model of it. */
+/** A walk through a list whose rows change in the meantime, compared with a model. */
 export class ListWalk {
   readonly #subject: ListSubject;
   readonly #fixture: ListFixture;
   readonly #filters: ListFilters;
   readonly #seen: string[] = [];
-  /** Keys that have fitted since before the first page. */
+  /** Keys that have matched since before the first page. */
   #throughout: Set<string> | undefined;
   #after: string | undefined;
   #position: string | undefined;
@@ -173,7 +173,7 @@ export class ListWalk {
     this.#filters = filters;
   }
 
-  /** The next page while nobody writes: the first rows behind the position, and a token if there are more. */
+  /** The next page while nobody writes: the first rows after the position, and a token if there are more. */
   async exactPage(limit: number): Promise<void> {
     const fitting = await this.#fitting();
     this.#throughout ??= new Set(fitting.map(({ key }) => key));
@@ -198,7 +198,7 @@ export class ListWalk {
     return page;
   }
 
-  /** To be called after each change: what does not fit now has not fitted throughout. */
+  /** Call this after each change: rows that do not match now have not matched throughout. */
   async noteWhatFits(): Promise<void> {
     if (!this.#throughout || this.ended) return;
     const fitting = new Set((await this.#fitting()).map(({ key }) => key));

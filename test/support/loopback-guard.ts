@@ -7,7 +7,9 @@ import {
 import { portRanges } from '../../services/platform/process/setting-parsers.ts';
 import { testAuthority } from './tls-receiver.ts';
 
-/** A guard as development has it: loopback is exempt, the test authority is trusted. Every name is on loopback. */
+/**
+ * A guard as in development: loopback is exempt, and the test authority is trusted. Every name resolves to loopback.
+ */
 export function createLoopbackGuard(
   settings: Partial<EgressSettings> = {},
   parts: EgressParts = {},

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy on loopback that can lose what comes back: the request arrives, the answer never does. */
+/** A TCP proxy on loopback that can lose responses: the request arrives, the response never does. */
 export interface LossyProxy extends AsyncDisposable {
   readonly port: number;
-  /** How many connections have lost something. */
+  /** The number of connections that have lost data. */
   readonly losses: number;
-  /** From now on, a connection over which something that matches is sent brings nothing back any more. */
+  /** Makes connections lose all responses once something that matches was sent over them. */
   loseAnswersTo(sent: RegExp): void;
-  /** Connections made from now on are whole again. */
+  /** Makes new connections work again. */
   heal(): void;
 }
 

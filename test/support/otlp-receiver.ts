@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A span as a collector gets it. */
+/** A span as received by a collector. */
 export interface ReceivedSpan {
   /** The process that has recorded it. */
   readonly service: string;
@@ -40,7 +40,7 @@ interface OtlpSpan {
 
 const STATUS_ERROR = 2;
 
-/** A collector that gets traces with OTLP over HTTP, as JSON, from those who show this header. */
+/** A collector that receives traces with OTLP over HTTP, as JSON, from senders with this header. */
 export async function startOtlpReceiver(authorization: string) {
   const bodies: string[] = [];
   const server = createServer(async (request, response) => {

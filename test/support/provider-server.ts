@@ -102,7 +102,7 @@ export const failing =
     throw new ConnectError(message, code);
   };
 
-/** Answers only after the caller has given up. */
+/** Answers only after the caller has timed out. */
 export const hanging = (_: unknown, { signal }: HandlerContext) =>
   new Promise<never>((_resolve, reject) =>
     signal.addEventListener('abort', () => reject(new ConnectError('gone', Code.Canceled))),

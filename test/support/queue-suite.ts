@@ -7,7 +7,7 @@ import { sqlOf } from './harness-sql.ts';
 import { describeList, describePlans } from './list-suite.ts';
 import { fittingRows, type ListSubject, type Tenant, walk } from './list-walk.ts';
 
-/** Fewer than of other lists: queues share their pages with them. */
+/** Fewer than for other lists, because queues share their pagination. */
 const WALKS = 2;
 
 /** The filters of a request for the work of one merchant, of one environment, or of all. */
@@ -31,8 +31,8 @@ export interface Queue {
 }
 
 /**
- * What holds of every work queue. `statements` gets what the harness sends to its database.
- * @param queueOf is called before the harness starts, too.
+ * Tests what holds for every work queue. `statements` gets what the harness sends to its database.
+ * @param queueOf is also called before the harness starts.
  * @param multiplied see {@link describePlans}.
  */
 export function describeQueue(
@@ -84,7 +84,7 @@ async function requiresOperations(queue: Queue): Promise<void> {
   await queue.list(transportWith(['operations']));
 }
 
-/** What the indexes hold depends on the open work alone: their predicates leave finished work out. */
+/** The size of the indexes depends only on open work, because their predicates exclude finished work. */
 async function staysSmall(queue: Queue, plans: Plans): Promise<void> {
   const { harness } = queue.subjectOf(() => ({}));
   const names = [...new Set(plans.map(([, index]) => index))];

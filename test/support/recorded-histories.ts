@@ -27,7 +27,7 @@ export async function recordHistories(client: Client, folder: string): Promise<v
     const json = JSON.stringify(history, null, 1)
       .replaceAll(/"identity": "[^"]*"/g, '"identity": "worker"')
       .replaceAll(/"[0-9]+@[^"]*"/g, '"worker"')
-      // Stacks name the files of this repository, not where it lies on the machine that records.
+      // Stacks name files relative to this repository, not to the recording machine.
       .replaceAll(ROOT, '');
     writeFileSync(join(folder, `${type}-${status.name.toLowerCase()}-${length}.json`), `${json}\n`);
   }

@@ -1,6 +1,6 @@
 import { env } from 'node:process';
 
-/** Has property tests run the one sequence that a failure has named: FC_SEED and FC_PATH as it printed them. */
+/** Makes property tests run only the sequence of a failure: FC_SEED and FC_PATH as printed. */
 if (env.FC_SEED) {
   const { configureGlobal } = await import('fast-check');
   configureGlobal({

@@ -8,7 +8,7 @@ export interface RuntimeProcess {
   readonly child: ChildProcess;
   /** Resolves when it ends. */
   readonly exited: Promise<{ readonly exitCode: number | null; readonly stderr: string }>;
-  /** What it has logged so far. */
+  /** Its log so far. */
   logged(): string;
 }
 

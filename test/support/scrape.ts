@@ -1,7 +1,7 @@
 import { createOpsServer } from '../../services/platform/process/ops-server.ts';
 import { metrics } from '../../services/platform/process/telemetry.ts';
 
-/** What /metrics says of a sample, by its name with labels in their order: `up`, `up{job="a",instance="b"}`. */
+/** The value of a sample in /metrics, by its name with ordered labels: `up`, `up{job="a",instance="b"}`. */
 export type Scraped = (sample: string) => number | undefined;
 
 /** Asks for /metrics as Prometheus does: of this process, or at the address of an operations listener. */

@@ -1,4 +1,4 @@
-// Preloaded by a process whose clock is wrong: by CLOCK_SHIFT_MS, ahead of the machine's or behind it.
+// Preloaded to shift a process's clock by CLOCK_SHIFT_MS, ahead of the machine's or behind it.
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS);
 const { Date: RealDate } = globalThis;
 

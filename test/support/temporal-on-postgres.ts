@@ -15,7 +15,7 @@ import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts
 import { readComposeFile } from './compose-file.ts';
 import { answers, oneAtATime, type TestTemporal } from './temporal.ts';
 
-/** PEM files with which the server proves who it is; it requires a certificate of its clients. */
+/** The server's PEM files; it requires a certificate of its clients. */
 export interface TemporalTls {
   /** Of the authority that has signed the certificates of the server and of its clients. */
   readonly caFile: string;
@@ -86,7 +86,7 @@ export async function startTemporalOnPostgres(
   };
 }
 
-/** What stands in for the databases and the role of docker-compose.yml. */
+/** Stand-ins for the databases and the role of docker-compose.yml. */
 interface Databases {
   readonly temporal: string;
   readonly temporal_visibility: string;

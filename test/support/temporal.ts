@@ -28,9 +28,9 @@ export interface TestNamespace extends AsyncDisposable {
 export interface TestTemporal extends TestNamespace {
   /** Of the server that runs now. */
   readonly pid: number | undefined;
-  /** As the power cut does it. */
+  /** Kills it, as a power cut would. */
   kill(): Promise<void>;
-  /** Again, on the same port and state. */
+  /** Starts it again, on the same port and state. */
   start(): Promise<void>;
   /** Deletes the state of a server that was killed. */
   loseState(): Promise<void>;
@@ -45,7 +45,7 @@ export const TEMPORAL_START_MS = 15 * 60_000;
 interface TemporalOptions {
   /** Further arguments of the server. */
   readonly serverArguments?: readonly string[];
-  /** Whether its state must survive a kill. Without, the server writes without waiting for the disk. Default: true. */
+  /** Whether its state must survive a kill. If not, the server does not wait for the disk. Default: true. */
   readonly durable?: boolean;
 }
 

@@ -42,7 +42,7 @@ const NO_CONTENT: Responder = (_request, response) => {
   response.writeHead(204).end();
 };
 
-/** An HTTPS endpoint on loopback that keeps what it was sent and then answers. */
+/** An HTTPS endpoint on loopback that records requests and then answers. */
 export async function startReceiver(
   respond: Responder = NO_CONTENT,
   { certificate = testLeaf, listenOn = '127.0.0.1', maxVersion }: ReceiverOptions = {},
@@ -61,7 +61,7 @@ export async function startReceiver(
   return Object.assign(listening, { requests });
 }
 
-/** A TLS endpoint that speaks bytes, for answers no HTTP server would give. */
+/** A TLS endpoint that sends raw bytes, for responses that no HTTP server would give. */
 export async function startRawReceiver(serve: (socket: TLSSocket) => void): Promise<Listening> {
   const server = createTlsServer({ cert: testLeaf.certificatePem, key: testLeaf.privateKeyPem }, (socket) => {
     socket.on('error', () => {});

@@ -39,7 +39,7 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true });
 });
 
-/** The worker as operations run it, until the test ends or it is stopped. */
+/** The worker as operators run it, until the test ends or it is stopped. */
 async function startWorker(
   namespace: TestNamespace,
   settings: Record<string, string>,
@@ -75,7 +75,7 @@ async function failingDelivery() {
   };
 }
 
-/** What the server knows of all workflows of the namespace: how payloads are encoded, and the messages of failures. */
+/** What the server stores about all workflows of the namespace: encodings of payloads, and messages of failures. */
 async function keptBy({ client, namespace }: TestNamespace) {
   const encodings = new Set<string>();
   const keyIds = new Set<string>();
@@ -136,7 +136,7 @@ async function startCodecServer(settings: Record<string, string>) {
   return { url: `http://127.0.0.1:${port}` };
 }
 
-/** As an operator may write it. */
+/** A codec as an operator may write it. */
 const OWN_CODEC = `
 const flip = (data) => Uint8Array.from(data).reverse();
 const text = new TextDecoder();
@@ -187,7 +187,7 @@ it('Temporal gets no plain text of workflows; keys are replaced while workflows 
     taskQueue: TASK_QUEUE,
     args: [input],
   });
-  // Who has the keys can read why.
+  // With the keys, the failure can be read.
   await expect(failing).rejects.toMatchObject({ cause: { cause: { type: 'REFUND_CASE_NOT_FOUND' } } });
 
   await writeFile(keysFile, `${second}\n${first}\n`);

@@ -9,7 +9,7 @@ import { scrape } from '../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from './refunds/refund-harness.ts';
 
-/** What a START brings about although its workflow is lost: here by the example of the merchant's review. */
+/** A START has its effect even if its workflow is lost: tested with the merchant's review. */
 
 const REVIEW_MS = 3_600_000;
 
@@ -33,7 +33,7 @@ const checkNow = (refundCaseId: string) =>
     [refundCaseId],
   );
 
-/** A case whose deadline is so far away. */
+/** A case with a deadline at this distance. */
 const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
   open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_MS + inMs)) });
 

@@ -55,7 +55,7 @@ async function writeClientCertificate(authority = testAuthority): Promise<void> 
   await write('client', await issueCertificate(authority, { names: ['worker'], holder: 'client' }));
 }
 
-/** The worker as operations run it. */
+/** The worker as operators run it. */
 async function startWorker(security: Record<string, string>): Promise<RuntimeProcess & Readiness> {
   const port = await findFreePort();
   const worker = startRuntime('workflows/main.ts', {

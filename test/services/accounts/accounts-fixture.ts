@@ -9,10 +9,10 @@ type Tenant = ReturnType<typeof newTenant>;
 const sha256 = (token: string) => createHash('sha256').update(token).digest();
 const newToken = () => randomBytes(32).toString('base64url');
 
-/** A session's token as a hash, of a token that nobody else has. */
+/** The hash of a new session token. */
 export const newTokenSha256 = () => sha256(newToken());
 
-/** Somebody whom a provider vouches for, with a verified address. */
+/** The claims of a new person with a verified address. */
 export const newPerson = () => {
   const subject: string = randomUUID();
   return {
@@ -24,7 +24,7 @@ export const newPerson = () => {
   };
 };
 
-/** A request to sign somebody in, in a browser of her own. */
+/** A request to sign a person in with a new browser. */
 export const signInRequest = (person = newPerson()) => ({
   ...person,
   tokenSha256: newTokenSha256(),
@@ -32,10 +32,10 @@ export const signInRequest = (person = newPerson()) => ({
   userAgent: 'Browser/1.0',
 });
 
-/** Where people call from. */
+/** The address that people call from. */
 export const PERSON_ADDRESS = '2001:db8::7';
 
-/** What a dashboard and an internal team do with accounts. */
+/** The calls of a dashboard and an internal team about accounts. */
 export function accountsFixture(transport: Transport) {
   const client = createClient(AccountService, transport);
   const write = (tenant: Tenant) => ({ ...tenant, idempotencyKey: newKey() });
@@ -53,7 +53,7 @@ export function accountsFixture(transport: Transport) {
   const remove = (tenant: Tenant, accountId: string) => client.removeMember({ ...write(tenant), accountId });
   const change = (tenant: Tenant, accountId: string, role: Role) =>
     client.changeMemberRole({ ...write(tenant), accountId, role });
-  /** Signs somebody in, invites her and has her accept. */
+  /** Signs a person in, invites them and accepts the invitation. */
   const join = async (tenant: Tenant, role: Role, person = newPerson()) => {
     const signedIn = await signIn(person);
     const { id } = await invite(tenant, person.email, role);
@@ -63,5 +63,7 @@ export function accountsFixture(transport: Transport) {
   return { client, write, signIn, invite, accept, remove, change, join };
 }
 
-/** Whether a pick of the suite of lists takes a row away: never in the lists that it fills, by multiples of eleven. */
+/**
+ * Whether a pick of the list suite removes a row: never in the lists that it fills, which use multiples of eleven.
+ */
 export const takesAway = (pick: number) => pick % 11 > 7;

@@ -9,7 +9,7 @@ import { accountsFixture } from './accounts-fixture.ts';
 const START_MS = Date.UTC(2020, 0, 1);
 const ACCOUNTS = [randomUUID(), randomUUID()];
 
-/** The audit trail, for the suite of lists. Its entries never change. */
+/** The audit trail, for the list suite. Its entries never change. */
 export function auditEntryList(harness: TestHarness): ListSubject {
   const { client, write } = accountsFixture(harness.transports.inProcess);
   return {

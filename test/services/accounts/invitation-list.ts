@@ -4,7 +4,7 @@ import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 import { accountsFixture, takesAway } from './accounts-fixture.ts';
 
-/** The list of open invitations, for the suite of lists; what changes of one is that it is open no more. */
+/** The list of open invitations, for the list suite; the only change is that one is no longer open. */
 export function invitationList(harness: TestHarness): ListSubject {
   const { client, invite, write } = accountsFixture(harness.transports.inProcess);
   return {

@@ -6,7 +6,7 @@ import { accountsFixture, takesAway } from './accounts-fixture.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);
 
-/** The list of members, for the suite of lists. */
+/** The list of members, for the list suite. */
 export function memberList(harness: TestHarness): ListSubject {
   const { client, join, change, remove } = accountsFixture(harness.transports.inProcess);
   return {

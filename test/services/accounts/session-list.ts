@@ -3,7 +3,7 @@ import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 import { accountsFixture, newPerson, takesAway } from './accounts-fixture.ts';
 
-/** The list of an account's open sessions, for the suite of lists: an account stands for each tenant of the suite. */
+/** The list of an account's open sessions, for the list suite: an account stands for each tenant of the suite. */
 export function sessionList(harness: TestHarness): ListSubject {
   const { client, signIn } = accountsFixture(harness.transports.inProcess);
   return {

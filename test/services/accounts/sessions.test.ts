@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Moves a session's past: it began or was last seen so long ago. */
+/** Moves the start or last use of a session into the past. */
 const age = (id: string, column: 'last_seen_at' | 'expires_at', ms: number) =>
   sqlOf(harness, `update accounts.session set ${column} = now() - $2 * interval '1 ms' where id = $1`, [
     id,

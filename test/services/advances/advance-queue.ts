@@ -24,7 +24,7 @@ export const PENDING = {
   payout_provider_id: null,
 };
 
-/** The queue of requests to review or pay out, for the suite of queues. */
+/** The queue of requests to review or pay out, for the queue suite. */
 export function advanceQueue(harness: TestHarness): Queue {
   return {
     table: 'advances.request',

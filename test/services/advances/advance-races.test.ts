@@ -100,7 +100,7 @@ describe('a quote that failed', () => {
     const first = await quote();
     const asking = { ...funds.write(SOLD), quoteId: first.id };
     const { advanceRequest } = await client.requestAdvance(asking);
-    // As if the call had stopped before its reservation, and the reservation had been ended meanwhile.
+    // As if the call had stopped before its reservation, and the reservation had ended in the meantime.
     await sqlOf(harness, 'delete from advances.request where id = $1', [advanceRequest!.id]);
     await sqlOf(harness, 'delete from platform.idempotency_record');
     await funds.free(advanceRequest!.id);

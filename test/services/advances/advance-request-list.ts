@@ -7,7 +7,7 @@ import { copyRequest, PENDING } from './advance-queue.ts';
 
 const SOLD = '2020-06-20';
 
-/** The list of advance requests, for the suite of lists. */
+/** The list of advance requests, for the list suite. */
 export function advanceRequestList(harness: TestHarness): ListSubject {
   const client = createClient(AdvanceService, harness.transports.inProcess);
   return {

@@ -115,7 +115,7 @@ test('commands in any order make only the allowed transitions and keep the times
   );
 });
 
-/** A request after these commands, each on its day. */
+/** A request after these commands, each on its own day. */
 function after(...steps: [Command, day: string][]): AdvanceRequest {
   let request = openRequest([LAST, FIRST], on(REQUESTED_ON).at);
   for (const [command, day] of steps) request = { ...request, ...COMMANDS[command](request, on(day)) };

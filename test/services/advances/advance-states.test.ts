@@ -18,7 +18,7 @@ const MOVES = ['approve', 'refuse', 'release', 'settle'] as const;
 type Move = (typeof MOVES)[number];
 type State = keyof typeof AdvanceRequestStatus;
 
-/** Every transition there is: from a state, by an RPC, to a state. */
+/** Every transition: from a state, by an RPC, to a state. */
 const TRANSITIONS: Readonly<Partial<Record<State, Partial<Record<Move, State>>>>> = {
   PENDING_REVIEW: { approve: 'APPROVED', refuse: 'REFUSED' },
   APPROVED: { refuse: 'REFUSED', release: 'RELEASED' },
@@ -26,7 +26,7 @@ const TRANSITIONS: Readonly<Partial<Record<State, Partial<Record<Move, State>>>>
   REFUSED: {},
   SETTLED: {},
 };
-/** How a request comes to its state. */
+/** How a request reaches each state. */
 const WAY_TO: Readonly<Partial<Record<State, readonly Move[]>>> = {
   PENDING_REVIEW: [],
   APPROVED: ['approve'],

@@ -204,7 +204,7 @@ describe('an advance that failed halfway', () => {
     expect((await client.requestAdvance(byWorkflow)).advanceRequest?.id).toBe(advanceRequestId);
     await loseAnswers();
     expect((await client.requestAdvance(asking)).advanceRequest?.id).toBe(advanceRequestId);
-    // The first attempt's command stays until the workflow has done its work.
+    // The first attempt's command stays until the workflow has completed its work.
     const starts = 'select workflow_type from platform.outbox_command where workflow_id = $1';
     const workflowId = advanceRequest.workflowId(advanceRequestId);
     expect(await sqlOf(harness, starts, [workflowId])).toHaveLength(1);
@@ -215,7 +215,7 @@ describe('an advance that failed halfway', () => {
     const first = { ...funds.write(SOLD), quoteId: quote.id };
     const taken = await client.requestAdvance(first);
     const advanceRequestId = taken.advanceRequest!.id;
-    // As after a crash that the workflow has made good: the request is there, and no record of the first call.
+    // As after a crash and the workflow's completion: the request exists, but no record of the first call.
     await sqlOf(harness, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
     expect(await client.requestAdvance(first)).toEqual(taken);
     expect(await client.requestAdvance(first)).toEqual(taken);
@@ -295,7 +295,7 @@ describe('an advance that failed halfway', () => {
     await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
     const first = { ...funds.write(SOLD), advanceRequestId };
     const paid = await client.releaseAdvance(first);
-    // As after a crash that the workflow has made good: the payout is done, and no record of the first call.
+    // As after a crash and the workflow's completion: the payout is done, but there is no record of the first call.
     await sqlOf(harness, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
     expect(await client.releaseAdvance(first)).toEqual(paid);
     const other = client.releaseAdvance({ ...first, idempotencyKey: newKey() });

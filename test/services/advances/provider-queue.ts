@@ -20,7 +20,7 @@ const REFUSED_ONCE = {
   payout_provider_id: null,
 };
 
-/** The queue of payouts that await the provider, for the suite of queues. */
+/** The queue of payouts that await the provider, for the queue suite. */
 export function providerQueue(harness: TestHarness): Queue {
   return {
     table: 'advances.request',

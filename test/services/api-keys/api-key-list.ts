@@ -7,7 +7,7 @@ import {
 import { newKey, type TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
-/** The list of API keys, for the suite of lists. */
+/** The list of API keys, for the list suite. */
 export function apiKeyList(harness: TestHarness): ListSubject {
   const apiKeys = createClient(ApiKeyService, harness.transports.inProcess);
   return {

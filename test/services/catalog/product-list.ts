@@ -8,7 +8,7 @@ import {
 import { newKey, type TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
-/** The list of products, for the suite of lists. */
+/** The list of products, for the list suite. */
 export function productList(harness: TestHarness): ListSubject {
   const products = createClient(ProductService, harness.transports.inProcess);
   return {

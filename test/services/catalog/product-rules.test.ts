@@ -19,7 +19,7 @@ afterAll(() => harness.close());
 const newMerchant = () => catalogMerchant(harness.transports.inProcess);
 
 const MOVES = ['update', 'activate', 'archive', 'price', 'offer', 'retirePrice', 'retireOffer'] as const;
-/** What each state allows. A product comes with one current price and one offer of it, but for a bare draft. */
+/** What each state allows. A product has one current price with one offer, except for a bare draft. */
 const ALLOWED: Readonly<Record<string, readonly (typeof MOVES)[number][]>> = {
   DRAFT: ['update', 'activate', 'price', 'offer', 'retirePrice', 'retireOffer'],
   ACTIVE: ['update', 'archive', 'price', 'offer', 'retirePrice', 'retireOffer'],

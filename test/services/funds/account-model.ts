@@ -3,7 +3,7 @@ import { isHeldBy, remainingMinor, statusOf } from '../../../services/funds/inst
 import type { QuotedInstallment } from '../../../services/funds/reservation.ts';
 import { FundsModel, type ModelBlock, type ModelSale } from './funds-model.ts';
 
-/** What a command came to: OK with its figures, or the reason of its refusal. */
+/** The outcome of a command: OK with its figures, or the reason of its refusal. */
 export type Outcome = string;
 
 interface ModelReservation {
@@ -11,7 +11,7 @@ interface ModelReservation {
   readonly amountMinor: bigint;
 }
 
-/** An account as the RPCs keep it: the rules' model, and what the commands remember of each other. */
+/** An account as the RPCs see it: the model of the rules, and what commands must know about earlier ones. */
 export class AccountModel {
   funds = new FundsModel();
   #deductions = new Set<string>();
@@ -38,7 +38,7 @@ export class AccountModel {
     return [...this.#reservations].filter(([, { state }]) => state === 'HELD').map(([id]) => id);
   }
 
-  /** The cases whose debits stand. */
+  /** The cases whose debits are not reversed. */
   debited(): string[] {
     return [...this.#debits].filter(([, { reversed }]) => !reversed).map(([id]) => id);
   }

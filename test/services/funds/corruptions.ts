@@ -1,4 +1,4 @@
-/** Changes the first row of a table that fits. */
+/** Changes the first matching row of a table. */
 const set = (table: string, change: string, where = 'true') =>
   `update funds.${table} set ${change} where ctid = (select min(ctid) from funds.${table} where ${where})`;
 
@@ -10,7 +10,7 @@ const lift = "closed_at = now(), outcome = 'RETURNED'";
 const isHeld = "state = 'HELD'";
 const hasPart = 'part = 2';
 
-/** What may be wrong with an account, the statement that makes it so, and differences that must tell of it. */
+/** Faults of an account: each with the statement that causes it and the differences that must report it. */
 export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: readonly string[]])[] = [
   [
     '(A) a row off by a cent in its gross',

@@ -6,7 +6,7 @@ import { fundsCaller } from './funds-caller.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);
 
-/** The list of open debts, for the suite of lists: what is paid in full leaves it. */
+/** The list of open debts, for the list suite: debts that are paid in full leave it. */
 export function debtList(harness: TestHarness): ListSubject {
   return {
     harness,
@@ -36,7 +36,7 @@ export function debtList(harness: TestHarness): ListSubject {
             sourceId,
           ]);
         },
-        /** A sale pays the oldest: of few debts one or two; of many some of one, for the suite counts them. */
+        /** A sale pays the oldest debts: one or two of few; a part of one of many, because the suite counts them. */
         async change() {
           await sell({ on: '2020-01-01', gross: inserted > 50 ? 9n : 90n });
         },

@@ -7,19 +7,19 @@ import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { AccountModel, Outcome } from './account-model.ts';
 import type { FundsCaller } from './funds-caller.ts';
 
-/** What commands find when they are about to run. */
+/** The situation in which commands run. */
 export interface Situation {
   readonly caller: FundsCaller;
   /** The date of the commands. */
   readonly on: string;
-  /** Sales that were asked for, the refused ones too. */
+  /** The requested sales, including refused ones. */
   readonly sales: string[];
   readonly model: AccountModel;
-  /** Installments as they were quoted a while ago: their versions as the service and as the model has them. */
+  /** Installments as quoted earlier, with their versions in the service and in the model. */
   readonly quote: readonly { readonly service: QuotedInstallment; readonly model: QuotedInstallment }[];
 }
 
-/** A command with everything decided: what is called, and what the model makes of the same. */
+/** A command with all values: the call, and the same change of the model. */
 export interface Bound {
   readonly name: string;
   /** Whether it has an idempotency key. */
@@ -28,7 +28,7 @@ export interface Bound {
   play(model: AccountModel): Outcome;
 }
 
-/** A command on an account in whatever state: what the rules refuse must leave everything as it was. */
+/** A command on an account in any state. A refused one must change nothing. */
 export interface FundsCommand {
   readonly text: string;
   bind(situation: Situation): Bound;
@@ -38,7 +38,7 @@ export interface FundsCommand {
 const idOf = (kind: number, n: number) =>
   `${String(kind).padStart(8, '0')}-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-/** Sums leave the exact range with two of them on a day. */
+/** Two of these on one day exceed the exact range. */
 const HUGE = 9_007_199_254_740_991n;
 const amount = fc.oneof(
   { weight: 40, arbitrary: fc.bigInt(1n, 2_000n) },
@@ -53,12 +53,12 @@ const installments = fc.oneof(
 const pick = fc.nat(100);
 const few = fc.nat(3);
 const reason = fc.constantFrom(...BLOCK_REASONS);
-/** Mostly one of those that there are, at times any. */
+/** Mostly an existing one, sometimes any. */
 const oneOf = <T>(known: readonly T[], index: number, any: T) =>
   index % 5 === 4 ? any : (known[index % known.length] ?? any);
 const saleAt = ({ sales }: Situation, index: number) => sales[index % sales.length] ?? idOf(9, index);
 
-/** The outcome of a call: its figures, or the reason of its refusal; anything else is a fault of ours. */
+/** The outcome of a call: its figures, or the reason of its refusal; anything else is a bug. */
 async function outcomeOf(call: Promise<readonly unknown[]>): Promise<Outcome> {
   try {
     return ['OK', ...(await call)].join(' ');
@@ -114,7 +114,7 @@ const sell = command(
   },
 );
 
-/** A sale that has been asked for, perhaps at the same time, with other amounts and another key. */
+/** A sale that was requested before, perhaps at the same time, with other amounts and another key. */
 const sellAgain = command('sellAgain', fc.tuple(amount, pick), (situation, [grossMinor, index]) => {
   const saleId = situation.sales.at(-1 - (index % 2)) ?? saleAt(situation, index);
   const sale = { method: 'CARD' as const, grossMinor, feesMinor: 0n, installments: 2 };
@@ -149,7 +149,7 @@ const deduct = command(
   },
 );
 
-/** Mostly a portion of a sale, at times all of it. */
+/** Mostly a portion of a sale, sometimes all of it. */
 const portion = fc.option(
   fc.oneof({ weight: 5, arbitrary: fc.bigInt(1n, 300n) }, { weight: 1, arbitrary: amount }),
   {
@@ -157,7 +157,7 @@ const portion = fc.option(
   },
 );
 
-/** Of a sale there is, or of the next one. */
+/** Blocks an existing sale or the next one. */
 const block = command(
   'block',
   fc.tuple(pick, reason, few, portion, fc.boolean(), fc.nat(12)),
@@ -235,7 +235,7 @@ const settle = command('settle', pick, ({ caller, on, model }, index) => {
   };
 });
 
-/** A refund's block bears the case's id: what it holds is the case's own. */
+/** A refund's block has the case's id, so what it holds is available to the case. */
 const debit = command(
   'debit',
   fc.tuple(few, amount, fc.option(pick)),

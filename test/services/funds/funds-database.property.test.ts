@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const SEQUENCES = 3;
-/** Tried again while a command has not succeeded. */
+/** Additional sequences, tried while a command has not succeeded. */
 const SLOW_SEQUENCES = 8;
 const MAX_COMMANDS = 60;
 /** Names the counterexample when there is no time to shrink it further. */

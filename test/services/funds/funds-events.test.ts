@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** What was published of an account since the last time: type, date, the row's state and what is left in it. */
+/** The events of an account since the last call: type, date, the row's status and remaining amount. */
 function eventReader({ tenant }: FundsCaller) {
   let heard = 0;
   return async () => {

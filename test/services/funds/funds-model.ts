@@ -35,7 +35,7 @@ export interface ModelSale {
   readonly installments: number;
 }
 
-/** An open block; without an amount, of the rest of its sale. */
+/** An open block; without an amount, for the rest of its sale. */
 export type ModelBlock = OpenBlock & { readonly saleId: string; readonly amountMinor: bigint | null };
 
 interface ModelDebit {
@@ -50,7 +50,7 @@ export class FundsModel {
   installments = new Map<string, Installment>();
   rows = new Map<string, ReleaseRow>();
   sales = new Map<string, ModelSale>();
-  /** Oldest first; of sales that are recorded and of some that are not. */
+  /** Oldest first; some are of unrecorded sales. */
   blocks: readonly ModelBlock[] = [];
   debts: (Debt & { readonly on: CivilDate })[] = [];
   debits = new Map<string, ModelDebit>();
@@ -116,7 +116,7 @@ export class FundsModel {
     );
   }
 
-  /** What a block holds, and what it should hold beside; the latter undefined for the rest of an unrecorded sale. */
+  /** What a block holds, and what it should hold; the latter is undefined for the rest of an unrecorded sale. */
   holding(block: ModelBlock): { heldMinor: bigint; unmetMinor: bigint | undefined } {
     const held = heldMinor(this.installmentsOf(block.saleId), block);
     const wanted = this.wantedMinor(block);

@@ -13,7 +13,7 @@ import { verifyFunds } from './verify-funds.ts';
 
 type Batch = readonly { readonly account: number; readonly command: FundsCommand }[];
 
-/** Commands that run at once, each on one of the accounts; or days that pass. */
+/** Commands that run at once, each on one of the accounts, or days that pass. */
 export type Step = { readonly days: number } | { readonly batch: Batch };
 
 const START = '2020-06-01';
@@ -26,9 +26,9 @@ interface Account {
 }
 
 /**
- * Plays steps on two merchants, one of them in both environments. After each, the touched accounts are what their
- * models are, in every installment, row, day, debt and outcome: for commands at once, after one of their orders. At the
- * end the sales are those of the models, and those behind each row and day add up to it.
+ * Plays steps on two merchants, one of them in both environments. After each step, the changed accounts must equal
+ * their models in every installment, row, day, debt and outcome; for concurrent commands, in one of their orders. At
+ * the end the sales must equal the models', and those behind each row and day must add up to it.
  */
 export class FundsPlay {
   readonly #harness: TestHarness;
@@ -77,7 +77,7 @@ export class FundsPlay {
     for (const { account, bound, outcomes } of called) await this.#check(account, bound, outcomes);
   }
 
-  /** Some of the quotes stay as they were, to be stale. */
+  /** Keeps some quotes unchanged, so that they become stale. */
   async #quote(account: Account): Promise<void> {
     if (account.quote.length > 0 && account.sales.length % 3 === 0) return;
     const { installments } = await account.caller.advanceable(this.#on);
@@ -101,7 +101,7 @@ export class FundsPlay {
   }
 }
 
-/** The model after those commands in the order that explains what was seen; fails when none does. */
+/** The model after the commands in an order that explains the observations; fails if none does. */
 function inSomeOrder(
   before: AccountModel,
   bound: readonly Bound[],
@@ -120,7 +120,7 @@ function inSomeOrder(
   throw new Error('what was seen is that of no order');
 }
 
-/** A command alone on its account is sent twice at once with its key, if it has one: it is done once. */
+/** Sends a command that is alone on its account twice at once with its key, if it has one: it takes effect once. */
 async function callTwiceIfAlone({ call, hasKey }: Bound, _: number, all: readonly Bound[]): Promise<Outcome> {
   if (all.length > 1 || !hasKey) return call();
   const outcomes = await Promise.all([call(), call()]);

@@ -31,7 +31,7 @@ const pick = fc.nat(1000);
 const UNRECORDED = 'sale-unrecorded';
 const source = fc.constantFrom('s1', 's2', 's3');
 
-/** One command on the account, its objects picked from those there are. */
+/** One command on the account, with objects picked from the existing ones. */
 const commands = {
   sell: fc.tuple(fc.boolean(), amount, fc.integer({ min: 0, max: 100 }), installments),
   deduct: fc.tuple(fc.option(pick), amount),
@@ -98,7 +98,7 @@ const play: Play = {
     model.deduct(index === null ? undefined : saleAt(model, index), amountMinor);
   },
   block(model, [index, reason, sourceId, amountMinor]) {
-    // At times a sale that comes later.
+    // Sometimes a sale that is recorded later.
     const saleId = index > 1000 ? UNRECORDED : saleAt(model, index);
     model.block(saleId, { reason, sourceId }, amountMinor);
   },
@@ -152,7 +152,7 @@ function saleAt(model: FundsModel, index: number): string {
   return [...model.sales.keys()][index % model.sales.size] ?? UNRECORDED;
 }
 
-/** (A) to (C), (F), the exact range, and that the kept rows are those that the installments give anew. */
+/** (A) to (C), (F), the exact range, and that the stored rows equal those recomputed from the installments. */
 function checkRows(model: FundsModel): void {
   const byKey = (rows: Iterable<Parameters<typeof rowKey>[0]>) =>
     new Map([...rows].map((row) => [rowKey(row), row]));
@@ -235,7 +235,7 @@ function checkHolds(model: FundsModel): void {
   }
 }
 
-/** (E), that what was charged and advanced is found again, and that debts wait only where nothing is free. */
+/** (E), that charged and advanced amounts are all accounted for, and that debts are open only if nothing is free. */
 function checkMoney(model: FundsModel): void {
   let deducted = 0n;
   let advanced = 0n;
@@ -250,7 +250,9 @@ function checkMoney(model: FundsModel): void {
   expect(advanced).toBe(model.advancedMinor);
 }
 
-/** A reserved installment is scheduled and keeps what it has promised; a blocked one is neither advanced nor reserved. */
+/**
+ * A reserved installment is scheduled and keeps its promised amount; a blocked one is neither advanced nor reserved.
+ */
 function checkPromises(model: FundsModel, before: ReadonlyMap<string, string>): void {
   for (const installment of model.installments.values()) {
     if (statusOf(installment) === 'BLOCKED')

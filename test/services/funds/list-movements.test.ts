@@ -122,7 +122,7 @@ it("exports a consistent snapshot at its reader's pace, is audited, and limits c
   expect(partsOf(first?.openingBalance)).toEqual([0n, 0n, 0n]);
   const readAhead = statements.filter((sql) => sql.includes('limit')).length;
   expect(readAhead).toBeLessThan(8);
-  /** Begins another export, and returns what leaves it. */
+  /** Begins another export, and returns a function that abandons it. */
   const leave = async () => {
     const cancel = new AbortController();
     const left = client.exportMovements(tenant, { signal: cancel.signal })[Symbol.asyncIterator]();
@@ -132,7 +132,7 @@ it("exports a consistent snapshot at its reader's pace, is audited, and limits c
   const abandon = await leave();
   await expectRefusal(leave(), Code.ResourceExhausted, 'TOO_MANY_EXPORTS');
   abandon();
-  // Each frees its slot once its caller has left.
+  // Each export frees its slot once its caller has disconnected.
   for (let n = 0; n < 3; n += 1) (await vi.waitFor(leave, { timeout: 40_000 }))();
   await caller.deduct(7n, undefined, '2020-06-01');
   let [count, closing] = [0, first?.closingBalance];

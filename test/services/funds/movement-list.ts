@@ -4,7 +4,7 @@ import { fundsCaller } from './funds-caller.ts';
 
 const DATES = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-20', '2020-06-22'];
 
-/** The statement, for the suite of lists: its rows never change. */
+/** The statement, for the list suite: its rows never change. */
 export function movementList(harness: TestHarness): ListSubject {
   return {
     harness,

@@ -13,7 +13,7 @@ import { sqlOf } from '../../support/harness-sql.ts';
 import type { FundsCaller } from './funds-caller.ts';
 import type { FundsModel } from './funds-model.ts';
 
-/** All there is to see of an account, as text that is the same for the same account. */
+/** Everything visible of an account, as text that is equal for equal accounts. */
 export interface ObservedFunds {
   readonly installments: readonly string[];
   readonly rows: readonly string[];
@@ -21,7 +21,7 @@ export interface ObservedFunds {
   readonly balance: string;
 }
 
-/** The account as the service keeps and answers it. */
+/** The account as the service stores and returns it. */
 export async function observe(harness: TestHarness, { client, tenant }: FundsCaller): Promise<ObservedFunds> {
   const installments = sqlOf<{ installment: string }>(
     harness,
@@ -79,7 +79,7 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
   };
 }
 
-/** The account as the model has it. */
+/** The account according to the model. */
 export function expected(model: FundsModel): ObservedFunds {
   const installments = [...model.installments.values()].map((installment) =>
     [

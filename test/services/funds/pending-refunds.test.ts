@@ -17,27 +17,27 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** A merchant whose refunds wait. */
+/** A merchant with waiting refunds. */
 function merchantOf() {
   const funds = fundsCaller(harness.transports.inProcess);
   const { client, tenant, write } = funds;
   return {
     ...funds,
     earn: (gross: bigint) => funds.sell({ gross, instant: true }),
-    /** Waits, unless covered; the case is so many minutes old. */
+    /** Makes a refund wait, unless it is covered; the case is this many minutes old. */
     wait: async (refundCaseId: string, amountMinor: bigint, minutes = 0, saleId?: string, execution = 1) => {
       const requestedAt = timestampFromDate(new Date(Date.now() - minutes * 60_000));
       const waiting = { refundCaseId, amountMinor, execution, requestedAt, saleId };
       return (await client.awaitFunding({ ...write(), ...waiting })).covered;
     },
-    /** By the execution after the one that waits. */
+    /** Debits for the execution after the waiting one. */
     debit: (refundCaseId: string, amountMinor: bigint, saleId?: string) =>
       client.debitForRefund({ ...write(), refundCaseId, amountMinor, saleId, execution: 2 }),
     covered: async () => (await client.findCoveredRefund(tenant)).refundCaseId,
     end: (refundCaseId: string, execution = 1) =>
       client.endFundingWait({ ...write(), refundCaseId, execution }),
     hold: (saleId: string, refundCaseId: string) => funds.block(saleId, refundCaseId, REFUND_IN_PROGRESS),
-    /** Takes the workflows that were commanded since the last time. */
+    /** Returns the workflows that were commanded since the last call. */
     wakeUps: async () => {
       const sql = `delete from platform.outbox_command
                     where merchant_id = $1 and workflow_type = 'executeFundedRefunds' returning arguments`;

@@ -21,7 +21,7 @@ it('releases what is due for all merchants and environments exactly once, in as 
   );
   for (const funds of merchants) await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
   await merchants[0]!.sell({ gross: 50n });
-  // Reserved installments that are due neither are released nor keep the others from it.
+  // Due reserved installments are not released, and do not keep others from being released.
   const first = `00000000-${randomUUID().slice(9)}`;
   const stuck = fundsCaller(harness.transports.inProcess, {
     merchantId: first,

@@ -9,7 +9,9 @@ const SOLD = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-2
 const INSTALLMENTS = [2, 12, 1, 4];
 const DATES = ['2020-06-16', '2020-07-20', '2020-08-17', '2020-12-31'];
 
-/** The list of releases, for the suite of lists: its rows are sums, which come and go with what they are made of. */
+/**
+ * The list of releases, for the list suite: its rows are sums, which appear and disappear with their installments.
+ */
 export function releaseList(harness: TestHarness): ListSubject {
   return {
     harness,

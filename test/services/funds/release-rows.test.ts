@@ -129,7 +129,7 @@ describe('the parts of an installment', () => {
       ['SCHEDULED', 2, 2],
       ['BLOCKED', 1, 1],
     ]);
-    // The same without the other part, as if it were in no row.
+    // The same without the other part.
     expect(counts(applyToReleases(split, [change]))).toEqual([
       ['SCHEDULED', 2, 2],
       ['BLOCKED', 2, 1],

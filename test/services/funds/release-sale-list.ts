@@ -8,7 +8,7 @@ const SOLD = '2020-06-20';
 /** Of the sales' installment. */
 export const DUE = '2020-07-20';
 
-/** The list of the sales behind a day, for the suite of lists; the filter picks one of its rows. */
+/** The list of the sales behind a day, for the list suite; the filter selects one of its rows. */
 export function releaseSaleList(harness: TestHarness): ListSubject {
   return {
     harness,

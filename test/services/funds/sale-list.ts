@@ -8,7 +8,7 @@ const SOLD = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-2
 const ORDER = { orderId: randomUUID(), orderNumber: 'R-10482' };
 const PRODUCT = randomUUID();
 
-/** The list of sales, for the suite of lists. */
+/** The list of sales, for the list suite. */
 export function saleList(harness: TestHarness): ListSubject {
   return {
     harness,

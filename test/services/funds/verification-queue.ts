@@ -7,9 +7,9 @@ import { type ListFixture, newestFirst, rpcPage, type Tenant, timeOf } from '../
 import type { Queue } from '../../support/queue-suite.ts';
 
 /**
- * The queue of accounts that fail, for the suite of queues. An account has one row, and the suite needs many of a
- * merchant: the test's database lets it have them. The items name no row, so they are known by when they first failed
- * and their number of differences, which is different in each row.
+ * The queue of failing accounts, for the queue suite. An account normally has one row, but the suite needs many,
+ * which the test's database allows. Items do not name their row, so they are identified by their first failure and
+ * their number of differences, which is unique.
  */
 export function verificationQueue(harness: TestHarness): Queue {
   return {

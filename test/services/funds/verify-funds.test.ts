@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** An account with something of everything that is kept. */
+/** An account with records of every kind. */
 async function playEverything({ client, write, ...caller }: FundsCaller): Promise<void> {
   const { saleId } = await caller.sell({ on: SOLD, gross: 1_000n, fees: 10n, installments: 3 });
   const lost = await caller.sell({ on: SOLD, gross: 500n });
@@ -82,7 +82,7 @@ describe('the checks', () => {
     await client.end();
   });
 
-  /** The differences, each named once, after a statement on the account's rows. */
+  /** The names of the differences after a statement on the account's rows. */
   async function foundAfter(corruption: string): Promise<string[]> {
     const { rowCount } = await client.query(corruption);
     expect(rowCount).toBeGreaterThan(0);

@@ -6,7 +6,10 @@ import type { TestHarness } from '../../support/harness.ts';
 type FundsAccount = NonNullable<VerifyFundsAnswer['next']>;
 type VerifyFundsAnswer = Awaited<ReturnType<typeof callOf>>;
 
-/** Verifies all funds of a database, or those of one account, and expects no difference; answers how many accounts. */
+/**
+ * Verifies all funds of a database, or those of one account, and expects no difference; returns the number of
+ * accounts.
+ */
 export async function verifyFunds(
   harness: Pick<TestHarness, 'transports'>,
   tenant?: Pick<FundsAccount, 'merchantId' | 'environment'>,

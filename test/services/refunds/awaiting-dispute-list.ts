@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const NOW_MS = Date.now();
 const PAYMENTS = [randomUUID(), randomUUID()];
 
-/** The list of disputes that await the merchant's response, for the suite of lists. Every third one has no due date. */
+/** The list of disputes that await the merchant's response, for the list suite. Every third one has no due date. */
 export function awaitingDisputeList(harness: TestHarness): ListSubject {
   return {
     harness,

@@ -8,7 +8,7 @@ import { refundsOf, type Way } from './refund-case-fixture.ts';
 const PAYMENTS = [randomUUID(), randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
 
-/** The list of disputes, for the suite of lists. */
+/** The list of disputes, for the list suite. */
 export function disputeList(harness: TestHarness, way: Way = 'inProcess'): ListSubject {
   return {
     harness,

@@ -11,7 +11,7 @@ import { refundsOf } from './refund-case-fixture.ts';
 const START_MS = Date.now() - 3_600_000;
 const DUE = [new Date(START_MS + 2), new Date(START_MS + 3_600_000)];
 
-/** The queue of open disputes, for the suite of queues. Every third one has no due date. */
+/** The queue of open disputes, for the queue suite. Every third one has no due date. */
 export function disputeQueue(harness: TestHarness): Queue {
   return {
     table: 'refunds.dispute',

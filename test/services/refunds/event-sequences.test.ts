@@ -35,7 +35,7 @@ const numbered = () =>
       group by merchant_id, environment, object_id`,
   );
 
-/** From now on, so many of the writes fail at their last statement, after they have published. */
+/** Makes this share of later writes fail at their last statement, after they have published. */
 const failWrites = (share: number) =>
   sqlOf(
     harness,

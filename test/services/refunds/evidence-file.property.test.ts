@@ -17,7 +17,7 @@ const EXTENSIONS = { 'application/pdf': '.pdf', 'image/jpeg': '.jpg', 'image/png
 type Type = keyof typeof FORMATS;
 const TYPES = Object.keys(FORMATS) as Type[];
 
-/** Files as attackers make them: pieces of formats in any order, also of others, whole or cut off. */
+/** Files that attackers could make: pieces of all formats in any order, whole or truncated. */
 const piece = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...Object.values(FORMATS).flat()) },
   fc.constantFrom(
@@ -63,7 +63,7 @@ function recognized(content: Buffer, fileName: string) {
   }
 }
 
-/** The rule, said again: what the content begins with decides, and its end must follow. */
+/** The rule, restated: the beginning of the content decides the type, and the matching end must follow. */
 function expectedOf(content: Buffer): string {
   if (content.length === 0) return 'EVIDENCE_EMPTY';
   const type = TYPES.find((each) => content.indexOf(FORMATS[each][0]) === 0);

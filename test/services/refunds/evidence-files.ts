@@ -8,7 +8,7 @@ type Message = MessageInitShape<typeof AddEvidenceRequestSchema>;
 
 const PDF_END = '\n%%EOF\n';
 
-/** A PDF of this size, as far as its beginning and end go. */
+/** A file of this size with the beginning and end of a PDF. */
 export function aPdf(bytes = 100, filling = 'x'): Buffer {
   const pdf = Buffer.alloc(bytes, filling);
   pdf.write('%PDF-1.7\n');
@@ -16,7 +16,7 @@ export function aPdf(bytes = 100, filling = 'x'): Buffer {
   return pdf;
 }
 
-/** A JPEG of this size, as far as its beginning and end go. */
+/** A file of this size with the beginning and end of a JPEG. */
 export function aJpeg(bytes = 100): Buffer {
   const jpeg = Buffer.alloc(bytes, 'x');
   jpeg.write('ffd8ff', 'hex');

@@ -290,7 +290,7 @@ it('holds no transaction while a file arrives, and keeps nothing of an aborted u
     add(Buffer.alloc(0), named).catch((error: unknown) => errorInfoOf(error)?.reason);
   await expect.poll(refusalOfAnother).toBe('TOO_MANY_UPLOADS');
   expect(await refusalOfAnother({ environment: Environment.TEST })).toBe('EVIDENCE_EMPTY');
-  // People of others take none of the merchant's places.
+  // People of other merchants take none of the merchant's slots.
   const others = client.addEvidence(fileMessages(first(), aPdf()), { headers: stranger.headers });
   await expectRefusal(others, Code.PermissionDenied, 'ROLE_MISSING');
   const transactions = await sqlOf(

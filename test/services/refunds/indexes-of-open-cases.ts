@@ -3,7 +3,7 @@ import { copyRows } from '../../support/copy-rows.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 
-/** Adds thousands of closed cases, and expects a measurement to read open ones off these indexes. */
+/** Adds thousands of closed cases, and expects a measurement to read open ones from these indexes. */
 export async function expectIndexesRead(
   harness: TestHarness,
   indexes: readonly string[],

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Cases that entered each open status so many hours ago. */
+/** Cases that entered each open status this many hours ago. */
 async function openCases(hoursAgo: number, environment: Environment): Promise<void> {
   const { refunds, write, open } = refundsOf(harness, 'inProcess', newTenant(environment));
   const occurredAt = timestampFromMs(Date.now() - hoursAgo * HOUR_MS);
@@ -71,8 +71,8 @@ async function overdueInMetrics(environment: 'live' | 'test') {
 it('counts the cases that are overdue in the queue, by environment and owner', async () => {
   for (const hoursAgo of [0, 5, 15, 30]) await openCases(hoursAgo, Environment.LIVE);
   await openCases(15, Environment.TEST);
-  // A review ends after 20 hours and an execution is due after one; the other work, of one kind for the merchant and three
-  // for operations, is due after 10.
+  // A review ends after 20 hours and an execution is due after one; other work (one kind for the merchant, three for
+  // operations) is due after 10.
   const live = { MERCHANT: 1 + 2, OPERATIONS: 3 * 2, SERVICE: 3 };
   expect(await overdueInQueue(Environment.LIVE)).toEqual(live);
   expect(await overdueInQueue(Environment.TEST)).toEqual({ MERCHANT: 1, OPERATIONS: 3, SERVICE: 1 });

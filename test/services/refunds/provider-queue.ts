@@ -16,7 +16,7 @@ import { addFinishedCases } from './refund-case-queue.ts';
 const DAY_MS = 86_400_000;
 const START_MS = Date.now() - 2 * DAY_MS;
 
-/** The queue of refunds that await the provider, for the suite of queues. The provider has been silent for two days. */
+/** The queue of refunds that await the provider, for the queue suite. The provider has been silent for two days. */
 export function providerQueue(harness: TestHarness): Queue {
   return {
     table: 'refunds.refund_case',

@@ -20,7 +20,7 @@ const ORDERS = [randomUUID(), randomUUID()];
 const PAYMENTS = [randomUUID(), randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
 
-/** The list of refund cases, for the suite of lists. */
+/** The list of refund cases, for the list suite. */
 export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): ListSubject {
   return {
     harness,

@@ -17,7 +17,7 @@ const START_MS = Date.now() - 3_600_000;
 const hasBlocker = (row: { readonly [column: string]: string | null }, value: string) =>
   row.blockers!.split(',').includes(value);
 
-/** The queue of open cases, for the suite of queues. */
+/** The queue of open cases, for the queue suite. */
 export function refundCaseQueue(harness: TestHarness): Queue {
   return {
     table: 'refunds.refund_case',

@@ -35,12 +35,12 @@ import {
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const HOUR_MS = 3_600_000;
-/** Tried again while a move of the table has not been seen. */
+/** The number of runs, repeated while a transition of the table has not occurred. */
 const RUNS = 600;
 const MAX_AMOUNT = 2n ** 53n - 1n;
 const NO_IDS = { productId: null, saleId: null, orderId: null, invoiceId: null };
 
-/** The transition table of the domain rules, held here apart from the code that makes the moves. */
+/** The transition table of the domain rules, kept separate from the code that makes the transitions. */
 const TABLE: Record<RefundStatus, RefundStatus[]> = {
   MERCHANT_REVIEW: ['APPROVED_FOR_EXECUTION', 'SERVICE_REVIEW', 'CANCELED'],
   SERVICE_REVIEW: ['APPROVED_FOR_EXECUTION', 'REJECTED', 'CANCELED'],
@@ -129,7 +129,7 @@ const command = fc.oneof(
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 type CaseCommand = Exclude<Command, { do: 'open' | 'dispute' }>;
 
-/** Time mostly passes, and at times a clock is behind. */
+/** Time mostly passes, but sometimes a clock is behind. */
 const step = fc.record({ command, elapsedMs: fc.integer({ min: -HOUR_MS, max: 12 * HOUR_MS }) });
 const payment = fc.record({
   paidAmountMinor: fc.oneof(fc.bigInt(1n, 2000n), fc.constant(MAX_AMOUNT)),
@@ -139,7 +139,7 @@ const payment = fc.record({
 type Held = RefundCase & { amountMinor: bigint };
 type World = { facts: PaymentFacts; cases: Held[]; disputed: boolean };
 
-/** What the rules answer, or undefined where they refuse. */
+/** The result of the rules, or undefined if they refuse. */
 function unlessRefused<T>(rule: () => T): T | undefined {
   try {
     return rule();
@@ -204,7 +204,7 @@ function committedMinor(cases: Held[]): bigint {
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }
 
-/** Where no case of a disputed payment may stand: on the way to its money. */
+/** Whether a case is about to be paid, as no case of a disputed payment may be. */
 function isOnTheWay({ status }: RefundCase): boolean {
   return ['APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED', 'PROCESSING'].includes(status);
 }

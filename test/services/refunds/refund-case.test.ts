@@ -42,7 +42,7 @@ const opening: Opening = {
   merchantReviewDeadlineAt: deadline,
 };
 
-/** The case as a rule leaves it. */
+/** The case after a rule. */
 function afterRule<Args extends unknown[]>(
   before: RefundCase,
   rule: (refundCase: RefundCase, ...args: Args) => Change,
@@ -52,7 +52,7 @@ function afterRule<Args extends unknown[]>(
   return { refundCase: { ...before, ...changes }, events };
 }
 
-/** How a rule refuses. */
+/** The refusal of a rule. */
 function refusal(rule: () => unknown) {
   try {
     rule();

@@ -77,9 +77,9 @@ type Opening = Parameters<Fixture['open']>[0];
 interface Place {
   readonly state: State;
   readonly opening?: Opening;
-  /** What brings a new case there. */
+  /** The actions that bring a new case to this state. */
   readonly by: readonly Act[];
-  /** All that may happen there, and where it leads; anything else is refused. */
+  /** The allowed actions and the states that they lead to; everything else is refused. */
   readonly may: Readonly<Partial<Record<Act, State>>>;
 }
 
@@ -177,7 +177,7 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-/** The state as the wire names it, the start of an execution apart. */
+/** The state as named on the wire, with the start of an execution as a state of its own. */
 async function stateOf({ refunds, tenant }: Fixture, refundCaseId: string): Promise<State> {
   const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
   if (refundCase!.executionStartedAt) return 'EXECUTING';
@@ -192,7 +192,7 @@ const publishedBy = async ({ tenant }: Fixture) => {
 };
 
 describe.each(PLACES)('in $state', ({ state, opening, by, may }) => {
-  /** A case that was brought there. */
+  /** A case in this state. */
   async function caseThere() {
     const fixture = refundsOf(harness);
     const window = { occurredAt: daysAgo(8), paidAt: daysAgo(9) };

@@ -13,7 +13,7 @@ import { refundsOf } from './refund-case-fixture.ts';
 const PAYMENTS = [randomUUID(), randomUUID()];
 const START_MS = Date.now() - 3_600_000;
 
-/** The list of refund cases that wait for the merchant, for the suite of lists. */
+/** The list of refund cases that await the merchant, for the list suite. */
 export function undecidedCaseList(harness: TestHarness): ListSubject {
   return {
     harness,
@@ -40,10 +40,10 @@ export function undecidedCaseList(harness: TestHarness): ListSubject {
           const occurredAt = timestampFromMs(START_MS + place);
           const paymentIntentId = PAYMENTS[opened++ % 2]!;
           await open({ amountMinor: 1n, paymentIntentId, paidAt, occurredAt });
-          // Of those that wait for nobody, or for others, the list knows nothing.
+          // Cases that await nobody, or others, are not listed.
           if (opened % 9 === 0) await open({ initiator: RefundInitiator.MERCHANT, occurredAt });
         },
-        /** Most stay in the list, for the suite counts them. */
+        /** Most stay in the list, because the suite counts them. */
         async change({ key: refundCaseId }, pick) {
           const blocker = RefundBlocker.KYC_NOT_APPROVED;
           if (pick % 3) await refunds.addBlocker({ ...write(), refundCaseId, blocker });

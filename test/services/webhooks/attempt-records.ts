@@ -22,7 +22,7 @@ export interface AttemptOutcome
 export interface AttemptRecords {
   /** Records the next attempt of each delivery. */
   record(deliveryIds: readonly string[], outcome: AttemptOutcome): Promise<void>;
-  /** Records the next attempt of each PENDING delivery of a merchant; answers their ids, oldest first. */
+  /** Records the next attempt of each PENDING delivery of a merchant; returns their ids, oldest first. */
   recordPending(merchantId: string, outcome: AttemptOutcome): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -42,8 +42,8 @@ select d.id, d.attempt_count + 1 as number, s.generation, d.lane, l.epoch
   join webhooks.lane l on l.id = d.lane`;
 
 /**
- * Records attempts as the owner of the lanes does, with outcomes that a test chooses; nothing is sent. For services
- * that own no lanes themselves.
+ * Records attempts like the owner of the lanes, with outcomes that a test chooses; nothing is sent. For services that
+ * own no lanes themselves.
  */
 export async function openAttemptRecords(
   harness: Pick<TestHarness, 'databaseUrl' | 'config'>,

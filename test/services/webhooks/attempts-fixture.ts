@@ -75,7 +75,7 @@ export function reportOf(
 }
 
 /**
- * Records attempts as the owner of the lanes does, without making them: for tests of what follows from a result, in
+ * Records attempts like the owner of the lanes, without making them: for tests of the consequences of results, in
  * services that do not deliver.
  */
 export async function startAttempts(harness: Pick<TestHarness, 'config' | 'databaseUrl'>) {
@@ -127,7 +127,7 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     record,
     /** Closes attempts in flight whose process has died, as the owner of all lanes. */
     closeLost: async () => recorder.record(await recorder.findLost(ALL_LANES, []), 'test'),
-    /** Has all that may be sent now answered with this status; returns it in the order in which it is sent. */
+    /** Records this status for all deliveries that may be sent now; returns them in the order of sending. */
     async answerAll(httpStatus = 200, merchantId?: string): Promise<DueAttempt[]> {
       const attempts = await due(merchantId);
       if (attempts.length > 0) await record(...attempts.map((attempt) => answered(attempt, httpStatus)));

@@ -18,7 +18,9 @@ beforeEach(() => {
 
 const write = (subscriptionId: string) => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
 
-/** A subscription whose endpoint has one request at a time, and answers none: the other events wait in memory. */
+/**
+ * A subscription whose endpoint gets one request at a time and answers none, so that the other events wait in memory.
+ */
 async function stalled(events: number) {
   const { id, endpoint } = await webhooks.subscribed(tenant);
   await webhooks.subscriptions.setDeliveryLimits({ ...write(id), maxConcurrentAttempts: 1 });

@@ -68,7 +68,7 @@ async function retried(tenant: TestTenant, deliveryId: string) {
 const commandsOf = async (tenant: TestTenant) =>
   (await fixture.claimCommands()).filter(({ merchantId }) => merchantId === tenant.merchantId);
 
-/** A delivery as the failing ones beyond the limit of retry workflows are. */
+/** A delivery held like failing ones beyond the limit of retry workflows. */
 async function held(tenant: TestTenant) {
   const deliveryId = await attempted(tenant, 500);
   await fixture.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [deliveryId]);
@@ -79,7 +79,7 @@ async function held(tenant: TestTenant) {
   return deliveryId;
 }
 
-/** While another transaction has the delivery's row: what is asked first gets it first. */
+/** Runs two calls in order while another transaction holds the delivery's row: the first one gets it first. */
 async function inTurn<A, B>(deliveryId: string, first: () => Promise<A>, second: () => Promise<B>) {
   const locking = new pg.Client({ connectionString: harness.databaseUrl });
   await locking.connect();

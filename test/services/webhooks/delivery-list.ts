@@ -16,7 +16,7 @@ const REQUESTS = ['request a', 'request b', 'request b'];
 const OBJECTS = ['object a', 'object b', 'object b'];
 const RESEND = randomUUID();
 
-/** Filters that are tried with each other. */
+/** Filters that are tried in combination. */
 const FILTERS: Record<'goal' | 'cause' | 'object', ListSubject['filters']> = {
   goal: {
     subscriptionId: { values: [...SUBSCRIPTIONS, randomUUID()], isId: true },
@@ -41,8 +41,8 @@ const FILTERS: Record<'goal' | 'cause' | 'object', ListSubject['filters']> = {
 const placeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16) - START_MS;
 
 /**
- * The list of deliveries, for the suite of lists. Rows are written past the services: a delivery is made in the order
- * of time, and the list has to stand rows that are committed later than their ids say.
+ * The list of deliveries, for the list suite. Rows are written directly to the database, because the list must handle
+ * rows that commit later than their ids say.
  */
 export function deliveryList(harness: TestHarness, filters: keyof typeof FILTERS): ListSubject {
   const { deliveries } = webhooksFixture(harness, harness.transports.inProcess);

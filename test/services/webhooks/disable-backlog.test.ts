@@ -58,7 +58,7 @@ const cancellationsOf = async (workflowId: string) =>
     (command) => command.kind === WorkflowCommandKind.CANCEL && command.workflowId === workflowId,
   );
 
-/** As a process leaves it that dies once the first transaction of a disabling has committed. */
+/** The state left by a process that dies after the first transaction of a disabling. */
 const disabledOver = (subscriptionId: string) =>
   fixture.sql(
     `update webhooks.subscription

@@ -30,7 +30,7 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** Measurements are kept for up to a minute; those of services that have just begun are new. */
+/** Measurements are cached for up to a minute; those of newly started services are fresh. */
 async function scrapeAnew() {
   const { config, databaseUrl } = harness;
   const services = await createServices({ config, databaseUrl, logger: createLogger('silent') });
@@ -39,7 +39,7 @@ async function scrapeAnew() {
   return scraped;
 }
 
-/** Has all that waits answered with a status, one after the other. */
+/** Records a status for all waiting deliveries, one after the other. */
 const answerAll = (status: number) => attempts.answerAll(status);
 
 async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
@@ -71,7 +71,8 @@ describe('a scrape reports', () => {
     const objectId = randomUUID();
     for (let count = 0; count < 2; count += 1) await fixture.publish(tenant, objectId);
     for (let count = 0; count < 2; count += 1) await fixture.publish(tenant);
-    // Of three whose turn it is one is retried, which the limit allows, and two are held; the fourth waits for the first.
+    // Of the three that may be sent, one is retried, as the limit allows, and two are held; the fourth waits for the
+    // first.
     await answerAll(500);
     await fixture.subscribe(newTenant());
     const scraped = await scrapeAnew();

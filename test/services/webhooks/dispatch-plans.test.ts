@@ -26,9 +26,9 @@ import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 const SIZE = 24;
 const BACKLOG = 30_000;
-/** What looks up each of its deliveries in a few indexes needs less; what reads a table needs more. */
+/** Statements that look up each delivery in a few indexes need less; those that read a table need more. */
 const MOST_BLOCKS = 60 * SIZE;
-/** What nobody looks up by its delivery: a scan of what is held needs several times as many. */
+/** The limit of other statements; a scan of held deliveries needs several times as many. */
 const FEW_BLOCKS = 1_000;
 const HELD = { subscriptions: 300, each: 200 };
 const DEAD = 5_000;
@@ -89,7 +89,7 @@ const literal = (value: unknown) => {
 };
 
 /**
- * Runs statements by plans that stay as they were made at their first run, and notes how many blocks each reads.
+ * Runs statements with the plans of their first run, and records how many blocks each reads.
  * @param suffix for the names of the prepared statements.
  */
 function plannedRun(suffix: string) {
@@ -128,7 +128,7 @@ async function nextXid(): Promise<string> {
   return rows[0]!.xid;
 }
 
-/** Runs what reads and records deliveries, for these, which have been added since a transaction. */
+/** Runs the statements that read and record deliveries, for those added since a transaction. */
 async function runAll(run: Run, deliveries: readonly string[], next: string): Promise<void> {
   const now = new Date().toISOString();
   const report = (delivery_id: string) => ({ delivery_id, number: 1, generation: 1, lane, epoch: 0 });
@@ -241,7 +241,7 @@ async function addHeld(): Promise<void> {
   );
 }
 
-/** Has a transaction keep what is deleted from now on. */
+/** Opens a transaction that keeps rows which are deleted from now on. */
 async function openSnapshot(): Promise<void> {
   const holder = await Database.open({
     url: harness.databaseUrl,
@@ -285,7 +285,7 @@ it('queries for work read few blocks beside many held deliveries, and dead rows 
   }
   expect([...blocks].filter(([, read]) => read > FEW_BLOCKS)).toEqual([]);
   expect(blocks.size).toBe(8);
-  // As many as are in trouble.
+  // As many subscriptions as have held deliveries.
   await reader.findSubscriptions(LANES);
   await run(SUBSCRIPTIONS);
   const perSubscription = [...blocks].filter(([, read]) => read > FEW_BLOCKS + 4 * HELD.subscriptions);

@@ -231,7 +231,8 @@ describe('ListEventFeed', () => {
     await expectRefusal(listed, Code.OutOfRange, 'EVENT_CURSOR_EXPIRED', expired);
     const streamed = client.getEventFeed(behind)[Symbol.asyncIterator]().next();
     await expectRefusal(streamed, Code.OutOfRange, 'EVENT_CURSOR_EXPIRED', expired);
-    // A reader at the end has missed nothing, however old the last event is. A new start reads what is kept.
+    // A reader at the end has missed nothing, however old the last event is. A new reader gets the events that are
+    // kept.
     const inTest = { environment: Environment.TEST, ...quiet };
     for (const request of [all.request, inTest])
       expect((await client.listEventFeed(request)).events).toEqual([]);

@@ -10,7 +10,7 @@ const TYPES = ['payment.succeeded.v1', 'refund.failed.v1'];
 const OBJECTS = ['object a', 'object b', 'object c'];
 const REQUESTS = ['request a', 'request b'];
 
-/** The list of events, for the suite of lists; they are written past the services, and never change. */
+/** The list of events, for the list suite; they are written directly to the database, and never change. */
 export function eventList(harness: TestHarness): ListSubject {
   const { events } = webhooksFixture(harness, harness.transports.inProcess);
   return {

@@ -21,13 +21,13 @@ type Respond = (request: IncomingMessage, response: ServerResponse) => void | Pr
 /** An endpoint of a sandbox subscription. */
 export interface Endpoint {
   readonly url: string;
-  /** What it was sent, oldest first. */
+  /** The requests that it received, oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** The ids of the events it was sent, the ping left out. */
+  /** The ids of the events that it received, without the ping. */
   readonly eventIds: readonly string[];
-  /** From now on it answers with this status, or as the function does. */
+  /** Makes it answer with this status, or with the function. */
   answer(how: number | Respond): void;
-  /** From now on requests wait, until `release` answers the oldest of them, or all. */
+  /** Makes requests wait until `release` answers the oldest of them, or all. */
   hold(): HeldRequests;
 }
 
@@ -49,7 +49,7 @@ export interface LanesFixture extends WebhooksFixture {
   subscriptionOf(tenant: TestTenant, subscriptionId: string): Promise<WebhookSubscription>;
   /** Makes the next attempt of a delivery that is RETRYING; returns the delivery after it. */
   attemptAgain(tenant: TestTenant, deliveryId: string): Promise<GetDeliveryResponse>;
-  /** The statuses of a merchant's deliveries, oldest first, the ping left out. */
+  /** The statuses of a merchant's deliveries, oldest first, without the ping. */
   statuses(tenant: TestTenant): Promise<string[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }

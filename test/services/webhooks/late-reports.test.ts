@@ -24,7 +24,7 @@ const inMs = (ms: number) => new Date(Date.now() + ms);
 /** The end of an attempt that is recorded as in flight may be reported by anyone. */
 const late = <Report extends object>(report: Report) => ({ ...report, owner: undefined });
 
-/** A delivery whose first attempt is recorded as in flight and not heard of, and whose second is to be sent. */
+/** A delivery whose first attempt is recorded as in flight without a result, and whose second is due. */
 async function overtaken() {
   const tenant = newTenant();
   const { merchantId } = tenant;

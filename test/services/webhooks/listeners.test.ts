@@ -20,7 +20,7 @@ let harness: TestHarness;
 let fixture: WebhooksFixture;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SUBSCRIPTION_LIMIT: '1' });
-  // Lane owners run beside the listeners, and must not touch what is theirs.
+  // Lane owners run beside the listeners, and must not touch their deliveries.
   harness.services.startWebhookLanes();
   fixture = webhooksFixture(harness, harness.transports.grpc);
 });
@@ -33,7 +33,7 @@ const request = (tenant: TestTenant) => ({
   signingSecret: `whsec_${randomBytes(32).toString('base64')}`,
 });
 
-/** Opens a listener over gRPC; `delivery` answers its next delivery. */
+/** Opens a listener over gRPC; `delivery` returns its next delivery. */
 async function open(tenant: TestTenant) {
   const cancel = new AbortController();
   onTestFinished(() => cancel.abort());
@@ -78,7 +78,7 @@ test('at most fifty unreported deliveries are sent', async () => {
   const last = delivery().finally(() => {
     hasLast = true;
   });
-  // Meanwhile another listener of the process reads several times.
+  // In the meantime another listener of the process reads several times.
   const other = newTenant(Environment.TEST);
   const others = await open(other);
   for (let n = 0; n < 5; n += 1) {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** What an endpoint saw, in the order of time. */
+/** What an endpoint saw, in chronological order. */
 export interface LogEntry {
   readonly kind: 'BEGUN' | 'ENDED';
   readonly eventId: string;
@@ -20,7 +20,7 @@ export function loggingAnswer(log: LogEntry[], subscription: string, nextStatus:
   };
 }
 
-/** What is wrong with a log: two in flight of one object to one subscription, or one after a later one. */
+/** The faults of a log: two deliveries of one object in flight to one subscription, or one after a later one. */
 export function faultsOf(
   log: readonly LogEntry[],
   events: ReadonlyMap<string, { readonly objectId: string; readonly sequence: bigint }>,

@@ -199,7 +199,7 @@ describe('whatever the outcomes and however many processes own lanes', () => {
   });
   afterAll(() => elsewhere?.close());
 
-  /** Makes the retries that the workflows would make, until nothing of the merchant is open. */
+  /** Makes the retries that workflows would make, until no delivery of the merchant is open. */
   const retryUntilNothingIsOpen = () =>
     eventually(async () => {
       const open = await webhooks.sql<{ id: string; status: string }>(

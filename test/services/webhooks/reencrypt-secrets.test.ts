@@ -54,7 +54,7 @@ async function open(keys: string) {
 
 type Fixture = Awaited<ReturnType<typeof open>>['fixture'];
 
-/** A subscription of a tenant of its own, and its secret unless it is to stay unseen. */
+/** A subscription of a new tenant, and its secret unless it must stay unrevealed. */
 async function subscribe(fixture: Fixture, path = `/${randomUUID()}`) {
   const tenant = newTenant(Environment.TEST);
   const { id } = await fixture.subscribe(tenant, undefined, `https://127.0.0.1:${receiver.port}${path}`);

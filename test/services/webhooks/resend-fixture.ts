@@ -36,7 +36,7 @@ export function resendFixture(
       return (await fixture.deliveries.resendDeliveries(request)).resend!;
     },
 
-    /** What its workflow does at each turn. */
+    /** Continues the resend, like each step of its workflow. */
     goOn: (resendId: string, maxDeliveries = 100) =>
       fixture.dispatch.continueResend({ resendId, maxDeliveries }),
 
@@ -64,7 +64,7 @@ export function resendFixture(
       }
     },
 
-    /** Has all that waits, of every merchant, answered with this status; returns it in the order in which it is sent. */
+    /** Records this status for all waiting deliveries of every merchant; returns them in the order of sending. */
     deliverAll: (status = 200): Promise<DueAttempt[]> => attempts!.answerAll(status),
 
     /** Events as published at these times, without deliveries; returns their ids. */
@@ -80,7 +80,7 @@ export function resendFixture(
       return ids;
     },
 
-    /** All its deliveries so far, in the order of their making. */
+    /** All its deliveries so far, in the order of creation. */
     madeOf: (resendId: string) =>
       fixture.sql<{ id: string; event_id: string; subscription_id: string; status: string }>(
         `select id, event_id, subscription_id, status from webhooks.delivery where resend_id = $1 order by id`,
@@ -99,7 +99,7 @@ export function resendFixture(
   return {
     ...resends,
 
-    /** A subscription with so many events behind it, and a resend of them that has begun. */
+    /** A subscription with this many past events, and a started resend of them. */
     async begun(tenant: TestTenant, events: number) {
       const { id: subscriptionId } = await fixture.subscribe(tenant);
       await resends.deliverAll();
@@ -116,7 +116,7 @@ export function resendFixture(
       return resends.resend(tenant, { case: 'period', value }, { subscriptionId });
     },
 
-    /** Goes on and delivers by turns until it has ended; answers the ended resend. */
+    /** Continues the resend and delivers in turn until it has ended; returns the ended resend. */
     async toEnd(resendId: string, status?: number) {
       for (let turns = 0; turns < 100; turns += 1) {
         const { resend } = await resends.goOn(resendId);
@@ -132,7 +132,7 @@ export type ResendFixture = ReturnType<typeof resendFixture>;
 
 const environmentOf = ({ environment }: TestTenant) => (environment === Environment.LIVE ? 'live' : 'test');
 
-/** What is resent of a merchant whose only subscription is for other types than the events published here. */
+/** A resend of a merchant whose only subscription is for other types than the published events. */
 export const FRUITLESS: Readonly<
   Record<
     string,

@@ -8,7 +8,9 @@ import { webhooksFixture } from './webhooks-fixture.ts';
 
 const START_MS = Date.now() - 3_600_000;
 
-/** The list of resends, for the suite of lists; rows are written past the services, as many as run at a time. */
+/**
+ * The list of resends, for the list suite; rows are written directly to the database, more than may run at a time.
+ */
 export function resendList(harness: TestHarness): ListSubject {
   const { deliveries } = webhooksFixture(harness, harness.transports.inProcess);
   return {

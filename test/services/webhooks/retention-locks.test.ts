@@ -12,7 +12,7 @@ import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhoo
 
 const DAY_MS = 86_400_000;
 const DELIVERIES = 10_000;
-/** Of all connections: as they are opened for delivery, but that whoever waits for a lock so long fails. */
+/** The settings of all connections: those of delivery, but with a short lock timeout. */
 const DISPATCH_SETTINGS = [
   'timezone=UTC',
   'plan_cache_mode=force_generic_plan',
@@ -21,7 +21,7 @@ const DISPATCH_SETTINGS = [
   'lock_timeout=250ms',
 ];
 
-/** The locks that every change of a table holds when it ends, of whichever backend makes it. */
+/** The locks that every change of a table holds at its end, in any backend. */
 const LOG_LOCKS = `
 create table public.held_lock (command text, relation oid, mode text);
 create table public.known_table (oid oid, name text, kind text);
@@ -33,8 +33,8 @@ end $$;
 create event trigger log_locks on ddl_command_end execute function public.log_locks()`;
 
 /**
- * Statements of delivery that wait for a lock of whoever changes tables. Who reads the past by its id may meet the
- * partition in the moment in which it leaves.
+ * Statements of delivery that wait for a lock of a table change. A read of old rows by id may hit the partition at
+ * the moment when it is dropped.
  */
 const BLOCKED = `
 select waiting.query as waits, holding.query as holds
@@ -83,13 +83,13 @@ async function filledPast(): Promise<TestTenant> {
   return tenant;
 }
 
-/** A read of what may be gone by now. */
+/** A read of rows that may have been dropped. */
 const unlessGone = (read: Promise<unknown>) =>
   read.catch((error: unknown) => {
     if (ConnectError.from(error).code !== Code.NotFound) throw error;
   });
 
-/** Publishes, delivers and reads the past without a pause until it is stopped; what fails fails the flow. */
+/** Publishes, delivers and reads old rows continuously until it is stopped; any failure fails the flow. */
 function startFlow(past: TestTenant) {
   let delivered = 0;
   let running = true;
@@ -120,7 +120,7 @@ function startFlow(past: TestTenant) {
   flow.catch(() => undefined);
   return {
     delivered: () => delivered,
-    /** Rejects with what had failed. */
+    /** Rejects with the failure, if there was one. */
     async stop() {
       running = false;
       await flow;
@@ -128,7 +128,7 @@ function startFlow(past: TestTenant) {
   };
 }
 
-/** Looks all the time who waits for whom; answers what was seen once it is called. */
+/** Watches continuously who waits for whom; the returned function returns what was seen. */
 async function watchWaits() {
   const client = await connect();
   let running = true;
@@ -143,7 +143,7 @@ async function watchWaits() {
   };
 }
 
-/** Applies the retention amid deliveries; answers what was dropped, what waits, and who waited for it. */
+/** Applies the retention during deliveries; returns what was dropped, what waits, and who waited for it. */
 async function applyAmidDeliveries(past: TestTenant) {
   const flow = startFlow(past);
   await expect.poll(flow.delivered, { timeout: 40_000 }).toBeGreaterThan(20);
@@ -203,7 +203,7 @@ it('lets a long read of the old partition finish, while deliveries continue', as
   const first = await applyAmidDeliveries(past);
   expect(first.waited).toEqual([]);
   expect(first.waitingPartitions[0]).toMatch(/^event_live_/);
-  // It waited its seconds, in which deliveries went on.
+  // It waited for the lock timeout, during which deliveries continued.
   expect(first.meanwhile).toBeGreaterThan(20);
   expect((await reader.query(count, [past.merchantId])).rows).toEqual([{ n: DELIVERIES }]);
   await reader.query('commit');

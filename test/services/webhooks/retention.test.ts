@@ -36,7 +36,7 @@ beforeEach(async () => {
   await fixture.dispatch.applyRetention({});
 });
 
-/** Has every attempt that can be made now answered with this status. */
+/** Records this status for every attempt that can be made now. */
 const deliverAll = (httpStatus = 204) => attempts.answerAll(httpStatus);
 
 /** A connection of the test's own; it ends with the test. */
@@ -62,7 +62,9 @@ const old = (names: readonly string[], days: number) => {
   return names.filter((name) => name.slice(-8) < before);
 };
 
-/** Reads an old partition through its parent, in a transaction that stays open until the answer is called. */
+/**
+ * Reads an old partition through its parent, in a transaction that stays open until the returned function is called.
+ */
 async function readForLong(merchantId: string): Promise<() => Promise<void>> {
   const reader = await connect();
   await reader.query('begin isolation level repeatable read');
@@ -218,12 +220,12 @@ describe('retention', () => {
       [stuck.tenant.merchantId, failing.id],
     );
     await growOlder(fixture, stuck.tenant.merchantId, '38 days');
-    // The last one as sent again not long ago, of an event whose time is up.
+    // The last one was resent recently, for an event past its retention.
     await fixture.sql(
       `update webhooks.open_delivery set id = $1, resend_id = uuidv7() where id = webhooks.moved_id($1, '38 days')`,
       [resent!.id],
     );
-    // Why it was in ERROR before it was disabled and reactivated is not why it will be.
+    // The error from before it was disabled and reactivated is not the reason for the new ERROR.
     await fixture.sql(
       `update webhooks.subscription set state = 'PENDING', error = $2, error_at = now() - interval '50 days' where id = $1`,
       [stuck.subscription.id, exhausted(4, { httpStatus: 500 })],
@@ -406,7 +408,7 @@ describe('an interrupted drop', () => {
     }
   });
 
-  /** Has the server end the connection that changes tables, at the start of its so-manieth change. */
+  /** Makes the server end the connection that changes tables, at the start of its n-th change. */
   async function killAfter(statements: number | undefined) {
     await fixture.sql('drop event trigger if exists killer');
     if (statements === undefined) return;
@@ -424,7 +426,7 @@ describe('an interrupted drop', () => {
   }
 });
 
-/** The services as another process has them, on the same database. */
+/** The services of another process, on the same database. */
 async function anotherProcess() {
   const { config, databaseUrl } = harness;
   const services = await createServices({ config, databaseUrl, logger: createLogger('fatal') });

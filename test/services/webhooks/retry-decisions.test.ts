@@ -7,7 +7,7 @@ import { newKey, newTenant, startHarness, type TestHarness } from '../../support
 import { type Attempts, answered, inFlight, reportOf, startAttempts } from './attempts-fixture.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
-/** What retry workflows are told, in services that make no attempts: the test reports them. */
+/** The responses to retry workflows, in services that make no attempts: the test reports them. */
 
 const { RETRYING, HELD, SUCCEEDED, CANCELED } = DeliveryStatus;
 

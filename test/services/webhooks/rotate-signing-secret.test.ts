@@ -37,7 +37,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** A new subscription, what can be done with its secrets, and what the receiver got for it. */
+/** A new subscription, the calls about its secrets, and the deliveries that its receiver got. */
 async function newSubscription() {
   const tenant = newTenant(Environment.TEST);
   const path = `/${randomUUID()}`;
@@ -66,7 +66,7 @@ const deliver = async () => {
   return await deliverWaiting(harness, { live: guard, test: guard });
 };
 
-/** Whether a receiver that holds this secret takes what it got: by the public library and by our sample alike. */
+/** Whether a receiver with this secret accepts the delivery, with the public library and with our sample. */
 function accepts(secret: string, { headers, body }: ReceivedRequest): boolean {
   const given = headers as Record<string, string>;
   const verdicts = [

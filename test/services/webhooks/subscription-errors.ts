@@ -5,7 +5,7 @@ import {
   type SubscriptionError,
 } from '../../../services/webhooks/subscriptions/subscription.ts';
 
-/** The error of a subscription whose delivery failed as often, and at last with this. */
+/** The error of a subscription whose delivery failed this often, the last time with this outcome. */
 export const exhausted = (
   attempts: number,
   result: Pick<AttemptResult, 'httpStatus' | 'failure'>,

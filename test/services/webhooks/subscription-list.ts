@@ -4,7 +4,7 @@ import { newKey } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
-/** The list of subscriptions, for the suite of lists. */
+/** The list of subscriptions, for the list suite. */
 export function subscriptionList(harness: TestHarness): ListSubject {
   const { subscriptions, subscribe } = webhooksFixture(harness, harness.transports.inProcess);
   return {

@@ -7,7 +7,7 @@ create or replace function webhooks.moved_id(id uuid, back interval) returns uui
   select (left(platform.first_id(uuid_extract_timestamp(id) - back)::text, 13) || substr(id::text, 14))::uuid
 $$`;
 
-/** What lies in the log and on its way, with the columns that are ids. */
+/** The tables of events, deliveries and attempts, with their id columns. */
 const IDS: Readonly<Record<string, readonly string[]>> = {
   event: ['id'],
   open_delivery: ['id', 'event_id'],
@@ -15,7 +15,7 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
   attempt: ['delivery_id'],
 };
 
-/** Lets time pass for all events, deliveries and attempts of a merchant: as if they had been made so much earlier. */
+/** Makes all events, deliveries and attempts of a merchant older by this interval. */
 export async function growOlder(fixture: WebhooksFixture, merchantId: string, age: string): Promise<void> {
   await fixture.sql(MOVE_ID);
   await fixture.sql(
@@ -36,7 +36,7 @@ interface PartitionName {
   name: string;
 }
 
-/** The partitions there are of an environment, by name; also those that are being detached, or are left over. */
+/** The partitions of an environment by name, including those that are being detached or left over. */
 export async function partitionNames(
   fixture: WebhooksFixture,
   environment: 'live' | 'test',
@@ -50,7 +50,7 @@ export async function partitionNames(
   return rows.map(({ name }) => name);
 }
 
-/** What lies in the log of a merchant and subscription: so many events, one delivery of each, and its attempts. */
+/** The logged past of a merchant and subscription: this many events, one delivery of each, and its attempts. */
 export interface PastDeliveries {
   readonly merchantId: string;
   readonly subscriptionId: string;

@@ -65,7 +65,7 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
     claimCommands: async () => (await commands.claimCommands({ waitMs: 0, maxCommands: 100 })).commands,
     confirmCommands: (commandIds: string[]) => commands.confirmCommands({ commandIds }),
 
-    /** Runs SQL past the services, for example to let time pass. */
+    /** Runs SQL directly on the database, for example to let time pass. */
     sql: <Row extends object>(text: string, values?: unknown[]) => sqlOf<Row>(harness, text, values),
   };
 }

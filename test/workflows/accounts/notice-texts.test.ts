@@ -8,7 +8,7 @@ import {
 import { texts } from '../../../workflows/accounts/notice.texts.ts';
 
 const { DELIVERY_EXHAUSTED, DELIVERY_EXPIRED } = SubscriptionErrorCause;
-/** The others are failures on our side, of which a merchant only needs to know that there was one. */
+/** The others are failures on our side, of which a merchant only needs to know that they happened. */
 const ENDPOINT_FAILURES = Object.values(AttemptFailure).filter(
   (failure): failure is AttemptFailure =>
     typeof failure === 'number' &&

@@ -107,7 +107,7 @@ it.concurrent('frees the reservation of a refused request, once', async () => {
   expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
 });
 
-/** As a process leaves it that dies after the first of the payout's three steps. */
+/** The state left by a process that dies after the first of the payout's three steps. */
 async function startPayoutAlone(advanceRequestId: string): Promise<void> {
   const database = new Client({ connectionString: workflows.harness.databaseUrl });
   await database.connect();

@@ -34,7 +34,7 @@ beforeAll(async () => {
     PAYOUT_PROVIDER_TOKEN,
   });
   books = await playAreas(running, provider);
-  // Holds, their ends and reversals follow on their own.
+  // Holds, their ends and reversals follow asynchronously.
   await eventually(async () => expect(await check()).toMatchObject({ candidates: 0, failed: [] }));
 }, TEMPORAL_START_MS + 60_000);
 afterAll(async () => {

@@ -47,7 +47,7 @@ it('releases everything due, once, and refuses advances that were not paid out i
 });
 
 describe('a reservation without its request', () => {
-  /** The activity as an attempt of it runs that was scheduled a while ago. */
+  /** Runs the activity as an attempt that was scheduled a while ago. */
   async function refusedAfter(minutes: number) {
     const { harness, activities } = workflows;
     const funds = fundsCaller(harness.transports.inProcess);

@@ -20,7 +20,7 @@ afterAll(async () => {
   await temporal[Symbol.asyncDispose]();
 });
 
-/** Runs a workflow with activities of the test; answers its result and the histories' lengths of its runs. */
+/** Runs a workflow with activities of the test; returns its result and the history length of each run. */
 async function runWith(workflowType: string, activities: Record<string, (...args: never[]) => unknown>) {
   const taskQueue = randomUUID();
   const { namespace } = temporal;

@@ -12,8 +12,8 @@ import { recordHistories } from '../../support/recorded-histories.ts';
 import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 
 /**
- * Funds and advances with the workflows across them, on a database and a Temporal of their own. The worker calls the
- * services over the port, as one in a process of its own does.
+ * Funds and advances with their common workflows, on their own database and Temporal. The worker calls the services
+ * over the port, like a separate process.
  */
 export async function startFundsWorkflows() {
   const [harness, temporal] = await Promise.all([

@@ -37,7 +37,7 @@ async function contested({ refunds, write, open }: RefundMerchant): Promise<stri
   return refundCaseId;
 }
 
-/** What brings a case of 400 to its execution; answers its id. */
+/** The ways to get a case of 400 executed; each returns its id. */
 const WAYS: Readonly<Record<string, (of: RefundMerchant) => Promise<string>>> = {
   'the merchant requests it': (of) => of.approved(400n),
   'it is approved at once': async ({ open }) =>

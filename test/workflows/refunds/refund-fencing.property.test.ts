@@ -24,8 +24,8 @@ import { propertyRuns } from '../../support/property-runs.ts';
 import { merchantOf, type RefundMerchant } from './refund-harness.ts';
 
 /**
- * The workflows of refunds without Temporal: their functions call the real activities, each of whose RPCs is held up until
- * the scheduler lets it go. So a run may be paused at any point while others, of the same execution too, go on.
+ * The workflows of refunds without Temporal: their functions call the real activities, each of whose RPCs waits until
+ * the scheduler releases it. So a run can be paused at any point while others, even of the same execution, continue.
  */
 
 const current = vi.hoisted(() => ({ activities: {} as Record<string, (...args: never[]) => unknown> }));
@@ -82,7 +82,7 @@ function activitiesBehind(gate: (name: string) => Promise<unknown>): RefundActiv
   return createRefundActivities(clients);
 }
 
-/** What may happen while the execution goes on; each is refused where the case does not allow it. */
+/** What may happen during the execution; each is refused if the case does not allow it. */
 const INTERRUPTIONS = ['cancel', 'earn', 'succeed', 'fail', 'again', 'end'] as const;
 type Interruption = (typeof INTERRUPTIONS)[number];
 
@@ -146,7 +146,7 @@ class Pause {
     return this.#run.run(true, work);
   }
 
-  /** Behind every call: those of the run wait here; the scheduler lets the others go. */
+  /** Before every call: those of the paused run wait here; the scheduler releases the others. */
   async gate(pass: () => Promise<unknown>): Promise<void> {
     if (this.#run.getStore() && this.#callsLeft-- <= 0) await this.#resumed.promise;
     else if (!this.#isResumed) await pass();

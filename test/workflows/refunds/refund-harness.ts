@@ -12,7 +12,7 @@ import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
-/** Services, Temporal and the worker with its dispatcher: what a write commands is carried out by itself. */
+/** Services, Temporal and the worker with its relay, which executes the commands of writes. */
 export async function startRefundHarness(settings: Record<string, string> = {}) {
   const [harness, temporal] = await Promise.all([startHarness(settings), createTestNamespace()]);
   const worker = await startHarnessWorker(harness, temporal);

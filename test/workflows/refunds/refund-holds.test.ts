@@ -41,7 +41,7 @@ const merchant = () => merchantOf(fixture.harness);
 /** How a workflow ended, by its id. */
 const resultOf = (workflowId: string) => fixture.temporal.client.workflow.getHandle(workflowId).result();
 
-/** Runs a workflow again, as a command does that comes late or twice. */
+/** Runs a workflow again, like a command that arrives late or twice. */
 async function again(type: string, workflowId: string, input: object) {
   const options = { taskQueue: TASK_QUEUE, workflowId, args: [input] };
   return fixture.temporal.client.workflow.execute(type, options);
@@ -53,7 +53,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     // 333.34, 333.33 and 333.33 less fees of 0.34, 0.33 and 0.33, in a month, two and three.
     const { saleId } = await funds.sell({ gross: 100_000n, fees: 100n, installments: 3 });
     const id = await approved(33_350n, saleId);
-    // The last installment first, then 0.50 of the one before.
+    // The last installment first, then 0.50 of the one before it.
     const held = [{ left: 50n, held: REFUND }, { left: 33_250n }, { left: 33_300n, held: REFUND }];
     await eventually(async () => expect(await rows()).toEqual([{ left: 33_300n }, ...held]));
     await start(id);
@@ -353,7 +353,7 @@ describe("a dispute holds its payment's funds", () => {
     const silent = await dispute(randomUUID());
     const disputeId = await dispute(randomUUID(), saleId);
     await eventually(async () => expect(await rows()).toEqual([{ left: 700n, held: DISPUTE }]));
-    // Without an outcome nothing is taken.
+    // Without an outcome nothing is deducted.
     await refunds.closeDispute({ ...write(), disputeId });
     await eventually(async () => expect(await rows()).toEqual([{ left: 700n, released: true }]));
     await refunds.closeDispute({ ...write(), disputeId: silent, outcome: DisputeOutcome.LOST });

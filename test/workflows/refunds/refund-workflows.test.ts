@@ -63,7 +63,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** A merchant with what it can do, and its balance in funds. */
+/** A merchant with its calls, and its balance in funds. */
 function merchantOf() {
   const merchant = refundsOf(harness);
   const funds = createClient(FundsService, harness.transports.inProcess);
@@ -202,7 +202,7 @@ describe('the reversal of a refund', () => {
 });
 
 describe("the wait for a merchant's review", () => {
-  /** A case whose deadline is so far away. */
+  /** A case with a deadline at this distance. */
   const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
     open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_PERIOD_MS + inMs)) });
 

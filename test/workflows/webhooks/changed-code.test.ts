@@ -18,7 +18,7 @@ import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { testWorkflowBundle } from '../../support/temporal-namespace.ts';
 import { DeliverySystem, SOON, type Subscriber } from './delivery-system.ts';
 
-/** What becomes of retry workflows that run while a new version of their code is deployed. */
+/** Retry workflows that are running while a new version of their code is deployed. */
 
 const { WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR: NON_DETERMINISTIC } =
   proto.temporal.api.enums.v1.WorkflowTaskFailedCause;
@@ -149,7 +149,7 @@ describe('a retry that runs over a deploy', () => {
       patched = await failOnce();
     }
     {
-      // The release is taken back: what the old one began goes on.
+      // The release is rolled back: workflows of the old one continue.
       await using _old = await deploy(present);
       await Promise.all([retryNow(second), retryNow(patched)]);
       expect(await resultOf(second)).toBe('SUCCEEDED');

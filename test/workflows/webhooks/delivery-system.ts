@@ -16,7 +16,7 @@ import { recordHistories } from '../../support/recorded-histories.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
-/** For what passes through the outbox, Temporal and back, on a machine that is full of other tests. */
+/** For round trips through outbox and Temporal on a machine that is busy with other tests. */
 export const SOON = { timeout: 40_000, interval: 50 };
 
 /** A merchant of the sandbox with one subscription and its endpoint. */

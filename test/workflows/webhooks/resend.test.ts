@@ -46,7 +46,7 @@ async function resendTo(subscriber: Awaited<ReturnType<typeof withEvent>>): Prom
   return resend!;
 }
 
-/** A resend to a paused subscription: its workflow goes on asking until that is resumed. */
+/** A resend to a paused subscription: its workflow keeps polling until the subscription is resumed. */
 async function resendToPaused() {
   const subscriber = await withEvent();
   await pause(subscriber);

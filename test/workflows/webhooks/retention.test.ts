@@ -33,7 +33,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** Has a worker with these activities at work. */
+/** Runs a worker with these activities. */
 async function working<T>(activities: Activities, work: () => Promise<T>): Promise<T> {
   const { namespace } = temporal;
   const workflowBundle = testWorkflowBundle();

@@ -217,7 +217,7 @@ it('keeps addresses, secrets, payloads and the words of a receiver out of every 
     texts.push([json, ...payloads].join('\n'));
   }
   expect(texts.length).toBeGreaterThan(10);
-  // Were payloads not decoded, nothing could be found in them.
+  // If payloads were not decoded, nothing could be found in them.
   expect(texts.some((text) => text.includes(`"deliveryId":"${id}"`))).toBe(true);
   const { amount } = JSON.parse(String(subscriber.endpoint.requests.at(-1)!.body)).data;
   const secrets = ['https:', 'localhost', signingSecret, 'whsec_', `"amount"`, String(amount), words];

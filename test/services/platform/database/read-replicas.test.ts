@@ -41,7 +41,7 @@ let other: TestHarness;
 beforeAll(async () => {
   primary = await startPostgres({ folder: primaryFolder, log: () => undefined, throwaway: true });
   stack.defer(() => primary.stop());
-  // Servers of tests acknowledge commits that they have not flushed.
+  // Test servers acknowledge commits before they flush them.
   await query(primary.url, 'alter role payments set synchronous_commit = on');
   await migrate(primary.url);
   replica = await startStandby(primary, primaryFolder, stack.use(temporaryDataFolder()).folder);
@@ -72,7 +72,7 @@ async function newProduct(): Promise<string> {
   return product!.id;
 }
 
-/** A list, and what answered it. */
+/** A list, and which server answered it. */
 async function listed() {
   const before = await scrape();
   const { products } = await productsOf(other).listProducts({ ...tenant, pageSize: 100 });
@@ -86,7 +86,7 @@ const outcomesBetween = (before: Scraped, after: Scraped) =>
     return after(sample) !== before(sample);
   });
 
-/** What the metric says; undefined if nothing has it configured. */
+/** The value of the metric; undefined if no replica is configured. */
 async function isUsed(): Promise<boolean | undefined> {
   const used = (await scrape())(`payments_database_replica_used{replica="127.0.0.1:${replica.port}"}`);
   return used === undefined ? undefined : used === 1;
@@ -108,7 +108,10 @@ it('lists come from the replica, and show every write that has been answered bef
   }
 });
 
-/** Left to the primary: what decides about a quote, a mail or a workflow, and the event feed, whose order only the primary knows. */
+/**
+ * Left to the primary: reads that decide about a quote, a mail or a workflow, and the event feed, whose order only
+ * the primary knows.
+ */
 const FROM_PRIMARY = [
   'ListAccountInvitations',
   'ListAdvanceableInstallments',

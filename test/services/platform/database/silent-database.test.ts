@@ -98,7 +98,7 @@ it('listens for work for longer than a server may be silent, and through a silen
   const end = link.begin('drop');
   await expect.poll(() => lines.join(''), { timeout: 40_000 }).toContain('listening for work failed');
   end();
-  // What is sent before the worker listens again is not heard, so it is sent again.
+  // A notification before the listener is back is lost, so it is sent repeatedly.
   await vi.waitFor(isHeard, { timeout: 60_000 });
   stop.abort();
   await waiting;

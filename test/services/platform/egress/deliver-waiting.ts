@@ -7,8 +7,8 @@ import type { TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
 
 /**
- * Makes the first attempt of everything that waits, as a process does that only owns webhook lanes.
- * @param guards judge the connections; they stay open.
+ * Makes the first attempts of all waiting deliveries, like a process that only owns webhook lanes.
+ * @param guards check the connections; they stay open.
  */
 export async function deliverWaiting(
   { config, databaseUrl }: Pick<TestHarness, 'config' | 'databaseUrl'>,

@@ -4,7 +4,7 @@ import { startDnsResponder } from '../../../support/dns-responder.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** How many lookups of a name ask DNS, made at these times in milliseconds. */
+/** The number of DNS queries for lookups of a name at these times, in milliseconds. */
 async function askedAt(timesMs: readonly number[], ttlSeconds: number): Promise<number> {
   await using dns = await startDnsResponder(() => ['127.0.0.1'], ttlSeconds);
   const { cached } = createDnsLookup([dns.server]);

@@ -6,7 +6,7 @@ import { startConnectProxy } from '../../../support/connect-proxy.ts';
 import { createLoopbackGuard, post } from '../../../support/loopback-guard.ts';
 import { listen, startReceiver, testAuthority } from '../../../support/tls-receiver.ts';
 
-// Nothing but the proxy itself is exempt here, as it is live.
+// As in live, nothing but the proxy itself is exempt.
 const LIVE = { allowCidrs: [] };
 const asPublic = { dnsLookup: async () => ['93.184.215.14', '2606:2800:21f::1'] };
 

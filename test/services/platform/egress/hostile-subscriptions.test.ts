@@ -29,7 +29,7 @@ afterAll(() => gateways.close());
 
 const fixture = () => webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
 
-/** What each URL was answered that was not answered as it should be. */
+/** The wrong responses, by URL. */
 async function wrongAnswers(
   urls: readonly string[],
   answerTo: (url: string) => Promise<string>,

@@ -304,7 +304,7 @@ export const HOSTILE_HOSTS = [
   ...NAMES,
 ];
 
-/** Refused for their form, or for a host that the form hides. */
+/** URLs refused for their form, or for a host that the form hides. */
 export const HOSTILE_FORMS: readonly (readonly [string, string])[] = [
   ['http://hooks.example.com/', 'NOT_HTTPS'],
   ['HTTP://hooks.example.com/', 'NOT_HTTPS'],

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * What no delivery may reach, as the registries have it: IANA's special-purpose addresses of both families that are
- * not globally reachable, the blocks inside which others can hide, multicast, and all of IPv6 that is not assigned to
- * global unicast. Written down apart from the code that is tested.
+ * The addresses that no delivery may reach: IANA's special-purpose addresses of both families that are not globally
+ * reachable, blocks in which others can hide, multicast, and all of IPv6 that is not global unicast. Kept separate
+ * from the tested code.
  */
 const BLOCKS: readonly (readonly [string, number])[] = [
   ...([
@@ -62,7 +62,7 @@ for (const [base, bits] of BLOCKS) {
 /** Each block as `address/bits`. */
 export const IANA_BLOCKS = BLOCKS.map(([base, bits]) => ({ base, bits, family: isIP(base) }));
 
-/** Whether an address, in any notation of RFC 4291 or dotted, is one of anybody on the public internet. */
+/** Whether an address, in any notation of RFC 4291 or dotted, is on the public internet. */
 export function isGloballyReachable(address: string): boolean {
   const family = isIP(address);
   if (family === 0) throw new TypeError(`${address} is not an address`);

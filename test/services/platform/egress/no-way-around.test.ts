@@ -10,7 +10,7 @@ const GUARD = 'services/platform/egress/';
 const REACHING =
   /^(node:)?(net|tls|http|https|http2|dgram|dns|dns\/promises|quic|inspector|child_process|cluster|worker_threads|module|vm|wasi)$/;
 
-/** Packages that open no connection. Before another is added: look whether it can. */
+/** Packages that open no connection. Check that before you add another. */
 const SILENT = new Set([
   ...['@bufbuild/protobuf', '@bufbuild/protobuf/wkt', '@bufbuild/protobuf/codegenv2', '@connectrpc/connect'],
   '@connectrpc/connect/protocol-connect',
@@ -25,7 +25,10 @@ const SILENT = new Set([
   ...['kysely', 'safe-stable-stringify', 'typebox', 'typebox/compile'],
 ]);
 
-/** Own connections, to the services, the database, Temporal and the mail server, and listeners: who may open them. */
+/**
+ * The files that may open our own connections (to the services, the database, Temporal and the mail server) and
+ * listeners.
+ */
 const OWN: Readonly<Record<string, RegExp>> = {
   undici: /^services\/platform\/rpc\/unary-exchange\.ts$/,
   '@connectrpc/connect-node': /^services\/platform\/rpc\/remote-transport\.ts$/,
@@ -52,7 +55,7 @@ const OWN: Readonly<Record<string, RegExp>> = {
   'node:https': /^services\/platform\/rpc\/client-tls\.ts$/,
 };
 
-/** Globals that reach a host, and ways to a module that are no import. */
+/** Globals that reach a host, and ways to load a module without an import. */
 const FORBIDDEN_NAMES =
   /^(fetch|WebSocket|WebSocketStream|EventSource|XMLHttpRequest|RTCPeerConnection|require|createRequire|getBuiltinModule|eval|Function)$/;
 

@@ -25,7 +25,7 @@ import { createLoopbackGuard, type DisposableGuard } from '../../../support/loop
 import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
 import { deliverWaiting } from './deliver-waiting.ts';
 
-// The guard as it is live: nothing is exempt, and names are looked up in DNS.
+// The guard as in live: nothing is exempt, and names are looked up in DNS.
 const LIVE = { allowCidrs: [] };
 const PUBLIC = ['93.184.215.14', '2606:2800:21f::1'];
 
@@ -86,7 +86,7 @@ afterEach(() => {
 
 let names = 0;
 
-/** Subscribes a new name while DNS answers the one thing, and has it pinged while DNS answers the other. */
+/** Subscribes a new name while DNS gives one answer, and pings it while DNS gives another. */
 async function subscribeThenDeliver(atCreation: DnsAnswer, atConnection: DnsAnswer, sender = guard) {
   const tenant = newTenant();
   answer = atCreation;

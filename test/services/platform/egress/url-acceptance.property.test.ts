@@ -67,7 +67,7 @@ const name = fc.oneof(
 );
 
 const FULL_WIDTH_OFFSET = 0xfee0;
-/** How one character may be written without the parser reading another. */
+/** The spellings of one character that the parser reads alike. */
 const disguise = fc.constantFrom<(char: string) => string>(
   (char) => char,
   (char) => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
@@ -107,7 +107,7 @@ const webhookUrl = fc
   })
   .map(({ scheme, userinfo, host, dot, port, path }) => `${scheme}${userinfo}${host}${dot}${port}${path}`);
 
-/** Whether the guard may take it, by the parser and the registries alone; undefined where the host is a name. */
+/** Whether the guard may accept it, by the parser and the registries alone; undefined if the host is a name. */
 function mayBeTaken(text: string): boolean | undefined {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:' || url.username || url.password || url.href.includes('#')) {
@@ -143,7 +143,7 @@ describe('the URLs that the guard accepts', () => {
       }),
       { numRuns: 20_000 },
     );
-    // The property would say nothing about a kind that never comes up.
+    // The property would prove nothing about a kind that never occurs.
     expect(Math.min(seen.taken, seen.refused, seen.names)).toBeGreaterThan(500);
   });
 

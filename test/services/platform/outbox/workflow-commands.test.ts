@@ -18,7 +18,7 @@ afterAll(() => harness.close());
 const commands = () => createClient(WorkflowCommandService, harness.transports.inProcess);
 const claim = async () => (await commands().claimCommands({ waitMs: 0, maxCommands: 100 })).commands;
 
-/** Lets time pass for all commands. */
+/** Makes all commands older. */
 const wait = (interval: string) =>
   sqlOf(harness, 'update platform.outbox_command set due_at = due_at - $1::interval', [interval]);
 

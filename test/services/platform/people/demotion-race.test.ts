@@ -41,7 +41,7 @@ type Write = (call: CallOptions) => Promise<unknown>;
 const client = <Service extends DescService>(service: Service) =>
   createClient(service, harness.transports.inProcess);
 
-/** A write of each area that people write to, as they may make it until their demotion. */
+/** A write of each area that people write to, which they may make until their demotion. */
 const WRITES = {
   async SetMerchantContact(tenant) {
     const contact = { email: 'alerts@shop.example', language: Language.EN };
@@ -87,7 +87,7 @@ const WRITES = {
 
 type WriteName = keyof typeof WRITES;
 
-/** A merchant whose administrator Ana may go, and a write that she may make. */
+/** A merchant whose administrator Ana can be removed, and a write that she may make. */
 async function newMerchant(name: WriteName) {
   const tenant = newTenant(Environment.TEST);
   await fixture().join(tenant, Role.ADMIN);
@@ -116,7 +116,7 @@ async function newMerchant(name: WriteName) {
 
 type Merchant = Awaited<ReturnType<typeof newMerchant>>;
 
-/** Resolves once so many sessions of the database wait for locks. */
+/** Resolves once this many sessions of the database wait for locks. */
 const untilWaiting = (count: number) =>
   vi.waitUntil(async () => (await lockWaits(harness)).length === count, { interval: 10, timeout: 10_000 });
 
@@ -153,8 +153,8 @@ test.each(RACES)('%s that commits first refuses %s', async (ending, name) => {
 });
 
 /**
- * A table that each write comes to after it has checked its person, and that no ending touches. Without RecordSale: funds
- * gives up its locks after a second and starts again, so that this order cannot be arranged.
+ * A table that each write reaches after it has checked its person, and that no ending touches. Without RecordSale:
+ * funds releases its locks after a second and starts again, so this order cannot be arranged.
  */
 const HELD: Readonly<Partial<Record<WriteName, string>>> = {
   SetMerchantContact: 'accounts.merchant_contact',

@@ -18,13 +18,13 @@ import { newTenant, startHarness, type TestHarness } from '../../../support/harn
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 
-/** What each RPC answers to people, by the table of roles, and to our own processes. */
+/** How each RPC responds to people, by the table of roles, and to our own processes. */
 
 type Headers = Readonly<Record<string, string>>;
 type Refusal = readonly [reason: string | undefined, code: Code] | 'allowed';
 
 const ROLES = [Role.VIEWER, Role.FINANCE, Role.DEVELOPER, Role.ADMIN] as const;
-/** Somebody who is signed in and no member. */
+/** A person who is signed in but not a member. */
 const STRANGER = Role.UNSPECIFIED;
 const tenant = newTenant();
 const people = new Map<Role, { readonly headers: Headers; readonly accountId: string }>();
@@ -47,7 +47,7 @@ const STREAM_FIELDS = {
   date: '2026-11-21',
 };
 
-/** Makes a call and reads all that it answers. */
+/** Makes a call and reads the whole response. */
 async function callAs(caller: Caller, method: DescMethod, headers: Headers, environment: Environment) {
   const transport = harness.services.transportFor(caller);
   const { merchantId } = tenant;
@@ -86,7 +86,7 @@ async function refusalOf(call: Promise<void>): Promise<Refusal> {
   }
 }
 
-/** Calls with nothing but the grant to act for people, as a dashboard that holds no other. */
+/** Calls with only the grant to act for people, like a dashboard without other grants. */
 const answerTo = (
   method: DescMethod,
   headers: Headers,

@@ -8,7 +8,7 @@ afterEach(() => {
   for (const name of registered) metrics.removeSingleMetric(name);
 });
 
-/** Registers a gauge `measured_<name>` of a measurement; a minute old it is still told. */
+/** Registers a gauge `measured_<name>` of a measurement, which is reused for a minute. */
 function register(name: string, measure: () => Promise<number>, cacheMs = 60_000): void {
   registered.add(`measured_${name}`);
   registerMeasuredGauges({

@@ -19,8 +19,8 @@ const asText = (value: unknown) =>
   JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member));
 
 /**
- * A transport on which each call has a request id of its own, and each that has an idempotency key is made twice. `calls`
- * notes those that succeed, and streams that are read.
+ * A transport that gives each call its own request id, and makes each call with an idempotency key twice. `calls`
+ * records those that succeed, and streams that are read.
  */
 export function repeatingTransport(transport: Transport, calls: RepeatedCall[]): Transport {
   return {

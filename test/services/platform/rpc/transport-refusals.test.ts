@@ -34,7 +34,7 @@ interface Sent {
   readonly body?: Uint8Array;
 }
 
-/** How a protocol is carried: its content type, HTTP version and frame. */
+/** How a protocol is transported: its content type, HTTP version and framing. */
 interface Way {
   readonly type: string;
   readonly http: 1 | 2;
@@ -205,7 +205,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'no token': [() => ({ headers: { authorization: '' } }), 'Unauthenticated', 'SERVICE_TOKEN_MISSING'],
 };
 
-/** What only protocols with frames can get wrong. */
+/** Faults that only protocols with frames can have. */
 const FAULTS_OF_FRAMES: Readonly<Record<string, Fault>> = {
   'a compressed message without an encoding': [
     (way) => ({ body: bodyOf(way, { flag: 1 }) }),

@@ -8,7 +8,7 @@ import {
 import type { TestHarness } from '../../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../../support/list-walk.ts';
 
-/** The list of a caller's tokens, for the suite of lists: a caller stands for each tenant of the suite. */
+/** The list of a caller's tokens, for the list suite: a caller stands for each tenant of the suite. */
 export function serviceTokenList(harness: TestHarness): ListSubject {
   const client = createClient(ServiceTokenService, harness.transports.inProcess);
   return {

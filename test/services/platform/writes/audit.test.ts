@@ -27,7 +27,7 @@ import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 import { isKeyed, type RepeatedCall, repeatingTransport } from '../rpc/repeating-transport.ts';
 
 const token = 'has-no-people';
-/** Grants of callers that have no people and run no workflows. */
+/** Grants of callers that act for no people and run no workflows. */
 const WITHOUT = ['on-behalf-of', 'saga'];
 /** RPCs without an idempotency key that leave an entry. */
 const RECORDED = /^(ReleaseDueFunds|GetEvidence|OpenListener|Export\w+)$/;
@@ -66,7 +66,7 @@ const entriesOf = ({ merchantId }: { merchantId: string }) =>
     merchantId,
   ]);
 
-/** Ways on which a caller may act for people, and on which it may not. */
+/** Callers that may act for people, and callers that may not. */
 const ways = {
   inside: {
     caller: 'test',
@@ -86,7 +86,7 @@ const ways = {
 const over = (shown: string) =>
   createGrpcTransport({ baseUrl: harness.baseUrl, interceptors: [bearer(shown)] });
 
-/** What an area's scenario leaves over the port: its calls, and its entries. */
+/** The calls and audit entries of each area's scenario over the port. */
 const plays = new Map<string, Promise<{ calls: RepeatedCall[]; left: Entry[] }>>();
 function playOf(area: string) {
   const play = plays.get(area) ?? playOnce(area);

@@ -109,7 +109,7 @@ describe('a delivery', () => {
         where subscription_id = $1`,
       [swapped.id, sound.id],
     );
-    // Owners read what has changed.
+    // Makes owners read the change.
     await webhooks.sql('update webhooks.subscription set url = url where id = $1', [swapped.id]);
     // A second one, sent once the changed secret is known.
     await eventually(async () => {

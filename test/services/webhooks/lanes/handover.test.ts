@@ -7,7 +7,7 @@ import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixtu
 
 let webhooks: LanesFixture;
 let listener: Client;
-/** What other processes were told. */
+/** The notifications to other processes. */
 const notified: string[] = [];
 beforeAll(async () => {
   webhooks = await startLanesFixture();
@@ -34,7 +34,7 @@ it("sends the deliveries that the lane's owner has published itself, once each, 
   }
   expect(countNotified()).toBe(before);
 
-  // One that is not sent now is left to whoever owns the lane later.
+  // A delivery that is not sent now is left to the later owner of the lane.
   await webhooks.subscriptions.pauseWebhookSubscription({
     ...tenant,
     subscriptionId,

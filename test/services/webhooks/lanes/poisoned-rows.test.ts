@@ -47,11 +47,11 @@ async function publishPaused(id: string, count: number): Promise<string[]> {
   return ids;
 }
 const resume = (id: string) => webhooks.subscriptions.resumeWebhookSubscription(write(id));
-/** Has the owner read what waits for a subscription again. */
+/** Makes the owner read the deliveries of a subscription again. */
 const touch = (id: string) =>
   webhooks.sql('update webhooks.subscription set changed_xid = pg_current_xact_id() where id = $1', [id]);
 
-/** As many deliveries without an event, older than all others of the subscription. */
+/** Adds this many deliveries without an event, older than all others of the subscription. */
 const addWithoutEvent = (subscriptionId: string, count: number, status: string) =>
   webhooks.sql(
     `insert into webhooks.open_delivery
@@ -65,7 +65,7 @@ const addWithoutEvent = (subscriptionId: string, count: number, status: string) 
 const discard = (subscriptionId: string) =>
   webhooks.sql('delete from webhooks.open_delivery where subscription_id = $1', [subscriptionId]);
 
-/** Deliveries that are restored twice: what records their end is rejected. */
+/** Restores deliveries twice, so that recording their end is rejected. */
 const restoreTwice = (eventId: string) =>
   webhooks.sql(
     `insert into webhooks.ended_delivery

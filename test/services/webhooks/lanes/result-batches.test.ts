@@ -77,7 +77,7 @@ describe('results', () => {
 describe('the workflow that shows successes', () => {
   afterEach(() => vi.useRealTimers());
 
-  /** The workflows of successes that come at these times, in milliseconds, and how many each shows. */
+  /** The workflows of successes at these times, in milliseconds, and how many each shows. */
   function shownAt(times: readonly number[]): number[] {
     vi.useFakeTimers({ toFake: ['performance', 'Date'], now: Date.UTC(2026, 10, 23) });
     const workflows = new RecordWorkflows(uuidv7());

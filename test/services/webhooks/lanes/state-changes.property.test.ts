@@ -19,13 +19,13 @@ interface Subscriber {
   readonly id: string;
   readonly endpoint: Endpoint;
   enabled: boolean;
-  /** Whether its event types include the one that is published. */
+  /** Whether its event types include the published one. */
   wants: boolean;
 }
 
 const TYPES = ['payment.succeeded.v1', 'refund.requested.v1'];
 
-/** What happens at the same time; each subscriber is changed by one step at most. */
+/** Concurrent steps; each subscriber is changed by at most one. */
 const wave = fc.record({
   publish: fc.integer({ min: 1, max: 4 }),
   subscribe: fc.boolean(),

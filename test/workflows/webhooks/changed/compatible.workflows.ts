@@ -4,7 +4,7 @@ import { retryDelivery as present } from '../../../../workflows/webhooks/retry-d
 
 export { recordDeliveries } from '../../../../workflows/webhooks/record-deliveries.workflow.ts';
 
-/** The same next version as it has to be written: what runs already goes on as it began. */
+/** The same next version, written correctly: running workflows continue as they began. */
 export async function retryDelivery(retry: RetryDeliveryInput) {
   if (patched('waits-first')) await sleep('1 ms');
   return present(retry);

@@ -4,7 +4,7 @@ import { retryDelivery as present } from '../../../../workflows/webhooks/retry-d
 
 export { recordDeliveries } from '../../../../workflows/webhooks/record-deliveries.workflow.ts';
 
-/** A next version that does something more at its beginning, which must not be written like this. */
+/** A next version that does something more at its start, written as it must not be. */
 export async function retryDelivery(retry: RetryDeliveryInput) {
   await sleep('1 ms');
   return present(retry);

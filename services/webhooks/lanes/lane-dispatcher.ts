@@ -125,6 +125,8 @@ export class LaneDispatcher {
 
   /** Sends held deliveries, which are not queued: one as a probe, or all once their subscription has recovered. */
   sendHeld(subscription: LaneSubscription, due: readonly QueuedDelivery[]): void {
+    // The process may have been paused since it asked for their number.
+    if (this.heldCapacity(subscription) === 0) return;
     const queue = this.queueOf(subscription.id);
     for (const delivery of due) {
       if (queue.has(delivery.id) || this.#deps.attempts.isFull) continue;

@@ -34,7 +34,7 @@ export async function keepDemoRefundsReported(options: SignsOfLifeOptions): Prom
   const intervalMs = Math.min(Math.ceil(silentAfterMs / 4), MAX_INTERVAL_MS);
   const report = () =>
     reportAll(options).catch((error: unknown) =>
-      logger.warn({ err: error }, 'the refunds of the demo data were not reported on'),
+      logger.warn({ err: error }, 'could not report the results of the demo refunds'),
     );
   const last = Date.parse(folder.read(FILE) ?? '') || 0;
   if (Date.now() - last >= intervalMs) await report();

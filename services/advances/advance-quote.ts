@@ -58,7 +58,7 @@ export function quoteInstallments(
   const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
   const netMinor = amountMinor - feeMinor;
   if (netMinor <= 0n) {
-    throw failedPrecondition('NOTHING_TO_ADVANCE', 'there is nothing that an advance could cover');
+    throw failedPrecondition('NOTHING_TO_ADVANCE', 'there are no scheduled funds to advance');
   }
   return { installments: covered, amountMinor, feeMinor, netMinor };
 }

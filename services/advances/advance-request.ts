@@ -99,7 +99,7 @@ function requireTransition(request: AdvanceRequest, status: AdvanceRequestStatus
 
 function requireNotDue({ firstDate }: AdvanceRequest, { today }: Moment): void {
   if (firstDate > today) return;
-  throw failedPrecondition('COVERED_PART_DUE', 'the date of a covered installment has come', {
+  throw failedPrecondition('COVERED_PART_DUE', 'a covered installment is due', {
     date: firstDate,
   });
 }

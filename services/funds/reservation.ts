@@ -45,7 +45,7 @@ export function reserveQuoted(
 export function settleReserved(installments: readonly Installment[], today: CivilDate): Allocation[] {
   const due = installments.find(({ date }) => date <= today);
   if (due !== undefined) {
-    const message = 'the date of a covered installment has come';
+    const message = 'a covered installment is due';
     throw failedPrecondition('COVERED_PART_DUE', message, { date: due.date });
   }
   return installments.map((before) => ({

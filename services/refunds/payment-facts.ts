@@ -58,9 +58,13 @@ export function requireRefundable(
   }
   const refundableMinor = facts.paidAmountMinor - committedMinor;
   if (amountMinor > refundableMinor) {
-    throw failedPrecondition('REFUND_EXCEEDS_PAYMENT', `${refundableMinor} centavos are left to refund`, {
-      refundableAmountMinor: String(refundableMinor),
-    });
+    throw failedPrecondition(
+      'REFUND_EXCEEDS_PAYMENT',
+      `only ${refundableMinor} centavos can still be refunded`,
+      {
+        refundableAmountMinor: String(refundableMinor),
+      },
+    );
   }
 }
 

@@ -122,9 +122,13 @@ export function recordDebit(
   if (repeated) return UNCHANGED;
   if (refundCase.executionStartedAt === null) {
     const state = refundCase.status;
-    throw failedPrecondition('REFUND_EXECUTION_NOT_STARTED', `no execution is in progress: ${state}`, {
-      state,
-    });
+    throw failedPrecondition(
+      'REFUND_EXECUTION_NOT_STARTED',
+      `no execution is in progress: the case is ${state}`,
+      {
+        state,
+      },
+    );
   }
   if (outcome === 'DEBITED') {
     const processingStartedAt = notBefore(refundCase, at);

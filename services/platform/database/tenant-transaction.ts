@@ -140,7 +140,7 @@ export class TenantTransaction {
    */
   execute<Row>(sql: string, parameters: NamedParameters = {}): Promise<Row[]> {
     if (!sql.includes(':environment')) {
-      throw new TypeError('a statement of a tenant names :merchantId and :environment');
+      throw new TypeError('a tenant statement must use :merchantId and :environment');
     }
     return this.executeForMerchant(sql, parameters);
   }

@@ -144,7 +144,7 @@ function assertRemoteAddress(socket: net.Socket, judged: readonly string[]): voi
     return;
   socket.destroy();
   if (remote === undefined) throw new EgressError('CONNECTION_RESET', 'closed as soon as connected');
-  throw new EgressError('EGRESS_DENIED', `connected to ${remote}, which was not checked`);
+  throw new EgressError('EGRESS_DENIED', `connected to ${remote}, an address that was not checked`);
 }
 
 /** Tries the checked addresses in turn. The proxy gets an address, never a name that it would resolve itself. */
@@ -159,7 +159,7 @@ async function tunnel(
       return await openTunnel(proxy, address, port, signal);
     } catch (error) {
       failure = error;
-      if (signal.aborted) throw new EgressError('CONNECT_TIMEOUT', 'the proxy opened no tunnel in time');
+      if (signal.aborted) throw new EgressError('CONNECT_TIMEOUT', 'the proxy did not open a tunnel in time');
     }
   }
   throw failure;

@@ -96,7 +96,7 @@ function nextActionOf(
     case 'FAILED':
     case 'CANCELED':
     case 'REJECTED':
-      throw new TypeError(`nothing is to be done about a case in ${status}`);
+      throw new TypeError(`a case in ${status} has no next step`);
     default:
       return status satisfies never;
   }

@@ -88,8 +88,7 @@ export class EndpointStatistics {
         await this.#run(STORE_TALLIES, { slots, healths });
         return;
       } catch (error) {
-        if (failures === 0)
-          this.#logger.warn({ err: error }, 'counts of attempts were not stored; trying again');
+        if (failures === 0) this.#logger.warn({ err: error }, 'could not store attempt counts; trying again');
         if (this.#isClosing) return;
         await delay(RETRY_MS);
       }

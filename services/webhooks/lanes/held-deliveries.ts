@@ -101,7 +101,7 @@ export class HeldDeliveries {
       await run(END_HOLDING, { ids });
     };
     await this.#deps.db.transaction(end).catch((error: unknown) => {
-      this.#deps.logger.warn({ err: error }, 'subscriptions were not released; trying again');
+      this.#deps.logger.warn({ err: error }, 'could not release subscriptions; trying again');
     });
   }
 }

@@ -132,7 +132,7 @@ export class LaneLeases {
     await this.#options.db
       .run(LEAVE, { ownerId: this.ownerId })
       .then(() => this.#options.onReleased())
-      .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'lanes were not handed over'));
+      .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'could not hand lanes over'));
   }
 
   async #run(): Promise<void> {

@@ -132,7 +132,7 @@ export class LaneReading {
       }
       this.#unreadSinceMs.delete(id);
     } catch (error) {
-      logger.debug({ err: error }, 'waiting deliveries were not read; they are read again');
+      logger.debug({ err: error }, 'could not read waiting deliveries; trying again');
       if (!this.#unreadSinceMs.has(id)) this.#unreadSinceMs.set(id, performance.now());
       setTimeout(() => readMore(id), RETRY_MS).unref();
     } finally {

@@ -135,7 +135,7 @@ export class ResultRecorder {
         failures = 0;
       } catch (error) {
         if (failures === 0)
-          this.#logger.warn({ err: error }, 'results of attempts were not recorded; trying again');
+          this.#logger.warn({ err: error }, 'could not record attempt results; trying again');
         this.#pending = [...batch, ...this.#pending];
         failures += 1;
         await delay(Math.min(FLUSH_MS * 2 ** failures, MAX_BACKOFF_MS));

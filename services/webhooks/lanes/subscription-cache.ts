@@ -175,7 +175,7 @@ export class SubscriptionCache {
 
   #subscriptionOf({ secrets: sealedSecrets, ...row }: SubscriptionRow): LaneSubscription {
     if (row.probeAtMs !== null && !Number.isFinite(row.probeAtMs))
-      throw new RangeError('probe_at is no time');
+      throw new RangeError('probe_at is not a valid time');
     const secrets = sealedSecrets.flatMap(({ keyId, sealed, expiresMs }) => {
       const secret = this.#openSecret(row, { keyId, sealed: Buffer.from(sealed, 'base64') });
       return secret === undefined ? [] : [{ secret, untilMs: expiresMs ?? Number.POSITIVE_INFINITY }];

@@ -246,7 +246,7 @@ export class WebhookLanes {
       await unblockLanes(this.#deps.db.run, next).catch((error: unknown) =>
         this.#deps.logger.warn(
           { err: error },
-          'deliveries were not unblocked; trying again with the next check',
+          'could not unblock deliveries; trying again at the next check',
         ),
       );
     }

@@ -122,7 +122,10 @@ class Listener {
   close(): Promise<void> {
     this.#closing ??= this.#remove().catch((error: unknown) => {
       const { logger } = this.#dependencies;
-      logger.warn({ err: error, subscriptionId: this.#id }, 'a webhook listener was not removed; it expires');
+      logger.warn(
+        { err: error, subscriptionId: this.#id },
+        'could not remove a webhook listener; it will expire',
+      );
     });
     return this.#closing;
   }

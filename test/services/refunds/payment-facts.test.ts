@@ -87,7 +87,7 @@ describe('the refund window', () => {
     expect(() => requireRefundable(facts(), 401n, 600n, PAID_AT)).toThrow(
       expect.objectContaining({
         reason: 'REFUND_EXCEEDS_PAYMENT',
-        message: '400 centavos are left to refund',
+        message: 'only 400 centavos can still be refunded',
         metadata: { refundableAmountMinor: '400' },
       }),
     );

@@ -56,7 +56,7 @@ async function countedBy(rule: AreaRule): Promise<number> {
   return values.find(({ labels }) => labels.rule === rule)!.value;
 }
 
-describe('the check over areas', () => {
+describe('the area check', () => {
   it('compares every record, and finds nothing after flows have completed', async () => {
     const started = Date.now() / 1_000;
     const result = await check();

@@ -1680,7 +1680,7 @@ export declare const AdvanceService: GenService<{
     output: typeof RecordPayoutAnswerResponseSchema;
   },
   /**
-   * Reads all requests, ascending by (merchant, environment, id), for the check over areas. Without merchant_id of all
+   * Reads all requests, ascending by (merchant, environment, id), for the area check. Without merchant_id of all
    * merchants, with the grant operations. Call again with `after` while `next` is set.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ScanAdvanceRequests

@@ -2401,7 +2401,7 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
   occurredAt?: Timestamp | undefined;
 
   /**
-   * With the outcome CONSUMED: also deducts what the block should have held beside, for the same source, first from the
+   * With the outcome CONSUMED: also deducts what the block could not hold, for the same source: first from the
    * sale, then from free installments; the rest becomes a debt. Has no effect if the source has been deducted before.
    *
    * @generated from field: bool deduct_unmet = 9;
@@ -4170,7 +4170,7 @@ export declare const FundsService: GenService<{
   },
   /**
    * Reads the debits of refunds that are not reversed, or those that await funding, ascending by (merchant, environment,
-   * refund case), for the check over areas. Without merchant_id of all merchants, with the grant operations. Call again
+   * refund case), for the area check. Without merchant_id of all merchants, with the grant operations. Call again
    * with `after` while `next` is set. The same holds for the other scans.
    *
    * @generated from rpc payments.funds.v1.FundsService.ScanRefundDebits

@@ -3555,7 +3555,7 @@ export declare const RefundCaseService: GenService<{
     output: typeof GetEvidenceResponseSchema;
   },
   /**
-   * Reads cases in some states, ascending by (merchant, environment, id), for the check over areas. Without merchant_id
+   * Reads cases in some states, ascending by (merchant, environment, id), for the area check. Without merchant_id
    * of all merchants, with the grant operations. Call again with `after` while `next` is set.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ScanRefundCases

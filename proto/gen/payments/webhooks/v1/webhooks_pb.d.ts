@@ -4069,12 +4069,12 @@ export declare const WebhookSubscriptionService: GenService<{
   /**
    * Changes the url, the event types or the description of a subscription; what is absent stays as it is.
    * Event types: every event whose transaction commits after the response has the new ones, in both directions; open
-   * deliveries of a removed type go on. Url: it is checked like that of a new subscription and must be unused. Unless the
+   * deliveries of a removed type continue. Url: it is checked like that of a new subscription and must be unused. Unless the
    * subscription is DISABLED, it moves to PENDING and is sent a new ping; no attempt to the former url starts later than
    * a second after the response, and open deliveries continue to the new one. The signing secrets stay.
-   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; without a reason if nothing is to change);
+   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; without a reason if there is nothing to change);
    * ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_CHANGED) with
-   * another etag than the subscription's: read it again and decide anew.
+   * another etag than the subscription's: read it again and reconsider.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.UpdateWebhookSubscription
    */

@@ -25,7 +25,7 @@ it.each(DELIVERIES)('judges a delivery $what as the samples do: $verdict', async
 it.each([
   ['the Fetch API', new Headers(signed())],
   ['Node.js', signed()],
-  ['a proxy that keeps capitals and lists', capitalized(signed())],
+  ['a proxy that capitalizes names and passes lists', capitalized(signed())],
 ])('reads the headers of %s, and any of several secrets', async (_of, headers) => {
   expect(await verifyWebhook(body, headers, [current, former])).toEqual(event);
   await expect(verifyWebhook(body, headers, [current])).rejects.toThrow('no signature matches');

@@ -189,7 +189,7 @@ const PROVOKED = {
       detail: "Query parameter 'limit' must be an integer from 1 to 100.",
     },
     {
-      what: 'a path parameter that is no UUID',
+      what: 'a path parameter that is not a UUID',
       ask: () => get('/v1/products/42'),
       detail: "Path parameter 'id' must be a UUID.",
       instance: '/v1/products/42',
@@ -210,7 +210,7 @@ const PROVOKED = {
       detail: 'The body must be UTF-8.',
     },
     {
-      what: 'a body where none is taken',
+      what: 'an unexpected body',
       ask: () => get(disable, { body: {} }),
       detail: 'This operation takes no body.',
       instance: disable,
@@ -232,7 +232,7 @@ const PROVOKED = {
       instance: '/v1/products/%zz',
     },
     {
-      what: 'what is no HTTP',
+      what: 'something that is not HTTP',
       ask: () => sendRaw(live, '\u0016\u0003\u0001\0'),
       detail: 'The request must be well-formed HTTP/1.1.',
       instance: '/',
@@ -266,14 +266,14 @@ const PROVOKED = {
   ],
   INVALID_EVENT_TYPE: [
     {
-      what: 'a name that is not of the catalog',
+      what: 'a name that is not in the catalog',
       ask: () => create({ ...creation(), eventTypes: ['refund.requested.v1', 'refund.requested.v9'] }),
       detail: '/eventTypes/1: "refund.requested.v9" is not an event type; /docs lists them under Events.',
     },
   ],
   IDEMPOTENCY_KEY_MISSING: [
     {
-      what: 'a creation without key',
+      what: 'a creation without an idempotency key',
       ask: () => create(creation(), { 'idempotency-key': '' }),
       detail: 'Send an Idempotency-Key header: 1 to 255 printable ASCII characters.',
     },
@@ -287,7 +287,7 @@ const PROVOKED = {
   ],
   API_KEY_INVALID: [
     {
-      what: 'a key nobody was given',
+      what: 'an unknown key',
       ask: () => get(CASES, { key: newApiKey('live') }),
       detail: 'The API key is not valid.',
     },
@@ -308,7 +308,7 @@ const PROVOKED = {
   ],
   INSUFFICIENT_SCOPE: [
     {
-      what: 'a key for something else',
+      what: 'a key without the scope',
       ask: async () =>
         get(CASES, {
           key: (await gateways.issueKey(merchantId, Environment.LIVE, [ApiKeyScope.CATALOG_READ])).key,
@@ -318,7 +318,7 @@ const PROVOKED = {
   ],
   PRODUCT_NOT_FOUND: [
     {
-      what: 'an id nobody has',
+      what: 'an unknown ID',
       ask: () => get(product),
       detail: 'There is no product with this id.',
       instance: product,
@@ -326,7 +326,7 @@ const PROVOKED = {
   ],
   WEBHOOK_SUBSCRIPTION_NOT_FOUND: [
     {
-      what: 'an id nobody has',
+      what: 'an unknown ID',
       ask: () => get(disable, { method: 'POST' }),
       detail: 'There is no webhook subscription with this id.',
       instance: disable,
@@ -348,7 +348,7 @@ const PROVOKED = {
   ],
   METHOD_NOT_ALLOWED: [
     {
-      what: 'a method that no path has',
+      what: 'a method that is not allowed',
       ask: () => get(CASES, { method: 'DELETE' }),
       detail: 'The method DELETE is not allowed here; allowed: GET, HEAD.',
     },
@@ -376,14 +376,14 @@ const PROVOKED = {
   ],
   WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: [
     {
-      what: 'a URL that is subscribed',
+      what: 'a URL that already has a subscription',
       ask: async () => create(creation('kept'), {}, { key: await subscribed() }),
       detail: 'A webhook subscription for this /url already exists.',
     },
   ],
   WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: [
     {
-      what: 'one more than may be had',
+      what: 'one more than the limit',
       ask: async () => {
         const own = await subscribed();
         expect((await create(creation('second'), {}, { key: own })).status).toBe(201);
@@ -441,7 +441,7 @@ const PROVOKED = {
       detail: 'The body must be sent without Content-Encoding.',
     },
     {
-      what: 'a Content-Type that is no media type',
+      what: 'an invalid Content-Type',
       ask: () => get(disable, { method: 'POST', body: 'x', headers: { 'content-type': ';' } }),
       detail: 'Header Content-Type must be a media type.',
       instance: disable,
@@ -504,7 +504,7 @@ const PROVOKED = {
       instance: SUBSCRIPTIONS,
     },
     {
-      what: 'PostgreSQL stopped, for a key that is to be looked up',
+      what: 'PostgreSQL stopped, for the lookup of a key',
       ask: async () => (await withoutPostgres()).unknownKey,
       detail: 'The service is temporarily unavailable; try again.',
       instance: product,

@@ -98,7 +98,7 @@ describe('on the socket', () => {
       'INVALID_REQUEST',
       'GET / HTTP/2.0\r\nHost: a\r\nConnection: close\r\n\r\n',
     ],
-    ['a Host that is none', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
+    ['an invalid Host', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'],
     [
       'a fragment',
       'INVALID_REQUEST',
@@ -150,7 +150,7 @@ describe('on the socket', () => {
     ['a folded encoding', 'Transfer-Encoding:\r\n chunked'],
     ['a lone line feed after a header', 'X: a\nTransfer-Encoding: chunked'],
     ['a lone carriage return in a header', 'X: a\rTransfer-Encoding: chunked'],
-    ['a chunk size that is none', 'Transfer-Encoding: chunked', '0x5\r\nhello\r\n0\r\n\r\n'],
+    ['an invalid chunk size', 'Transfer-Encoding: chunked', '0x5\r\nhello\r\n0\r\n\r\n'],
     ['a chunk size that overflows', 'Transfer-Encoding: chunked', '10000000000000005\r\nhello\r\n0\r\n\r\n'],
     ['a lone line feed after a chunk size', 'Transfer-Encoding: chunked', '5\nhello\r\n0\r\n\r\n'],
     ['a lone line feed in a chunk extension', 'Transfer-Encoding: chunked', '5;a\nb\r\nhello\r\n0\r\n\r\n'],
@@ -250,7 +250,7 @@ describe('one connection with many requests', () => {
 
   it.each<[what: string, bytes: () => string]>([
     ['an unknown path', () => post('/nope', 'Content-Length: 5\r\n\r\nhello')],
-    ['a body where none is taken', () => `${list}${key}\r\nContent-Length: 5\r\n\r\nhello`],
+    ['an unexpected body', () => `${list}${key}\r\nContent-Length: 5\r\n\r\nhello`],
     [
       'a body that is too large',
       () => post(SUBSCRIPTIONS, `Content-Length: 70000\r\n\r\n${' '.repeat(70_000)}`),

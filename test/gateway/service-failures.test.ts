@@ -46,12 +46,12 @@ describe('the failure of a service', () => {
     ['internal', 'INTERNAL_ERROR', () => new ConnectError('sesame', Code.Internal)],
     ['not implemented', 'INTERNAL_ERROR', () => new ConnectError('sesame', Code.Unimplemented)],
     [
-      'a refusal of our own token',
+      'a rejection of our own token',
       'INTERNAL_ERROR',
       () => refusal('UNAUTHENTICATED', 'SERVICE_TOKEN_INVALID'),
     ],
-    ['a grant we lack', 'INTERNAL_ERROR', () => refusal('PERMISSION_DENIED', 'GRANT_MISSING')],
-    ['a reason nobody knows', 'INTERNAL_ERROR', () => refusal('FAILED_PRECONDITION', 'PRODUCT_STATE')],
+    ['a missing grant', 'INTERNAL_ERROR', () => refusal('PERMISSION_DENIED', 'GRANT_MISSING')],
+    ['an unknown reason', 'INTERNAL_ERROR', () => refusal('FAILED_PRECONDITION', 'PRODUCT_STATE')],
   ])('%s is %s and reveals nothing about its cause', async (_what, code, thrown) => {
     const answer = await ask(thrown);
     expectProblem(answer, code);

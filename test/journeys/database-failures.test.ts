@@ -70,7 +70,7 @@ async function meanwhile({ read: expectedRead, write: expectedWrite, ready }: Da
 }
 
 it.for(DATABASE_FAILURES)(
-  'with PostgreSQL $what, requests are answered in time, and all goes on without a restart once it is over',
+  'with PostgreSQL $what, requests are answered in time, and everything recovers without a restart',
   async (failure, { skip }) => {
     skip(failure.mounts === true && !system.canMount, 'only root can mount what it needs');
     const before = await shop.merchant.publish();

@@ -59,7 +59,7 @@ let perishable: Awaited<ReturnType<typeof startTemporal>>;
 const FAULTS: readonly Fault[] = [
   // First: its recovery takes longest.
   {
-    what: 'its process is paused until all is over',
+    what: 'its process is paused until everything else has ended',
     startTemporal: createTestNamespace,
     async strike(system) {
       system.pause();

@@ -115,8 +115,8 @@ describe('UpdateProduct', () => {
       'UPDATE_MASK',
       'description',
     ],
-    ['a name that is not there', ['name'], {}, 'UPDATE_MASK', 'name'],
-    ['a window that is not there', ['refund_window_days'], {}, 'UPDATE_MASK', 'refund_window_days'],
+    ['a missing name', ['name'], {}, 'UPDATE_MASK', 'name'],
+    ['a missing window', ['refund_window_days'], {}, 'UPDATE_MASK', 'refund_window_days'],
     ['an empty name', ['name'], { name: '' }, 'INVALID_ARGUMENT', 'name'],
     ['a long name', ['name'], { name: 'x'.repeat(201) }, 'INVALID_ARGUMENT', 'name'],
     [

@@ -190,17 +190,17 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['SALES_COUNT installments_of_sale'],
   ],
   [
-    'an installment with less taken than was posted',
+    'an installment with a lower deduction than was posted',
     set('installment', 'deducted_minor = deducted_minor - 1', 'deducted_minor > 0'),
     ['POSTING posted_deducted_minor'],
   ],
   [
-    'an installment with more advanced than was posted',
+    'an installment with a higher advance than was posted',
     set('installment', 'advanced_minor = advanced_minor + 1', 'advanced_minor > 0'),
     ['POSTING posted_advanced_minor'],
   ],
   [
-    'a posting that is gone',
+    'a missing posting',
     drop('posting', "kind = 'DEDUCTION'"),
     ['DEBT posted_minor', 'POSTING posted_deducted_minor'],
   ],
@@ -249,7 +249,7 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['RESERVATION first_date', 'RESERVATION last_date'],
   ],
   [
-    'a reservation that came to nothing and holds installments',
+    'a failed reservation that still holds installments',
     set('reservation', "state = 'FREED'", isHeld),
     ['RESERVATION reserved_minor'],
   ],
@@ -264,17 +264,17 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['RESERVATION reserved_status'],
   ],
   [
-    'a movement that is gone',
+    'a missing movement',
     drop('movement', "kind = 'SALE' and available_minor > 0"),
     ['MOVEMENT available_minor'],
   ],
   [
-    'a day with another sum than its movements',
+    'a day that differs from the sum of its movements',
     set('balance_day', 'scheduled_minor = scheduled_minor + 1'),
     ['MOVEMENT scheduled_minor'],
   ],
   [
-    'a movement of a cent too much',
+    'a movement that is a cent too high',
     set('movement', 'blocked_minor = blocked_minor + 1', "kind = 'BLOCK'"),
     ['MOVEMENT blocked_minor'],
   ],

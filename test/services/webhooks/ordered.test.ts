@@ -110,7 +110,7 @@ describe('an ordered subscription', () => {
     // The next owner of the lane unblocks it.
     ['its process dies', 'update webhooks.lane set owner_id = null, epoch = epoch + 1'],
     // The report is repeated.
-    ['the answer of the database is lost', undefined],
+    ['the response of the database is lost', undefined],
   ])('goes on with the next when %s after a delivery has ended', async (_what, then) => {
     const { endpoint } = await webhooks.subscribed(tenant, { ordered: true });
     const held = endpoint.hold();

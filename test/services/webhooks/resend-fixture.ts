@@ -147,8 +147,8 @@ export const FRUITLESS: Readonly<
     const value = fixture.period(Date.now() - 7_200_000, Date.now() - 3_600_000);
     return { selection: { case: 'period', value }, terms: { subscriptionId } };
   },
-  'a request that caused none': async () => ({ selection: { case: 'requestId', value: randomUUID() } }),
-  'an event that no subscription is for': async (fixture, tenant) => {
+  'a request without events': async () => ({ selection: { case: 'requestId', value: randomUUID() } }),
+  'an event without a subscription to its type': async (fixture, tenant) => {
     const event = await fixture.publish(tenant);
     await fixture.deliverAll();
     return { selection: { case: 'eventId', value: event.id } };

@@ -54,7 +54,7 @@ test('a person with a valid ID token is signed in, by the ID token only', async 
 const untrue: readonly (readonly [string, Lies])[] = [
   ['for another client', { claims: { aud: 'another' } }],
   [
-    'for several clients, of which another is meant',
+    'for several clients, authorized for another one',
     { claims: { aud: [CLIENT, 'another'], azp: 'another' } },
   ],
   ['of another issuer', { claims: { iss: 'https://issuer.example' } }],
@@ -62,7 +62,7 @@ const untrue: readonly (readonly [string, Lies])[] = [
   ['without a nonce', { claims: { nonce: undefined } }],
   ['that has expired', { claims: { exp: nowS() - 120, iat: nowS() - 600 } }],
   ['that never expires', { claims: { exp: undefined } }],
-  ['that is of no time yet', { claims: { nbf: nowS() + 600 } }],
+  ['that is not valid yet', { claims: { nbf: nowS() + 600 } }],
   ['about nobody', { claims: { sub: undefined } }],
   ['signed with a key that is not the provider’s', { foreignKey: true }],
   ['that nobody signed', { header: { alg: 'none' }, unsigned: true }],
@@ -125,7 +125,7 @@ test('an email address missing from the ID token is read from userinfo, for the 
 
 test.each([
   ['unverified', { email_verified: false }, false],
-  ['of which nothing is said', { email_verified: undefined }, false],
+  ['without email_verified', { email_verified: undefined }, false],
   ['that only looks verified', { email_verified: 'yes' }, false],
 ])('an address %s does not count as verified', async (name, claims, expected) => {
   const { browser } = await signInBy({ claims: { sub: name, ...claims } });

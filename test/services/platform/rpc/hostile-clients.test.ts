@@ -152,7 +152,7 @@ describe('a client that is too slow is disconnected', () => {
     ['no byte', ''],
     ['the first byte', 'P'],
     ['half a preface', 'PRI * HT'],
-    ['a preface and no more', String(PREFACE)],
+    ['only a preface', String(PREFACE)],
   ])('after %s', async (_name, bytes) => {
     const { socket, received } = open();
     socket.write(bytes);

@@ -175,7 +175,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     'Unimplemented',
     'UNSUPPORTED_MEDIA_TYPE',
   ],
-  'a timeout that is no time': [
+  'an invalid timeout': [
     (way) => ({ headers: Object.fromEntries(Object.keys(way.timeout(1)).map((name) => [name, 'soon'])) }),
     'InvalidArgument',
     'INVALID_REQUEST',
@@ -191,7 +191,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     'ROUTE_NOT_FOUND',
   ],
   'an unknown service': [() => ({ path: '/nothing.v1.Nothing/Get' }), 'Unimplemented', 'ROUTE_NOT_FOUND'],
-  'a path that is none': [() => ({ path: '/%zz//' }), 'Unimplemented', 'ROUTE_NOT_FOUND'],
+  'an invalid path': [() => ({ path: '/%zz//' }), 'Unimplemented', 'ROUTE_NOT_FOUND'],
   'an HTTP method of other calls': [
     () => ({ path: CREATE, method: 'PUT' }),
     'Unimplemented',

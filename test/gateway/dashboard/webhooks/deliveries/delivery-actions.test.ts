@@ -181,12 +181,7 @@ describe('a resend', () => {
       'to',
       'after the start',
     ],
-    [
-      'a day that is none',
-      { from: '2026-02-30T10:00', to: '2026-11-21T09:00' },
-      'from',
-      'valid date and time',
-    ],
+    ['an invalid date', { from: '2026-02-30T10:00', to: '2026-11-21T09:00' }, 'from', 'valid date and time'],
     ['half a period', { from: '2026-11-20T10:00' }, 'to', 'valid date and time'],
     ['empty fields', { event_id: '', request_id: '' }, 'event_id', 'either an event ID or a request ID'],
     [
@@ -195,8 +190,8 @@ describe('a resend', () => {
       'event_id',
       'either an event ID or a request ID',
     ],
-    ['an event that is none', { event_id: randomUUID() }, 'event_id', 'no event with this ID'],
-    ['an id that is none', { event_id: 'evt"><b>' }, 'event_id', 'is a UUID'],
+    ['an unknown event', { event_id: randomUUID() }, 'event_id', 'no event with this ID'],
+    ['an invalid ID', { event_id: 'evt"><b>' }, 'event_id', 'is a UUID'],
     ['a request with a line break', { request_id: 'a\nb' }, 'request_id', 'not valid in an ID'],
   ];
   it.each(FAULTS)(

@@ -39,7 +39,7 @@ it('reads bodies of text and bytes, also from the middle of a buffer', async () 
   }
 });
 
-it('takes another tolerance', async () => {
+it('accepts a custom tolerance', async () => {
   const old = signed(former, 400);
   expect(await verifyWebhook(body, old, former, { toleranceSeconds: 500 })).toEqual(event);
   const young = verifyWebhook(body, signed(former, 60), former, { toleranceSeconds: 30 });

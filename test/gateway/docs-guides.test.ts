@@ -218,7 +218,7 @@ describe('the snippets of the guides', () => {
   afterAll(() => gateways.close());
   const get = (path: string, key = merchant.keys.test) => call(gateways.ports.test, path, { key });
 
-  it('are all of a language that these tests or those of the samples run', () => {
+  it('are all in a language that these tests or those of the samples run', () => {
     const languages = [...guides.matchAll(/^```(\S+)$/gm)].map(([, language]) => language);
     expect(new Set(languages)).toEqual(
       new Set([

@@ -112,7 +112,7 @@ describe('every schema', () => {
     expect(sequences).toHaveLength(webhooksOf(document).length);
   });
 
-  it('limits every amount to what JSON parsers read exactly', () => {
+  it('limits every amount to integers that JSON parsers read exactly', () => {
     const { schemas } = document.components;
     const amounts = [...objectsIn(schemas)].filter(
       ([at]) => /amount/i.test(at.at(-1)!) && !at.includes('examples'),

@@ -120,7 +120,7 @@ it('has a reviewer read the photos with which a merchant contests a refund and a
   expect(await reviewer.oldest(2)).toBeUndefined();
 });
 
-it('leads a reviewer, a payout clerk and a provider engineer to the oldest work and through it, with the page alone', async () => {
+it('guides a reviewer, a payout clerk and a provider engineer through the oldest work, using only the page', async () => {
   const older = await merchantWithWork(Date.now() - DAY_MS);
   const younger = await merchantWithWork(Date.now() + DAY_MS);
 

@@ -7,7 +7,7 @@ import { START_SETTINGS } from '../../workflows/start-settings.ts';
 import { WorkflowClient } from '../../workflows/temporal/workflow-client.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
 
-it('a relay that stops hands over what the claim under way brings, instead of leaving it to its lease', async () => {
+it('a stopping relay processes the commands of its claim in progress instead of leaving them to their lease', async () => {
   await using temporal = await createTestNamespace();
   const answer = Promise.withResolvers<void>();
   const claimed = Promise.withResolvers<void>();

@@ -18,7 +18,7 @@ function failing(...codes: Code[]) {
 }
 
 describe('retrying', () => {
-  it('repeats a call until what was wrong has passed', async () => {
+  it('repeats a call until the error is gone', async () => {
     const call = failing(Code.Unavailable, Code.DeadlineExceeded, Code.Internal);
     expect(await retrying(call, { forMs: 5_000, codeOf })).toBe('done');
     expect(call.count).toBe(4);

@@ -99,7 +99,7 @@ async function retriesADelivery(): Promise<void> {
   expect(answered).toBe(2);
 }
 
-it('a worker with a client certificate runs workflows, and takes a replaced one without a restart', async () => {
+it('a worker with a client certificate runs workflows, and adopts a replaced certificate without a restart', async () => {
   await writeClientCertificate();
   const worker = await startWorker(clientCertificate());
   await worker.becomes(200);
@@ -124,7 +124,7 @@ it('a worker without a client certificate does not become ready, and its log nam
   await worker.becomes(503);
 });
 
-it('a worker takes a replaced API key without a new connection, and goes on when the former one ends', async () => {
+it('a worker adopts a replaced API key without a new connection, and keeps running when the old key expires', async () => {
   await using shared = await createTestNamespace();
   const certificate = await issueCertificate(testAuthority, { names: ['cloud.example'] });
   await using proxy = await startGrpcProxy(shared.address, certificate);

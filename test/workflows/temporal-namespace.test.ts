@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe('prepareNamespace', () => {
-  it('makes a namespace whose workflows can be found by every search attribute from then on', async () => {
+  it('creates a namespace whose workflows can be found by every search attribute', async () => {
     const namespace = `test-${randomUUID()}`;
     await prepareNamespace(connection, namespace);
     const query = SEARCH_ATTRIBUTES.map(({ name }) => `${name} = 'none'`).join(' and ');
@@ -29,7 +29,7 @@ describe('prepareNamespace', () => {
     expect(Number(count)).toBe(0);
   });
 
-  it('leaves one that is fit as it is', async () => {
+  it('leaves a healthy one unchanged', async () => {
     const namespace = `test-${randomUUID()}`;
     await prepareNamespace(connection, namespace);
     const described = () => connection.workflowService.describeNamespace({ namespace });

@@ -103,7 +103,7 @@ describe('sessions', () => {
     await expectInvalid(request.tokenSha256);
   });
 
-  it('ends the session that a new one replaces, whatever its account, and no other', async () => {
+  it('ends only the session that a new one replaces, whatever its account', async () => {
     const before = await fixture().signIn();
     const beside = await fixture().signIn();
     const request = { ...signInRequest(), replacedTokenSha256: before.tokenSha256 };

@@ -27,7 +27,7 @@ describeQueue('ListAdvanceQueue', () => advanceQueue(harness), statements, [
   ['status', 'request_queue'],
 ]);
 
-it('names the review, then the payout, until the first covered date, and nothing after the payout', async () => {
+it('has the review, then the payout, as its next action until the first covered date, and none after the payout', async () => {
   const tenant = newTenant();
   const client = createClient(AdvanceService, harness.transports.grpc);
   const { sell, write } = fundsCaller(harness.transports.grpc, tenant);

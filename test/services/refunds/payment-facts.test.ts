@@ -127,7 +127,7 @@ describe('a dispute', () => {
     );
   });
 
-  it('is about the amount in the request, at most what was paid, or about the rest of the sale', () => {
+  it('covers the requested amount, at most the amount paid, or else the rest of the sale', () => {
     expect(disputedAmount(facts(), 1_000n)).toBe(1_000n);
     expect(disputedAmount(facts(), undefined)).toBeNull();
     expect(disputedAmount(unknown, 1_001n)).toBe(1_001n);

@@ -20,7 +20,7 @@ const outcomesOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
     .sort();
 
 describe('fifty concurrent', () => {
-  it('cases of a new payment: no more than was paid', async () => {
+  it('the cases of a new payment are limited to the amount paid', async () => {
     const { open, refunds, tenant } = refundsOf(harness);
     const paidAt = timestampFromDate(new Date(Date.now() - 3_600_000));
     const payment = { paymentIntentId: randomUUID(), paidAmountMinor: 5_000n, paidAt };

@@ -92,7 +92,7 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
     await eventually(() => expect(new Set(endpoint.eventIds)).toEqual(new Set([...eventIds, fresh.id])));
   });
 
-  it('goes to a changed URL with the ping; a late answer of the former endpoint changes no state', async () => {
+  it('follows a changed URL from the ping on; a late response of the old endpoint changes no state', async () => {
     const { id, endpoint, eventIds, flow } = await stalled(3);
     const next = webhooks.endpoint();
     next.answer(500);

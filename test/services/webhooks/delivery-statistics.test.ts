@@ -56,7 +56,7 @@ it('counts the attempts of all endpoints by hour, also to former URLs, and nothi
   expect((await hoursOf(live)).every(({ delivered, failed }) => delivered + failed === 0n)).toBe(true);
 });
 
-it('reads the counts of one merchant alone, by their key', async () => {
+it('reads only the counts of one merchant, by their key', async () => {
   const tenant = newTenant(Environment.TEST);
   await hoursOf(tenant);
   const statement = statements.findLast((sql) => sql.includes('webhooks.endpoint_slot e'))!;

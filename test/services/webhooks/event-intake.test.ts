@@ -202,7 +202,7 @@ describe('the intake of events', () => {
     expect(groups.length).toBeLessThanOrEqual(tookMs / 4 + 2);
   });
 
-  it('goes on after a transaction fails, whose calls are published one by one', async () => {
+  it('continues after a failed transaction, whose calls are published one by one', async () => {
     let failing = true;
     const { groups, countAlone, publish } = startIntake(async () => {
       if (failing) throw new Error('the connection was lost');

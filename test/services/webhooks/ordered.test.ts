@@ -95,7 +95,7 @@ describe('an ordered subscription', () => {
     await untilStatuses({ 'a 1': 'EXHAUSTED', 'a 2': 'RETRYING', 'b 1': 'SUCCEEDED', 'b 2': 'SUCCEEDED' });
   });
 
-  it('goes on with the next when a delivery is canceled', async () => {
+  it('continues with the next delivery when one is canceled', async () => {
     const { endpoint } = await webhooks.subscribed(tenant, { ordered: true });
     endpoint.answer(500);
     await publish('a', 'a', 'a', 'a');

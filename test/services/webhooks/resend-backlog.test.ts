@@ -20,7 +20,7 @@ afterAll(async () => {
   await harness?.close();
 });
 
-it('finds what failed among thousands of deliveries', async () => {
+it('finds failures among thousands of deliveries', async () => {
   const tenant = newTenant();
   const { id: subscriptionId } = await fixture.subscribe(tenant);
   await fixture.deliverAll();

@@ -179,7 +179,7 @@ async function startLockLog() {
 const shared = (name: string) => ({ kind: 'p', name, mode: 'ShareUpdateExclusiveLock' });
 const onParents = (locks: HeldLock[]) => locks.filter(({ kind }) => kind === 'p');
 
-it('drops a full partition during deliveries, none of whose statements waits for it', async () => {
+it('drops a full partition during deliveries, without making their statements wait', async () => {
   const past = await filledPast();
   const heldLocks = await startLockLog();
   const { droppedPartitions, waited } = await applyAmidDeliveries(past);

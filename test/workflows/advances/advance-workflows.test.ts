@@ -46,7 +46,7 @@ async function quoted(on?: string) {
   };
 }
 
-it.concurrent('completes a request of which only the quote was claimed', async () => {
+it.concurrent('completes a request that only claimed its quote', async () => {
   const { funds, quoteId, complete, request } = await quoted();
   expect(await complete(randomUUID())).toBe('REQUESTED');
   const { advanceRequests } = await workflows.advances.listAdvanceRequests(funds.tenant);

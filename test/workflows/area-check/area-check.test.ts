@@ -57,7 +57,7 @@ async function countedBy(rule: AreaRule): Promise<number> {
 }
 
 describe('the area check', () => {
-  it('compares every record, and finds nothing after flows have completed', async () => {
+  it('compares every record, and finds no difference after completed flows', async () => {
     const started = Date.now() / 1_000;
     const result = await check();
     expect(result).toMatchObject({

@@ -96,7 +96,7 @@ describe('a refund is executed once', () => {
   });
 });
 
-it('what the worker does for a person who approved is in the audit trail with their name', async () => {
+it('actions of the worker after an approval are in the audit trail under the name of the approver', async () => {
   const merchant = merchantOf(fixture.harness);
   await merchant.earn(1_000n);
   const people = accountsFixture(fixture.harness.transports.inProcess);

@@ -126,7 +126,7 @@ describe('a refund that waits for the balance', () => {
     expect((await m.funds.balance()).availableAmountMinor).toBe(0n);
   });
 
-  it('stops waiting once it is canceled or disputed, and nothing is debited', async () => {
+  it('stops waiting once it is canceled or disputed, without a debit', async () => {
     const m = merchant();
     const canceled = await waiting(m, 100n);
     const disputed = await waiting(m, 100n);

@@ -170,7 +170,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     );
   });
 
-  it('never again once it has ended, however late and often the commands arrive', async () => {
+  it('never again after its end, however late and often the commands arrive', async () => {
     const { refunds, write, tenant, approved, rows, earn } = merchant();
     const saleId = await earn(500n);
     const id = await approved(100n, saleId);

@@ -77,7 +77,7 @@ async function approved() {
 }
 
 describe('the submission of a refund', () => {
-  it.concurrent('tells the provider once what to refund, and records what it answers', async () => {
+  it.concurrent('submits the refund to the provider once, and records the answer', async () => {
     const { id, start, isAccepted, case: caseOf, tenant, execution } = await approved();
     provider.refund(id, () => accepted());
     await start(id);
@@ -109,7 +109,7 @@ describe('the submission of a refund', () => {
     expect(provider.callsOf(id)).toHaveLength(1);
   });
 
-  it.concurrent('is repeated after errors that other services mean for good, and invalid answers', async () => {
+  it.concurrent('is repeated after invalid answers, and after errors that are permanent elsewhere', async () => {
     const { id, start, isAccepted, available } = await approved();
     const invalid = [() => ({}), () => accepted('pr_\u0000')];
     provider.refund(id, failing(Code.InvalidArgument), ...invalid, () => accepted());

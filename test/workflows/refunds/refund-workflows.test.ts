@@ -115,7 +115,7 @@ describe('the execution of a refund', () => {
     expect(await available()).toBe(500n);
   });
 
-  it('goes on where the run before it died: after the debit, before its record', async () => {
+  it('continues where the previous run died: after the debit, before recording it', async () => {
     const { funds, write, sell, approved, start, available, statusOf } = merchantOf();
     await sell(1_500n);
     const id = await approved();
@@ -236,7 +236,7 @@ describe("the wait for a merchant's review", () => {
     expect(await announcements(id)).toHaveLength(1);
   });
 
-  it('announces nothing of a case that has left the review by then', async () => {
+  it('announces nothing about a case that has left the review in the meantime', async () => {
     const merchant = merchantOf();
     const { refunds, write } = merchant;
     const { id: refundCaseId } = await due(merchant, 5_000);

@@ -118,7 +118,7 @@ describe('a retry that runs over a deploy', () => {
     return { ...subscriber, id, eventId };
   }
 
-  it('goes on with a compatible version, and new ones go the new way', async () => {
+  it('continues under a compatible version, and new workflows run the new code', async () => {
     let before: Failed;
     {
       await using _ = await deploy(present);
@@ -135,7 +135,7 @@ describe('a retry that runs over a deploy', () => {
     expect([await waited(before), await waited(after)]).toEqual([false, true]);
   });
 
-  it('goes on while workers of both versions run, and one that began the new way waits for a new worker', async () => {
+  it('continues while workers of both versions run, and a workflow started by the new code waits for a new worker', async () => {
     let [first, second, patched]: Failed[] = [];
     {
       await using _old = await deploy(present);
@@ -161,7 +161,7 @@ describe('a retry that runs over a deploy', () => {
     for (const { endpoint } of [first, second, patched]) expect(endpoint.eventIds).toHaveLength(2);
   });
 
-  it('stands still under an incompatible one, and goes on once that is taken back', async () => {
+  it('stops under an incompatible version, and continues once that is rolled back', async () => {
     let failed: Failed;
     {
       await using _ = await deploy(present);

@@ -80,7 +80,7 @@ async function hasContinued(steps: number): Promise<void> {
 }
 
 describe('the resend workflow', () => {
-  it('goes on until the resend has ended, and its history does not grow with the steps', async () => {
+  it('continues until the resend has ended, and its history does not grow with the steps', async () => {
     const few = await withEvent();
     const quick = await resendTo(few);
     const counts = { succeeded: 1, exhausted: 0, canceled: 0 };
@@ -100,7 +100,7 @@ describe('the resend workflow', () => {
     await vi.waitFor(async () => expect(await system.find(query)).toEqual([workflowId(resend.id)]), SOON);
   });
 
-  it('goes on when the services are back', async () => {
+  it('continues when the services are back', async () => {
     const { subscriber, resend } = await resendToPaused();
     system.unavailable.add('ContinueResend');
     await hasContinued(2);

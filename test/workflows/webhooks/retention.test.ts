@@ -51,7 +51,7 @@ async function working<T>(activities: Activities, work: () => Promise<T>): Promi
 const retention = () =>
   createRetentionActivities({ dispatch: createClient(DispatchService, harness.transports.connect) });
 
-it('is applied by a Schedule every hour, and tells what was dropped', async () => {
+it('is applied by a Schedule every hour, and reports what was dropped', async () => {
   const fixture = webhooksFixture(harness, harness.transports.inProcess);
   const tenant = newTenant();
   await fixture.subscribe(tenant);
@@ -90,7 +90,7 @@ it('is applied by a Schedule every hour, and tells what was dropped', async () =
   for await (const { workflowId } of running) await client.workflow.getHandle(workflowId).terminate();
 });
 
-it('goes on until nothing is left, past failures, and adds up what was done', async () => {
+it('continues past failures until nothing is left, and adds up the results', async () => {
   const steps = [
     {
       created: ['event_live_20260601'],

@@ -146,7 +146,7 @@ describe('the workflow of a failing delivery', () => {
     expect(endpoint.eventIds).toHaveLength(3);
   });
 
-  it('completes when its subscription is paused, and starts anew when the delivery fails after that', async () => {
+  it('completes when its subscription is paused, and is started again when the delivery fails after that', async () => {
     const { id, workflow, tenant, subscriptionId, eventId, ...subscriber } = await waiting();
     const { subscriptions } = system.webhooks;
     await subscriptions.pauseWebhookSubscription({ ...tenant, subscriptionId, idempotencyKey: newKey() });

@@ -49,7 +49,7 @@ describe('while Temporal is unavailable', () => {
   );
 });
 
-it('the worker counts failed calls while the services are unavailable, and goes on once they are back', async () => {
+it('the worker counts failed calls while the services are unavailable, and continues once they are back', async () => {
   const failing = await system.subscriber();
   failing.endpoint.answer(503);
   const before = (await scrape())(failedClaims)!;

@@ -58,7 +58,7 @@ describe('a quote', () => {
     );
   });
 
-  it('covers everything without limits, and what is due by a date with one', async () => {
+  it('covers everything without a limit, and installments due by a date with one', async () => {
     const { quote } = await seller();
     expect((await quote()).document.querySelectorAll('tbody tr')).toHaveLength(3);
     const until = addDays(civilDateAt(new Date()), 40);

@@ -114,7 +114,7 @@ describe('the overview in a browser', () => {
     expect(page.url()).toMatch(/\/webhooks\/[0-9a-f-]{36}$/);
   });
 
-  it('executes nothing that a merchant entered', async () => {
+  it('executes no input of a merchant', async () => {
     const merchant = await fixture.newMerchant();
     const { id } = await merchant.subscription('ERROR', { error: FAILED });
     await fixture.webhooks.sql('update webhooks.subscription set url = $2 where id = $1', [

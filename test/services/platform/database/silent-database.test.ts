@@ -43,7 +43,7 @@ function recordedLog() {
   return { lines, logger: pino({}, { write: (line) => void lines.push(line) }) };
 }
 
-it('abandons a server that sends nothing any more, and recovers all its connections', async () => {
+it('abandons a server that stops sending, and recovers all its connections', async () => {
   const reads = () => Array.from({ length: POOL_SIZE }, () => database.read(CompiledQuery.raw('select 1')));
   const writes = () =>
     Array.from({ length: POOL_SIZE }, () =>

@@ -117,7 +117,7 @@ describe('the address policy', () => {
     );
   });
 
-  it('exempts exactly what the allow-list contains', () => {
+  it('exempts exactly the entries of the allow-list', () => {
     const sandbox = createAddressPolicy(['127.0.0.0/8', '::1/128', ' 10.1.0.0/16 ']);
     expect(sandbox.hasExemptions).toBe(true);
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '10.1.2.3'])

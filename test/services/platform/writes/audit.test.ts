@@ -188,7 +188,7 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     expect((await entriesOf(tenant)).slice(before.length)).toMatchObject([person]);
   });
 
-  it('names who started a workflow in what the workflow does, and in what it starts in turn', async () => {
+  it('attributes the actions of a workflow, and of the workflows that it starts, to the person who started it', async () => {
     const tenant = newTenant();
     const { accountId, headers } = await people().join(tenant, Role.ADMIN);
     const invite = async (by: Record<string, string>) => {

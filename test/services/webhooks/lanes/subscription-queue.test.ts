@@ -32,7 +32,7 @@ describe('concurrent attempts of a subscription', () => {
     expect(queueAfter(Array(10).fill(false)).capacity(limitsOf(), 0)).toBe(1);
   });
 
-  it('follow a limit at once', () => {
+  it('obey a new limit at once', () => {
     const queue = queueAfter(successes(300), limitsOf(200));
     expect(queue.capacity(limitsOf(120), 0)).toBe(120);
     expect(queue.capacity(limitsOf(), 0)).toBe(50);

@@ -149,7 +149,7 @@ describe('a resend', () => {
     expect(await auditOf(tenant)).toEqual(['CancelResend', 'ResendDeliveries']);
   });
 
-  it('of one event preselects it whatever became of it, of a request what failed, and of neither nothing', async () => {
+  it('of one event preselects it in any state, of a request its failures, and otherwise nothing', async () => {
     const { tenant, base, developer } = await fixture.shop();
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const { id: eventId, requestId } = await fixture.webhooks.publish(tenant);

@@ -347,6 +347,25 @@ describe("a dispute holds its payment's funds", () => {
     expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
   });
 
+  it('and several that are lost take the rest of their sale once', async () => {
+    const { refunds, write, funds, dispute, rows } = merchant();
+    const { saleId } = await funds.sell({ gross: 300n, fees: 30n });
+    const payment = randomUUID();
+    const disputes = [
+      await dispute(payment, saleId, 100n),
+      await dispute(payment, saleId),
+      await dispute(payment, saleId),
+    ];
+    for (const disputeId of disputes) {
+      await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+      await eventually(async () =>
+        expect(await resultOf(disputeHold.endWorkflowId(disputeId))).toBe('ENDED'),
+      );
+    }
+    expect(await rows()).toEqual([{ left: 0n }]);
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(30n);
+  });
+
   it('of the sale that it names while the payment is unknown; without a sale, it holds nothing', async () => {
     const { refunds, tenant, write, dispute, rows, earn } = merchant();
     const saleId = await earn(700n);

@@ -2402,7 +2402,8 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
 
   /**
    * With the outcome CONSUMED: also deducts what the block could not hold, for the same source: first from the
-   * sale, then from free installments; the rest becomes a debt. Has no effect if the source has been deducted before.
+   * sale, then from free installments; the rest becomes a debt. A block of the rest of the sale leaves out what lost
+   * blocks of the sale have taken before. Has no effect if the source has been deducted before.
    *
    * @generated from field: bool deduct_unmet = 9;
    */

@@ -3479,9 +3479,9 @@ export declare const RefundCaseService: GenService<{
   /**
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
    * whose status does not change. After a lost dispute the blocker remains, and new cases get it too, because the
-   * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the amount
-   * deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the
-   * metadata.
+   * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
+   * amount deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. NOT_FOUND
+   * (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
    */

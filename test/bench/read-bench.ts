@@ -1,21 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { createClient } from '@connectrpc/connect';
 import { textTable } from '../../local/text-table.ts';
-import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import {
-  ListRefundCasesRequestSchema,
-  RefundCaseService,
-  RefundInitiator,
-} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { readConfig } from '../../services/platform/process/config.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { createServices } from '../../services/server.ts';
+import { ListRefundCasesRequestSchema } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { benchDatabase } from './bench-database.ts';
 import { startBenchProcess } from './bench-process.ts';
 import { grpcMessage } from './publish-calls.ts';
 import { type Measured, measureReadRatio, overGrpc, overHttp, type ReadRatio } from './read-ratio.ts';
+import { seedRefundCases } from './seed-refund-cases.ts';
 
 const CASES = 200;
 const TOKEN = 'token-of-the-bench';
@@ -41,7 +33,7 @@ export async function benchReads(): Promise<void> {
     SERVICE_TOKEN: TOKEN,
     SERVICE_TOKENS: `bench|${createHash('sha256').update(TOKEN).digest('hex')}|authenticate refunds:read`,
   };
-  const headers = { authorization: `Bearer ${await seed(settings)}` };
+  const headers = { authorization: `Bearer ${await seedRefundCases(settings, merchantId, CASES)}` };
   const start: Start = async (file, more, folder) => {
     const server = await startBenchProcess(file, { ...settings, ...more }, folder);
     stack.defer(() => void server.child.kill());
@@ -84,31 +76,3 @@ function rowOf(name: string, { ours, bare, ratio, p99Ratio }: ReadRatio, least: 
 
 const listRequest = (pageSize: number): Buffer =>
   grpcMessage(ListRefundCasesRequestSchema, { merchantId, environment: Environment.LIVE, pageSize });
-
-/** Refund cases of one merchant through the services, and a key to read them. */
-async function seed(settings: Record<string, string>): Promise<string> {
-  const config = readConfig({ ...settings, REFUND_FREQUENCY_LIMIT_24H: '1000000' });
-  const services = await createServices({
-    config,
-    databaseUrl: settings.DATABASE_URL!,
-    logger: createLogger('fatal'),
-  });
-  const transport = services.transportFor({ name: 'bench', grants: new Set(['refunds:write', 'keys']) });
-  const write = () => ({ merchantId, environment: Environment.LIVE, idempotencyKey: randomUUID() });
-  const refunds = createClient(RefundCaseService, transport);
-  for (let n = 0; n < CASES; n += 1) {
-    await refunds.openRefundCase({
-      ...write(),
-      paymentIntentId: randomUUID(),
-      orderId: randomUUID(),
-      amountMinor: BigInt(n + 1),
-      paidAmountMinor: 1_000_000n,
-      initiator: n % 2 === 0 ? RefundInitiator.CUSTOMER : RefundInitiator.MERCHANT,
-      reason: 'bench',
-    });
-  }
-  const keys = createClient(ApiKeyService, transport);
-  const { key } = await keys.issueApiKey({ ...write(), name: 'bench', scopes: [ApiKeyScope.REFUNDS_READ] });
-  await services.close();
-  return key;
-}

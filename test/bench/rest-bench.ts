@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textTable } from '../../local/text-table.ts';
 import { cpuSeconds } from './process-cpu.ts';
+import { residentMegabytes } from './process-memory.ts';
 import { newDataFolder, startSystem } from './started-system.ts';
 
 const REST_S = 30;
@@ -31,7 +31,7 @@ export async function benchRest(): Promise<void> {
   console.log(
     textTable([
       HEADINGS,
-      rowOf('memory, MB', await residentMb(pid), MOST_MB),
+      rowOf('memory, MB', residentMegabytes(pid), MOST_MB),
       rowOf('CPU, % of a core', cpuPercent, MOST_CPU_PERCENT),
       ['warm start until it delivers, s', (startMs / 1_000).toFixed(1), '', ''],
     ]),
@@ -44,9 +44,3 @@ const rowOf = (name: string, measured: number, most: number): string[] => [
   String(most),
   measured > most ? 'ABOVE' : '',
 ];
-
-/** The resident memory of a process, shared pages of its program and libraries included. */
-async function residentMb(pid: number): Promise<number> {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return (Number(kilobytes) * 1_024) / 1e6;
-}

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textTable } from '../../local/text-table.ts';
 import { startDeliveryBench } from './delivery-bench.ts';
 import { totalCpuSeconds } from './process-cpu.ts';
+import { residentMegabytes } from './process-memory.ts';
 import { latencies, whenArrived } from './webhooks-bench.ts';
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30);
@@ -52,17 +52,10 @@ export async function benchSoak(): Promise<void> {
       latencies(sink, accepted),
       Math.max(lastAt - lastAcceptedAt, 0).toFixed(0),
       (((totalCpuSeconds(system.pid) - cpuBefore) / accepted.length) * 1_000).toFixed(2),
-      megabytesOf(system.pid).toFixed(0),
+      residentMegabytes(system.pid).toFixed(0),
     ];
     console.log(row.join('  '));
     rows.push(row);
   }
   console.log(`\n${textTable([HEADINGS, ...rows])}`);
-}
-
-/** Resident memory of one process. Linux only: NaN elsewhere. */
-function megabytesOf(pid: number): number {
-  if (process.platform !== 'linux') return Number.NaN;
-  const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) / 1_024;
 }

@@ -2,8 +2,8 @@ import { SpanKind } from '@opentelemetry/api';
 import { traceStep } from '../tracing/tracing.ts';
 
 /**
- * Makes work on the database part of the trace, if one is recorded.
- * @param sql the statement as PostgreSQL gets it, without the values of its parameters; undefined for several statements.
+ * Traces work on the database, if the current trace is recorded.
+ * @param sql the statement as sent to PostgreSQL, without parameter values; undefined for several statements.
  */
 export function traceSql<T>(name: string, sql: string | undefined, work: () => Promise<T>): Promise<T> {
   const describe = () => ({

@@ -23,7 +23,7 @@ import type { Tracing } from './tracing.ts';
 
 export interface TraceExport {
   readonly process: string;
-  /** The base URL of a collector; traces go to `/v1/traces` below it. */
+  /** The base URL of a collector; traces are sent to `/v1/traces` below it. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The share of traces that are recorded, from 0 to 1. */
@@ -31,7 +31,7 @@ export interface TraceExport {
   readonly logger: Logger;
 }
 
-/** Sends spans in batches with OTLP over HTTP, as JSON. A collector that is away costs nothing but a line in the log. */
+/** Sends spans in batches with OTLP over HTTP, as JSON. While the collector is away, spans are dropped and a line logged. */
 export function exportTraces({ process, endpoint, headers, ratio, logger }: TraceExport): Tracing {
   const warn = (message: string) => logger.warn({ reason: message }, 'traces cannot be sent');
   diag.setLogger(
@@ -68,11 +68,11 @@ export function exportTraces({ process, endpoint, headers, ratio, logger }: Trac
 
 const ignore = () => undefined;
 
-/** Random ids, except for the root of a trace. */
+/** Generates random ids, except for the root of a trace. */
 class RootIds extends RandomIdGenerator {
   #root: SpanContext | undefined;
 
-  /** Gives the root's ids to what is started in the function. */
+  /** Runs a function whose spans get the ids of this root. */
   within<T>(root: SpanContext, start: () => T): T {
     this.#root = root;
     try {

@@ -8,9 +8,9 @@ export type TracingConfig = Pick<
 >;
 
 /**
- * Has this process record and send traces, if an endpoint is configured. Call it before anything else is created. Without
- * one, the SDK is not even loaded.
- * @param process what the process is, as in `services`.
+ * Starts recording and sending traces if an endpoint is configured; otherwise the SDK is not loaded. Call it before
+ * creating anything that is traced.
+ * @param process the kind of process, such as `services`.
  */
 export async function startTracing(process: string, config: TracingConfig, logger: Logger): Promise<void> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;

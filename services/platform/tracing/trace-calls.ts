@@ -14,7 +14,7 @@ import {
   traceWithin,
 } from './tracing.ts';
 
-/** Makes each unary call part of the trace of its request. A stream lasts for as long as its caller listens. */
+/** Traces each unary call as part of its request. Streams are left out: they last as long as their caller listens. */
 export const tracedCalls = (): Interceptor[] => (isTracing() ? [traceCall] : []);
 
 const traceCall: Interceptor = (next) => (request) => {
@@ -29,13 +29,13 @@ const traceCall: Interceptor = (next) => (request) => {
   const parent = parentIn(request.header.get(TRACEPARENT_HEADER), root);
   if (parent) return traceWithin(parent, requestId, call, run);
   if (request.header.has(REQUEST_ID_HEADER)) return traceWithin(root, requestId, call, run);
-  // What is about no merchant asks for work, or whether this process is well.
+  // Calls without a merchant poll for work or check health.
   if (!('merchantId' in request.message)) return run();
   const span = startRequest(requestId, () => call);
   return span ? runIn(span, call, run) : run();
 };
 
-/** Tells the services in another process the span that a call is made in. */
+/** Sends the active span to services in another process. */
 export const propagatedTraces = (): Interceptor[] => (isTracing() ? [propagateTrace] : []);
 
 const propagateTrace: Interceptor = (next) => (request) => {

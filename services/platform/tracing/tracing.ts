@@ -12,26 +12,26 @@ import {
 } from '@opentelemetry/api';
 import { rootOf } from './request-trace.ts';
 
-/** What records the spans of this process. */
+/** Records the spans of this process. */
 export interface Tracing {
   readonly tracer: Tracer;
   /** Whether this trace is recorded: the same in every process. */
   isSampled(traceId: string): boolean;
-  /** Starts a span that has these ids, and no parent. */
+  /** Starts a span with these ids and no parent. */
   startRoot(root: SpanContext, name: string, options: SpanOptions): Span;
-  /** Sends what has been recorded. */
+  /** Sends the recorded spans. */
   close(): Promise<void>;
 }
 
 /** Undefined unless an endpoint for traces is configured. */
 let current: Tracing | undefined;
 
-/** Records spans from now on, or no longer. Call it before what makes them is created. */
+/** Starts or stops recording spans. Call it before creating services, gateways or workers: they check it once. */
 export function setTracing(tracing: Tracing | undefined): void {
   current = tracing;
 }
 
-/** Sends what has been recorded, and records nothing more. */
+/** Stops recording and sends the spans recorded so far. */
 export async function stopTracing(): Promise<void> {
   const stopped = current;
   current = undefined;
@@ -49,7 +49,7 @@ export interface TracedWork {
   readonly isFailure?: (error: unknown) => boolean;
 }
 
-/** Runs a step of the work that is being traced, if any is. */
+/** Runs a step of the current trace in a span of its own; without a recorded trace, just runs it. */
 export function traceStep<T>(describe: () => TracedWork, work: () => Promise<T>): Promise<T> {
   if (!current || !recordingSpan()) return work();
   const step = describe();
@@ -57,9 +57,9 @@ export function traceStep<T>(describe: () => TracedWork, work: () => Promise<T>)
 }
 
 /**
- * Runs work that a request has caused as part of the request's trace.
+ * Runs work caused by a request in a span of the request's trace.
  * @param requestId of the request, which may have ended long ago.
- * @param work gets the span, if the trace is recorded.
+ * @param work receives the span, if the trace is recorded.
  */
 export function traceFor<T>(
   requestId: string,
@@ -70,7 +70,7 @@ export function traceFor<T>(
   return root ? traceWithin(root, requestId, traced, work) : work();
 }
 
-/** The same for work whose parent is known. */
+/** Like {@link traceFor}, under a known parent span. */
 export function traceWithin<T>(
   parent: SpanContext,
   requestId: string,
@@ -83,7 +83,7 @@ export function traceWithin<T>(
   return runIn(span, traced, () => work(span));
 }
 
-/** Begins the trace of a request; undefined if it is not recorded. The caller ends the span. */
+/** Starts the trace of a request; undefined if it is not recorded. The caller ends the span. */
 export function startRequest(requestId: string, describe: () => TracedWork): Span | undefined {
   const root = current && sampledRoot(requestId);
   if (!root) return undefined;
@@ -98,19 +98,19 @@ export function sampledRoot(requestId: string): SpanContext | undefined {
   return current.isSampled(root.traceId) ? root : undefined;
 }
 
-/** The span that this code runs in; undefined after it has ended, as in work that only was begun in it. */
+/** The active span, if it is recorded and has not ended: work may outlive the span it was started in. */
 export function recordingSpan(): Span | undefined {
   if (!current) return undefined;
   const span = trace.getActiveSpan();
   return span?.isRecording() ? span : undefined;
 }
 
-/** Notes in the trace what this code has done. */
+/** Adds an event to the active span. */
 export function noteInTrace(what: string, attributes: () => Attributes): void {
   recordingSpan()?.addEvent(what, attributes());
 }
 
-/** Runs work in a span and ends it. Of an error it has the type alone: messages may hold what people have written. */
+/** Runs work in a span and ends the span. Records only the type of an error: its message may contain personal data. */
 export async function runIn<T>(
   span: Span,
   { isFailure = () => true }: Pick<TracedWork, 'isFailure'>,

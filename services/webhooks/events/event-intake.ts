@@ -23,8 +23,8 @@ interface PendingCall {
 /** A call with more events is a group of its own. */
 const MAX_GROUP_EVENTS = 100;
 /**
- * From the start of a transaction to that of the next: at 500 events a second this takes a tenth off the CPU per event,
- * for 3 ms more until one is accepted. A call that comes later than that does not wait.
+ * The least time between the starts of two transactions. At 500 events a second it saves a tenth of the CPU per event and
+ * adds 3 ms until an event is accepted. A call that arrives later than this after the last start does not wait.
  */
 const MIN_INTERVAL_MS = 5;
 

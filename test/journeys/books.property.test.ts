@@ -115,6 +115,7 @@ const WAYS: readonly (readonly (string | number)[])[] = [
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'ReleaseAdvance', 240, 'SettleAdvance'],
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'RefuseAdvance'],
   ['OpenRefundCase', 'StartRefund', 'RecordRefundDebit', 'RecordProviderOutcome', 'RecordProviderOutcome'],
+  ['OpenRefundCase', 'StartRefund', 'BeginRefundExecution', 'RecordRefundDebit'],
   ['OpenRefundCase', 'StartRefund', 'RecordRefundDebit', 'CancelRefundCase'],
   ['OpenRefundCase', 'StartRefund', 'RecordRefundDebit', 'OpenDispute'],
   ['OpenRefundCase', 'StartRefund', 'RecordRefundDebit', 'OpenDispute', 'ReviewRefundCase'],

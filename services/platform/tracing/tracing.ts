@@ -15,8 +15,8 @@ import { rootOf } from './request-trace.ts';
 /** Records the spans of this process. */
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Whether this trace is recorded: the same in every process. */
-  isSampled(traceId: string): boolean;
+  /** Whether the trace of this request is recorded: the same in every process. */
+  isSampled(requestId: string): boolean;
   /** Starts a span with these ids and no parent. */
   startRoot(root: SpanContext, name: string, options: SpanOptions): Span;
   /** Sends the recorded spans. */
@@ -93,9 +93,7 @@ export function startRequest(requestId: string, describe: () => TracedWork): Spa
 
 /** The root of the trace of a request, if it is recorded. */
 export function sampledRoot(requestId: string): SpanContext | undefined {
-  if (!current || requestId === '') return undefined;
-  const root = rootOf(requestId);
-  return current.isSampled(root.traceId) ? root : undefined;
+  return current && requestId !== '' && current.isSampled(requestId) ? rootOf(requestId) : undefined;
 }
 
 /** The active span, if it is recorded and has not ended: work may outlive the span it was started in. */

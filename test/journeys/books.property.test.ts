@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const SEQUENCES = 12;
+const SEQUENCES = 8;
 /** Additional sequences, tried while a command has not succeeded yet. */
 const MORE_SEQUENCES = 4;
 const MAX_COMMANDS = 60;

@@ -6,19 +6,6 @@ interface Container {
   step: string | number;
 }
 
-const BRACKET = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]]/g;
-
-/** Whether objects and arrays are nested more than `depth` deep. `json` must be well-formed. */
-export function isNestedDeeper(json: string, depth: number): boolean {
-  let open = 0;
-  for (const [token] of json.matchAll(BRACKET)) {
-    if (token === '{' || token === '[') open += 1;
-    else if (token === '}' || token === ']') open -= 1;
-    if (open > depth) return true;
-  }
-  return false;
-}
-
 /**
  * Finds the first duplicate member name, which JSON.parse would silently resolve to the last value. Returns its JSON
  * pointer, or undefined. `json` must be well-formed.

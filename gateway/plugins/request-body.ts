@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { GatewayApp } from '../gateway-app.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
-import { isNestedDeeper, repeatedMember } from '../http/json-members.ts';
+import { repeatedMember } from '../http/json-members.ts';
 import { MAX_POINTER_SHOWN, Problem } from '../problems/problem.ts';
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
@@ -51,7 +51,7 @@ export const parseJson: Hook = (request, _reply, done) => {
   } catch {
     throw new Problem('INVALID_REQUEST', 'The body must be well-formed JSON.');
   }
-  if (isNestedDeeper(text, MAX_DEPTH)) {
+  if (isNestedDeeper(request.body, MAX_DEPTH)) {
     throw new Problem('INVALID_REQUEST', `The body must not be nested more than ${MAX_DEPTH} levels deep.`);
   }
   const repeated = repeatedMember(text);
@@ -60,6 +60,12 @@ export const parseJson: Hook = (request, _reply, done) => {
   }
   done();
 };
+
+/** Whether objects and arrays are nested more than `depth` deep. */
+const isNestedDeeper = (value: unknown, depth: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (depth === 0 || Object.values(value).some((member) => isNestedDeeper(member, depth - 1)));
 
 /** preValidation hook of routes without a body. Fastify does not read the body of a GET, so its headers are checked. */
 export const rejectBody: Hook = (request, _reply, done) => {

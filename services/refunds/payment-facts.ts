@@ -61,9 +61,7 @@ export function requireRefundable(
     throw failedPrecondition(
       'REFUND_EXCEEDS_PAYMENT',
       `only ${refundableMinor} centavos can still be refunded`,
-      {
-        refundableAmountMinor: String(refundableMinor),
-      },
+      { refundableAmountMinor: String(refundableMinor) },
     );
   }
 }

@@ -125,9 +125,7 @@ export function recordDebit(
     throw failedPrecondition(
       'REFUND_EXECUTION_NOT_STARTED',
       `no execution is in progress: the case is ${state}`,
-      {
-        state,
-      },
+      { state },
     );
   }
   if (outcome === 'DEBITED') {

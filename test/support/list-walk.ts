@@ -173,7 +173,7 @@ export class ListWalk {
     this.#filters = filters;
   }
 
-  /** The next page while nobody writes: the first rows after the position, and a token if there are more. */
+  /** The next page without concurrent writes: the first rows after the position, and a token if there are more. */
   async exactPage(limit: number): Promise<void> {
     const fitting = await this.#fitting();
     this.#throughout ??= new Set(fitting.map(({ key }) => key));

@@ -31,7 +31,7 @@ export interface RoleProcess {
   readonly exited: Promise<{ readonly exitCode: number | null; readonly stderr: string }>;
 }
 
-/** How long a process keeps serving after it was told to stop. */
+/** How long a process keeps serving after SIGTERM. */
 export const STOP_DELAY_MS = 1_000;
 const READY = { timeout: 120_000, interval: 100 };
 /** The passwords of compose's containers, to check what each process must not see. */

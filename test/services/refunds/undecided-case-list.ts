@@ -40,7 +40,7 @@ export function undecidedCaseList(harness: TestHarness): ListSubject {
           const occurredAt = timestampFromMs(START_MS + place);
           const paymentIntentId = PAYMENTS[opened++ % 2]!;
           await open({ amountMinor: 1n, paymentIntentId, paidAt, occurredAt });
-          // Cases that await nobody, or others, are not listed.
+          // Not listed: the merchant has nothing to decide in a case that it opened.
           if (opened % 9 === 0) await open({ initiator: RefundInitiator.MERCHANT, occurredAt });
         },
         /** Most stay in the list, because the suite counts them. */

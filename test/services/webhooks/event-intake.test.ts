@@ -174,8 +174,11 @@ describe('the intake of events', () => {
       publish(signal?: AbortSignal) {
         const request = create(PublishEventRequestSchema, publication(newTenant()));
         const context = createHandlerContext({
-          ...{ service: EventService, method: EventService.method.publishEvent },
-          ...{ protocolName: 'connect', requestMethod: 'POST', url: 'http://localhost' },
+          service: EventService,
+          method: EventService.method.publishEvent,
+          protocolName: 'connect',
+          requestMethod: 'POST',
+          url: 'http://localhost',
           ...(signal && { requestSignal: signal }),
         });
         const given = publicationOf({ request, requestWithoutData: request, context }, [request], String);

@@ -27,7 +27,7 @@ const SPEC = {
   section: 'webhooks',
   refusals: subscriptionTexts,
 } as const;
-/** `etag`: that of the subscription as the form showed it, so that nobody overwrites a change unawares. */
+/** `etag`: of the subscription as the form showed it. Saving fails if the subscription has changed since. */
 const EditForm = Type.Object({ ...SubscriptionForm.properties, etag: Type.String({ maxLength: 100 }) });
 
 /** Changes the URL, description and event types of a subscription. */

@@ -21,7 +21,7 @@ export function advanceDetailPage({ pages, clients }: FeatureDependencies): void
     const request = advanceRequest!;
     const t = textsFor(view, advancesTexts);
     const money = (amountMinor: bigint) => view.format.money(amountMinor);
-    const progress = html`<p>${statusBadge(view, request.status)}</p>
+    const progress = html`<p>${statusBadge(view, request)}</p>
 <h2>${t.detail.steps}</h2>
 ${advanceTimeline(view, request)}`;
     return {

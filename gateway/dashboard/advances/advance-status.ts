@@ -1,12 +1,21 @@
-import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import {
+  type AdvanceRequest,
+  AdvanceRequestStatus,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { badge } from '../shell/components.ts';
 import { type Html, nothing } from '../shell/html.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
+/** Whether the provider has been asked for the payout of a released advance, and has not accepted it yet. */
+export const isPaying = ({ payout }: Pick<AdvanceRequest, 'payout'>) =>
+  payout !== undefined && payout.acceptedAt === undefined;
+
 /** A request's status as a badge. */
-export function statusBadge(view: PlainView, status: AdvanceRequestStatus): Html {
+export function statusBadge(view: PlainView, request: Pick<AdvanceRequest, 'status' | 'payout'>): Html {
   const t = textsFor(view, advancesTexts).statuses;
+  if (isPaying(request)) return badge('busy', t.PAYING);
+  const { status } = request;
   switch (status) {
     case AdvanceRequestStatus.PENDING_REVIEW:
       return badge('busy', t.PENDING_REVIEW);

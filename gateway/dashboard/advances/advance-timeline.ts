@@ -6,6 +6,7 @@ import {
 import { moment, type TimelineStep, timeline } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
+import { isPaying } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 interface Step {
@@ -32,8 +33,10 @@ function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
   const reviewed = { at: reviewedAt, reason: reviewReason };
   const approved: Step = { state: 'done', name: t.approvedStep, text: t.approvedText, ...reviewed };
   const toPay: Step = { state: 'waiting', name: t.paidStep, text: t.paidWaiting };
-  const paidText = t.paidText(view.format.money(netAmountMinor));
-  const paid: Step = { state: 'done', name: t.paidStep, text: paidText, at: releasedAt };
+  const net = view.format.money(netAmountMinor);
+  const paid: Step = isPaying(request)
+    ? { state: 'now', name: t.paidStep, text: t.paying(net) }
+    : { state: 'done', name: t.paidStep, text: t.paidText(net), at: releasedAt };
   const toSettle: Step = { state: 'waiting', name: t.settledStep, text: t.settledWaiting };
   switch (status) {
     case AdvanceRequestStatus.PENDING_REVIEW:

@@ -14,6 +14,7 @@ export const advancesTexts = {
     statuses: {
       PENDING_REVIEW: 'Em análise',
       APPROVED: 'Aprovada',
+      PAYING: 'Pagamento em andamento',
       RELEASED: 'Paga',
       REFUSED: 'Recusada',
       SETTLED: 'Quitada',
@@ -37,6 +38,8 @@ export const advancesTexts = {
       paidStep: 'Pagamento',
       paidWaiting: 'O valor é pago depois da aprovação.',
       paidNext: 'O próximo passo é o pagamento.',
+      paying: (amount: string) =>
+        `O provedor de pagamentos ainda não aceitou o pagamento de ${amount}. Continuamos tentando.`,
       paidText: (amount: string) => `${amount} pagos.`,
       settledStep: 'Quitação',
       settledWaiting: 'Depois da data da última parcela coberta.',
@@ -118,6 +121,7 @@ export const advancesTexts = {
     statuses: {
       PENDING_REVIEW: 'Under review',
       APPROVED: 'Approved',
+      PAYING: 'Payout in progress',
       RELEASED: 'Paid',
       REFUSED: 'Refused',
       SETTLED: 'Settled',
@@ -141,6 +145,8 @@ export const advancesTexts = {
       paidStep: 'Payout',
       paidWaiting: 'The amount is paid out after approval.',
       paidNext: 'The payout is the next step.',
+      paying: (amount: string) =>
+        `The payment provider has not accepted the payout of ${amount} yet. We keep trying.`,
       paidText: (amount: string) => `${amount} paid out.`,
       settledStep: 'Settlement',
       settledWaiting: 'After the date of the last covered installment.',

@@ -164,7 +164,7 @@ function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
         cell: ({ id }) => html`<a href="${pathTo(view, `/simulate/advances/${id}`)}"><code>${id}</code></a>`,
       },
       amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
-      { label: r.status, cell: ({ status }) => statusBadge(view, status) },
+      { label: r.status, cell: (request) => statusBadge(view, request) },
       { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
     ],
     requests,

@@ -53,7 +53,7 @@ async function readRequest({ advances }: DashboardClients, view: View, id: strin
 
 function stateCard(view: View, request: AdvanceRequest): Html {
   const t = textsFor(view, advanceStepTexts);
-  return html`<section class="card"><p>${statusBadge(view, request.status)} <code>${stateOf(request)}</code></p>
+  return html`<section class="card"><p>${statusBadge(view, request)} <code>${stateOf(request)}</code></p>
 ${details([
   [t.amount, view.format.money(request.amountMinor)],
   [t.fee, view.format.money(request.feeAmountMinor)],

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import type { HTMLElement } from 'node-html-parser';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import {
+  AdvanceService,
+  type RecordPayoutAnswerRequestSchema,
+} from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { copyRequest } from '../../../services/advances/advance-queue.ts';
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
@@ -14,6 +18,8 @@ let fixture: SharedDashboard;
 beforeAll(async () => {
   fixture = await sharedDashboard();
 });
+
+type RecordedAnswer = NonNullable<MessageInitShape<typeof RecordPayoutAnswerRequestSchema>['answer']>;
 
 /** Requests of the past, in 2020. */
 async function oldMerchant(role = Role.VIEWER) {
@@ -91,6 +97,29 @@ describe('a request', () => {
     const settled = await see();
     expect(steps(settled)).toEqual(['done Requested', 'done Approved', 'done Payout', 'done Settlement']);
     expect(textOf(settled.querySelector('.badge'))).toBe('Settled');
+  });
+
+  it('counts as paid only once the provider has accepted the payout', async () => {
+    const { client, funds, approve, release, settle, requestOne, visitor, home } = await oldMerchant();
+    const { id: advanceRequestId } = await requestOne();
+    await approve(advanceRequestId);
+    await release(advanceRequestId);
+    const answer = (answer: RecordedAnswer) =>
+      client.recordPayoutAnswer({ ...funds.write(), advanceRequestId, answer });
+    await answer({ case: 'refused', value: 'closed account' });
+    const see = async () => (await visitor.get(`${home}/${advanceRequestId}`)).document;
+    const paying = await see();
+    expect(steps(paying).slice(2)).toEqual(['now Payout', 'now Settlement']);
+    expect(textOf(paying.querySelector('.timeline'))).toContain('has not accepted the payout of R$');
+    expect(textOf(paying.querySelector('.timeline'))).not.toContain('paid out.');
+    const badge = (document: HTMLElement) => textOf(document.querySelector('.badge'));
+    expect(badge(paying)).toBe('Payout in progress');
+    expect(badge((await visitor.get(home)).document)).toBe('Payout in progress');
+    await settle(advanceRequestId);
+    expect(steps(await see()).slice(2)).toEqual(['now Payout', 'done Settlement']);
+    await answer({ case: 'accepted', value: { providerPayoutId: 'po_1' } });
+    expect(steps(await see()).slice(2)).toEqual(['done Payout', 'done Settlement']);
+    expect(badge(await see())).toBe('Settled');
   });
 
   it('ends when it is refused, with the escaped reason', async () => {

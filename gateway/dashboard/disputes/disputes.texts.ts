@@ -58,7 +58,8 @@ export const disputesTexts = {
     responseMissing: 'Escreva a resposta.',
     responseTooLong: (length: string) => `O texto tem ${length} caracteres. O máximo é 5.000.`,
     send: 'Enviar resposta',
-    viewerHint: 'Seu papel permite apenas visualizar. Peça a resposta a um desenvolvedor ou administrador.',
+    viewerHint:
+      'Seu papel permite apenas visualizar. Peça a resposta a alguém do financeiro, a um desenvolvedor ou a um administrador.',
     responded: 'Resposta enviada.',
     details: 'Detalhes da disputa',
     id: 'ID da disputa',
@@ -139,7 +140,7 @@ export const disputesTexts = {
     responseMissing: 'Enter a response.',
     responseTooLong: (length: string) => `The text has ${length} characters. The maximum is 5,000.`,
     send: 'Send response',
-    viewerHint: 'Your role is view-only. Ask a developer or an administrator to respond.',
+    viewerHint: 'Your role is view-only. Ask someone in finance, a developer or an administrator to respond.',
     responded: 'Response sent.',
     details: 'Dispute details',
     id: 'Dispute ID',

@@ -14,7 +14,8 @@ export const refundCaseTexts = {
     reasonTooLong: (length: string) => `O texto tem ${length} caracteres. O máximo é 2.000.`,
     decide: 'Sua decisão',
     decideHint: 'Sem uma decisão até o prazo, o caso vai para a nossa análise.',
-    viewerHint: 'Seu papel permite apenas visualizar. Peça a decisão a um desenvolvedor ou administrador.',
+    viewerHint:
+      'Seu papel permite apenas visualizar. Peça a decisão a alguém do financeiro, a um desenvolvedor ou a um administrador.',
     approved: 'Aprovação registrada.',
     contested: 'Contestação registrada.',
     details: 'Detalhes do caso',
@@ -78,7 +79,7 @@ export const refundCaseTexts = {
     reasonTooLong: (length: string) => `The text has ${length} characters. The maximum is 2,000.`,
     decide: 'Your decision',
     decideHint: 'Without a decision by the deadline, the case goes to our review.',
-    viewerHint: 'Your role is view-only. Ask a developer or an administrator to decide.',
+    viewerHint: 'Your role is view-only. Ask someone in finance, a developer or an administrator to decide.',
     approved: 'Approval recorded.',
     contested: 'Objection recorded.',
     details: 'Case details',

@@ -70,7 +70,7 @@ it('takes a developer’s response once, records the person, and shows it until 
   const { id: disputeId, paymentIntentId } = await dispute(DisputeReason.PRODUCT_NOT_RECEIVED, 30, terms);
   const path = `${list}/${disputeId}`;
   const viewer = await person(Role.VIEWER);
-  expect(mainOf(await viewer.get(path))).toContain('Your role is view-only');
+  expect(mainOf(await viewer.get(path))).toContain('Ask someone in finance');
   expect((await viewer.post(`${path}/respond`, { ...viewer.proof(), response: 'no' })).status).toBe(403);
   const empty = await visitor.submit(path, '/respond', { response: ' \r\n ' });
   expect([empty.status, empty.document.querySelector('#response-fault')?.text]).toEqual([

@@ -107,7 +107,7 @@ it('shows every detail of a case: blockers, disputes, the provider and its event
     'refund.requested.v1',
     'MERCHANT_REVIEW',
     'Needs your decision',
-    'Your role is view-only',
+    'Ask someone in finance, a developer or an administrator to decide.',
   ]) {
     expect(page.document.querySelector('main')!.text).toContain(text);
   }

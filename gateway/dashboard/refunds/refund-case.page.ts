@@ -9,6 +9,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { stateOf as disputeStateOf } from '../disputes/dispute.components.ts';
 import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
@@ -64,7 +65,7 @@ export async function renderRefundCase(
   const t = textsFor(view, refundCaseTexts);
   const { refundCase } = details;
   const live = {
-    summary: summary(view, refundCase),
+    summary: summary(view, details),
     decision: decision(view, refundCase, refused?.decision),
     ...evidence(view, details, refused?.evidenceFault),
     record: record(view, details),
@@ -97,11 +98,13 @@ async function readCase(clients: DashboardClients, view: View, id: string): Prom
   return { refundCase: refundCase!, evidence, disputes, events: published, names };
 }
 
-function summary(view: View, refundCase: RefundCase): Html {
+function summary(view: View, { refundCase, disputes }: CaseDetails): Html {
   const t = textsFor(view, refundsTexts);
   const state = stateOf(refundCase);
+  const awaitsResponse = disputes.some((dispute) => disputeStateOf(dispute) === 'NEEDS_RESPONSE');
+  const next = state === 'SERVICE_REVIEW' && awaitsResponse ? t.nextDisputed : t.next[state];
   return html`<div class="cards">
-<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${t.next[state]}</p></section>
+<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next}</p></section>
 <section class="card"><h2>${t.deadline}</h2><p>${deadline(view, refundCase)}</p></section>
 <section class="card"><h2>${t.blockers}</h2>${blockerList(view, refundCase)}</section>
 </div>`;

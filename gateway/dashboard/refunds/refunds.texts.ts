@@ -49,6 +49,7 @@ export const refundsTexts = {
       CANCELED: 'A solicitação foi retirada por quem a fez.',
       REJECTED: 'O reembolso foi recusado na análise.',
     },
+    nextDisputed: 'Uma disputa deste pagamento aguarda sua resposta. O caso é decidido depois dela.',
     initiators: { CUSTOMER: 'Cliente', MERCHANT: 'Empresa' },
     blockerNames: {
       INSUFFICIENT_AVAILABLE_BALANCE: 'Saldo insuficiente',
@@ -127,6 +128,7 @@ export const refundsTexts = {
       CANCELED: 'The request was withdrawn.',
       REJECTED: 'The refund was rejected in review.',
     },
+    nextDisputed: 'A dispute of this payment awaits your response. The case is decided after the dispute.',
     initiators: { CUSTOMER: 'Customer', MERCHANT: 'Merchant' },
     blockerNames: {
       INSUFFICIENT_AVAILABLE_BALANCE: 'Insufficient balance',

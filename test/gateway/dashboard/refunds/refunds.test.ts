@@ -122,6 +122,21 @@ it('shows every detail of a case: blockers, disputes, the provider and its event
     expect(paid).toContain(text);
 });
 
+it('asks for the response to a dispute while a case is reviewed, and says when nothing is needed', async () => {
+  const { visitor, list, open, refunds, write } = await merchant();
+  const { id: refundCaseId, paymentIntentId } = await open();
+  await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
+  const status = async () =>
+    (await visitor.get(`${list}/${refundCaseId}`)).document.querySelector('.card')!.text;
+  const nothingNeeded = 'There is nothing you need to do';
+  expect(await status()).toContain(nothingNeeded);
+  const disputeId = randomUUID();
+  await refunds.openDispute({ ...write(), disputeId, paymentIntentId });
+  expect(await status()).toContain('A dispute of this payment awaits your response');
+  await refunds.respondToDispute({ ...write(), disputeId, text: 'Delivered.' });
+  expect(await status()).toContain(nothingNeeded);
+});
+
 it('approves, and contests with a reason; shows the status, and records the person', async () => {
   const { visitor, list, open, merchantId } = await merchant();
   const [one, two] = [await open(), await open()];

@@ -70,18 +70,9 @@ export async function readNotice(
     const { emails } = await clients.accounts.listMailRecipients({ ...tenant, topic }, CALL);
     return { subject, happenedAt: subject.happenedAt, emails, language, merchant };
   }
-  if (subject.kind === 'WEBHOOK_FAILING') {
-    const happenedAt = timestampDate(subject.subscription.health!.failingSince!);
-    const emails = contact.isSet ? contact.emails : await managersOf(clients, tenant);
-    return { subject, happenedAt, emails, language, merchant };
-  }
-  const happenedAt = timestampDate(subject.subscription.error!.since!);
-  return { subject, happenedAt, emails: contact.emails, language, merchant };
-}
-
-async function managersOf({ accounts }: NoticeClients, tenant: TenantRequest): Promise<readonly string[]> {
-  const topic = MailTopic.WEBHOOK_PROBLEMS;
-  return (await accounts.listMailRecipients({ ...tenant, topic }, CALL)).emails;
+  const { health, error } = subject.subscription;
+  const since = subject.kind === 'WEBHOOK_FAILING' ? health!.failingSince! : error!.since!;
+  return { subject, happenedAt: timestampDate(since), emails: contact.emails, language, merchant };
 }
 
 type TenantRequest = { merchantId: string; environment: ReturnType<typeof environmentEnum> };

@@ -24,7 +24,8 @@ export function contactForm(view: View, contact: GetMerchantContactResponse, ent
   const t = textsFor(view, membersTexts);
   const email = entry?.email ?? (contact.isSet ? contact.emails[0] : '');
   const language = entry?.language ?? (contact.language === Language.EN ? 'en' : 'pt-BR');
-  const fallback = contact.emails.length > 0 ? t.contactAdmins(contact.emails.join(', ')) : t.contactMissing;
+  const fallback =
+    contact.emails.length > 0 ? t.contactFallback(contact.emails.join(', ')) : t.contactMissing;
   const fields = html`${field(
     { name: 'contact', label: t.email, hint: t.contactHint, fault: entry?.fault },
     (attributes) =>

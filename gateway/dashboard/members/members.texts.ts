@@ -29,9 +29,11 @@ export const membersTexts = {
     contact: 'Contato',
     contactLead:
       'Para onde enviamos e-mails quando um endpoint de webhook precisa de atenção neste ambiente.',
-    contactAdmins: (emails: string) => `Sem contato definido, escrevemos para os administradores: ${emails}.`,
-    contactMissing: 'Sem contato definido e sem administrador com e-mail verificado, não enviamos e-mails.',
-    contactHint: 'Deixe em branco para escrevermos aos administradores.',
+    contactFallback: (emails: string) =>
+      `Sem contato definido, escrevemos para os administradores e desenvolvedores: ${emails}.`,
+    contactMissing:
+      'Não enviamos e-mails: não há contato definido, nem administrador ou desenvolvedor com e-mail verificado que queira recebê-los.',
+    contactHint: 'Deixe em branco para escrevermos aos administradores e desenvolvedores.',
     language: 'Idioma dos e-mails',
     languages: { ptBr: 'Português', en: 'English' },
     saveContact: 'Salvar contato',
@@ -85,9 +87,11 @@ export const membersTexts = {
     revoke: 'Cancel invitation',
     contact: 'Contact',
     contactLead: 'Where we send emails when a webhook endpoint in this environment needs attention.',
-    contactAdmins: (emails: string) => `No contact is set, so we email the administrators: ${emails}.`,
-    contactMissing: 'No contact is set and no administrator has a verified email, so we do not send emails.',
-    contactHint: 'Leave empty to email the administrators.',
+    contactFallback: (emails: string) =>
+      `No contact is set, so we email the administrators and developers: ${emails}.`,
+    contactMissing:
+      'We do not send emails: no contact is set, and no administrator or developer with a verified email wants them.',
+    contactHint: 'Leave empty to email the administrators and developers.',
     language: 'Email language',
     languages: { ptBr: 'Português', en: 'English' },
     saveContact: 'Save contact',

@@ -5,13 +5,16 @@ import {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
 import { tenantOf } from '../../platform/tenant.ts';
-import { selectRecipients } from '../mail/mail.queries.ts';
+import { recipientsOf } from '../mail/mail.queries.ts';
 import { selectMerchantName } from '../merchants/merchant.queries.ts';
 import { selectContact } from './contact.queries.ts';
 
 const MAX_EMAILS = 20;
 
-/** The recipients of mail to a merchant: the contact, or else the administrators who have not opted out. */
+/**
+ * The recipients of mail about a merchant's webhooks: the contact, or else the administrators and developers who have not
+ * opted out.
+ */
 export async function getMerchantContact(
   database: Database,
   request: GetMerchantContactRequest,
@@ -31,10 +34,10 @@ export async function getMerchantContact(
       merchantName,
     });
   }
-  const admins = await database.read(
-    selectRecipients({ merchantId, topic: 'WEBHOOK_PROBLEMS', roles: ['ADMIN'], limit: MAX_EMAILS }),
+  const managers = await database.read(
+    recipientsOf({ merchantId, topic: 'WEBHOOK_PROBLEMS', limit: MAX_EMAILS }),
   );
-  const emails = admins.map(({ email }) => email);
+  const emails = managers.map(({ email }) => email);
   return response({ emails, language: Language.PT_BR, isSet: false, merchantName });
 }
 

@@ -5,18 +5,10 @@ import {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Database } from '../../platform/database/database.ts';
 import { enumName } from '../../platform/enum-name.ts';
-import type { RoleName } from '../../platform/people/role.ts';
 import { tenantOf } from '../../platform/tenant.ts';
-import { type MailTopicName, selectRecipients } from './mail.queries.ts';
+import { recipientsOf } from './mail.queries.ts';
 
 const MAX_EMAILS = 100;
-
-/** Those who may act on a topic. */
-const ROLES: Readonly<Record<MailTopicName, readonly RoleName[]>> = {
-  REFUND_DEADLINES: ['FINANCE', 'DEVELOPER', 'ADMIN'],
-  DISPUTE_DEADLINES: ['FINANCE', 'DEVELOPER', 'ADMIN'],
-  WEBHOOK_PROBLEMS: ['DEVELOPER', 'ADMIN'],
-};
 
 /** The verified addresses of the members who may act on a topic and have not opted out. */
 export async function listMailRecipients(
@@ -25,7 +17,7 @@ export async function listMailRecipients(
 ): Promise<ListMailRecipientsResponse> {
   const { merchantId } = tenantOf(request);
   const topic = enumName(MailTopic, request.topic);
-  const read = selectRecipients({ merchantId, topic, roles: ROLES[topic], limit: MAX_EMAILS });
+  const read = recipientsOf({ merchantId, topic, limit: MAX_EMAILS });
   return {
     $typeName: 'payments.accounts.v1.ListMailRecipientsResponse',
     emails: (await database.read(read)).map(({ email }) => email),

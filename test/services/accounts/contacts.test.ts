@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
@@ -30,16 +30,20 @@ test('an environment has the contact that was set, until it is removed', async (
   expect(await fixture().client.getMerchantContact(tenant)).toMatchObject(nobody);
 });
 
-test('without a contact, mail goes to administrators with a verified address', async () => {
+test('without a contact, mail goes to administrators and developers with a verified address who want it', async () => {
   const tenant = newTenant();
   const ana = await fixture().join(tenant, Role.ADMIN);
   const { issuer, subject, name } = await fixture().join(tenant, Role.ADMIN);
   await fixture().signIn({ issuer, subject, name, email: 'x@shop.example', emailVerified: false });
-  await fixture().join(tenant, Role.DEVELOPER);
-  const admins = { emails: [ana.email], isSet: false };
-  expect(await fixture().client.getMerchantContact(tenant)).toMatchObject(admins);
+  const developer = await fixture().join(tenant, Role.DEVELOPER);
+  await fixture().join(tenant, Role.FINANCE);
+  const managers = { emails: [ana.email, developer.email], isSet: false };
+  expect(await fixture().client.getMerchantContact(tenant)).toMatchObject(managers);
+  const unwanted = [MailTopic.WEBHOOK_PROBLEMS];
+  await fixture().client.setMailPreferences({ accountId: ana.accountId, unwanted });
+  expect(await fixture().client.getMerchantContact(tenant)).toMatchObject({ emails: [developer.email] });
   for (let n = 0; n < 21; n += 1) await fixture().join(tenant, Role.ADMIN, newPerson());
   const { emails } = await fixture().client.getMerchantContact(tenant);
   expect(emails).toHaveLength(20);
-  expect(emails[0]).toBe(ana.email);
+  expect(emails[0]).toBe(developer.email);
 });

@@ -1039,7 +1039,8 @@ export declare const GetMerchantContactRequestSchema: GenMessage<GetMerchantCont
  */
 export declare type GetMerchantContactResponse = Message<"payments.accounts.v1.GetMerchantContactResponse"> & {
   /**
-   * The contact's address, or else the administrators' verified addresses, at most 20. Empty when there are none.
+   * The contact's address, or else verified addresses of administrators and developers, at most 20. Empty when there are
+   * none.
    *
    * @generated from field: repeated string emails = 1;
    */
@@ -1051,7 +1052,7 @@ export declare type GetMerchantContactResponse = Message<"payments.accounts.v1.G
   language: Language;
 
   /**
-   * Whether a contact was set. If false, emails are the administrators'.
+   * Whether a contact was set. If false, emails are those of administrators and developers.
    *
    * @generated from field: bool is_set = 3;
    */
@@ -1513,8 +1514,7 @@ export enum MailTopic {
   DISPUTE_DEADLINES = 2,
 
   /**
-   * Endpoints that need attention, to administrators and, once they have been failing for a quarter of an hour, to
-   * developers too; unless the merchant has a contact.
+   * Endpoints that need attention, to administrators and developers of a merchant without a contact.
    *
    * @generated from enum value: MAIL_TOPIC_WEBHOOK_PROBLEMS = 3;
    */
@@ -1680,8 +1680,8 @@ export declare const AccountService: GenService<{
     output: typeof RemoveMemberResponseSchema;
   },
   /**
-   * Returns the recipients of mail about problems that need the merchant's attention: the contact that was set, or else
-   * the merchant's administrators.
+   * Returns the recipients of mail about webhook endpoints that need the merchant's attention: the contact that was set, or
+   * else the administrators and developers who have not opted out.
    *
    * @generated from rpc payments.accounts.v1.AccountService.GetMerchantContact
    */

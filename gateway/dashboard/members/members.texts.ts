@@ -14,7 +14,7 @@ export const membersTexts = {
     save: 'Salvar',
     remove: 'Remover',
     removeText: (who: string) =>
-      `${who} perde o acesso imediatamente nos dois ambientes. As chaves de API criadas por essa pessoa continuam válidas.`,
+      `${who} perde o acesso imediatamente nos dois ambientes. As chaves de API criadas por essa pessoa continuam válidas. Um contato com o e-mail dela é removido.`,
     none: 'Nenhum membro nesta página.',
     invite: 'Convidar membro',
     email: 'E-mail',
@@ -72,7 +72,7 @@ export const membersTexts = {
     save: 'Save',
     remove: 'Remove',
     removeText: (who: string) =>
-      `${who} loses access immediately, in both environments. API keys created by this person stay valid.`,
+      `${who} loses access immediately, in both environments. API keys created by this person stay valid. A contact with their email is removed.`,
     none: 'No members on this page.',
     invite: 'Invite a member',
     email: 'Email',

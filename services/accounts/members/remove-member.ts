@@ -6,12 +6,22 @@ import type {
 import type { Writes } from '../../platform/writes/writes.ts';
 import { deleteMember, lockMember, requireOtherAdmin } from './member-store.ts';
 
-/** Removes a member. MEMBER_NOT_FOUND, LAST_ADMIN. */
+/**
+ * Deletes the contacts with the verified address of an account: otherwise the person goes on getting the merchant's mail, and
+ * nobody else does.
+ */
+const DELETE_CONTACTS = `
+delete from accounts.merchant_contact as c using accounts.account as a
+ where (c.merchant_id, c.environment) in ((:merchantId, 'live'), (:merchantId, 'test'))
+   and a.id = :accountId and a.email_verified and lower(c.email collate "C") = lower(a.email collate "C")`;
+
+/** Removes a member, and the merchant's contact if it has their address. MEMBER_NOT_FOUND, LAST_ADMIN. */
 export function removeMember(writes: Writes, request: RemoveMemberRequest, context: HandlerContext) {
   return writes.runForMerchant<typeof RemoveMemberResponseSchema>(request, context, async (tx) => {
     const { accountId } = request;
     if ((await lockMember(tx, accountId)) === 'ADMIN') await requireOtherAdmin(tx, accountId);
     await deleteMember(tx, accountId);
+    await tx.executeForMerchant(DELETE_CONTACTS, { accountId });
     return {};
   });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
@@ -146,6 +146,30 @@ describe('members', () => {
     await expectRefusal(fixture().change(tenant, first, Role.VIEWER), ...NO_MEMBER);
     await expectRefusal(fixture().change(newTenant(), second, Role.VIEWER), ...NO_MEMBER);
     await expectRefusal(fixture().remove(tenant, second), ...LAST_ADMIN);
+  });
+});
+
+describe('a member whose address is the contact', () => {
+  it('is no longer mailed once removed, in either environment; other contacts stay', async () => {
+    const { client, join, remove, write } = accountsFixture(harness.transports.inProcess);
+    const tenant = newTenant();
+    const sandbox = { ...tenant, environment: Environment.TEST };
+    const { email: ana } = await join(tenant, Role.ADMIN);
+    const person = newPerson();
+    const email = `Bia.${person.email}`;
+    const { accountId } = await join(tenant, Role.ADMIN, { ...person, email });
+    const setContact = (of: typeof tenant, address: string) =>
+      client.setMerchantContact({ ...write(of), email: address, language: Language.EN });
+    const other = newTenant();
+    for (const of of [tenant, sandbox, other]) await setContact(of, email.toLowerCase());
+    await remove(sandbox, accountId);
+    const fallback = { emails: [ana], isSet: false };
+    expect(await client.getMerchantContact(tenant)).toMatchObject(fallback);
+    expect(await client.getMerchantContact(sandbox)).toMatchObject(fallback);
+    expect(await client.getMerchantContact(other)).toMatchObject({ isSet: true });
+    await setContact(tenant, 'ops@shop.example');
+    await remove(tenant, (await join(tenant, Role.VIEWER)).accountId);
+    expect(await client.getMerchantContact(tenant)).toMatchObject({ emails: ['ops@shop.example'] });
   });
 });
 

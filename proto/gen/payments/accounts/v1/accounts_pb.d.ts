@@ -1670,7 +1670,8 @@ export declare const AccountService: GenService<{
     output: typeof ChangeMemberRoleResponseSchema;
   },
   /**
-   * Removes a member, whose next request is rejected. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN).
+   * Removes a member, whose next request is rejected, and the merchant's contact of either environment if it has the
+   * member's verified address. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN).
    *
    * @generated from rpc payments.accounts.v1.AccountService.RemoveMember
    */

@@ -1,4 +1,4 @@
-import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { RefundBlocker, type RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { field, form } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -12,8 +12,12 @@ export interface DecisionDraft {
 }
 
 /** The forms for both decisions; with a draft, its text and why it was rejected. */
-export function decisionForms(view: View, { id, amountMinor }: RefundCase, draft?: DecisionDraft): Html {
+export function decisionForms(view: View, refundCase: RefundCase, draft?: DecisionDraft): Html {
   const t = textsFor(view, refundCaseTexts);
+  const { id, amountMinor, blockedBy } = refundCase;
+  const approveText = blockedBy.includes(RefundBlocker.PAYMENT_DISPUTED)
+    ? t.approveDisputed
+    : t.approveText(view.format.money(amountMinor));
   const reasonField = (decision: DecisionDraft['decision'], name: string, label: string) => {
     const rejected = draft?.decision === decision ? draft : undefined;
     return field(
@@ -23,7 +27,7 @@ export function decisionForms(view: View, { id, amountMinor }: RefundCase, draft
     );
   };
   return html`<div class="cards decisions">
-<section class="card"><h3>${t.approve}</h3><p>${t.approveText(view.format.money(amountMinor))}</p>
+<section class="card"><h3>${t.approve}</h3><p>${approveText}</p>
 ${form(view, {
   action: `/refunds/${id}/approve`,
   submit: t.approve,

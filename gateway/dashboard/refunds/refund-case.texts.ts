@@ -5,6 +5,8 @@ export const refundCaseTexts = {
     approve: 'Aprovar',
     approveText: (amount: string) =>
       `O reembolso de ${amount} será executado e debitado do seu saldo. Esta ação não pode ser desfeita.`,
+    approveDisputed:
+      'O pagamento está em disputa. Com a sua aprovação, o caso vai para a nossa análise, e nada é pago durante a disputa.',
     approvalReason: 'Comentário (opcional)',
     contest: 'Contestar',
     contestText: 'O caso vai para a nossa análise, que considera o que você escrever aqui.',
@@ -70,6 +72,8 @@ export const refundCaseTexts = {
     approve: 'Approve',
     approveText: (amount: string) =>
       `The refund of ${amount} will be executed and debited from your balance. This cannot be undone.`,
+    approveDisputed:
+      'The payment is disputed. With your approval the case goes to our review, and nothing is paid during the dispute.',
     approvalReason: 'Comment (optional)',
     contest: 'Contest',
     contestText: 'The case goes to our review, which takes into account what you write here.',

@@ -122,6 +122,18 @@ it('shows every detail of a case: blockers, disputes, the provider and its event
     expect(paid).toContain(text);
 });
 
+it('does not announce the execution of a disputed case that the merchant approves', async () => {
+  const { visitor, list, open, refunds, write } = await merchant();
+  const { id, paymentIntentId } = await open();
+  const decision = async () =>
+    (await visitor.get(`${list}/${id}`)).document.querySelector('.decisions')!.text;
+  const executed = 'will be executed and debited';
+  expect(await decision()).toContain(executed);
+  await refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId });
+  expect(await decision()).toContain('nothing is paid during the dispute');
+  expect(await decision()).not.toContain(executed);
+});
+
 it('asks for the response to a dispute while a case is reviewed, and says when nothing is needed', async () => {
   const { visitor, list, open, refunds, write } = await merchant();
   const { id: refundCaseId, paymentIntentId } = await open();

@@ -3187,7 +3187,8 @@ export enum RefundCaseAction {
   REVIEW = 2,
 
   /**
-   * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase).
+   * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase). After a lost dispute,
+   * reject it: the customer has the money.
    *
    * @generated from enum value: REFUND_CASE_ACTION_RESOLVE_DISPUTE = 3;
    */

@@ -224,12 +224,14 @@ it('a counter whose every increase is an alert starts at 0, so that the first ev
       'payments_funds_verification_failures_total',
       'payments_area_differences_total',
       'payments_overload_refusals_total',
+      'payments_mails_total',
     ]),
   );
   for (const series of [
     ...['CLAIM', 'HAND_OVER'].map((kind) => `payments_workflow_command_errors_total{kind="${kind}"} `),
     ...['live', 'test'].map((name) => `payments_webhook_expired_deliveries_total{environment="${name}"} 0`),
     ...['internal', 'public'].map((api) => `payments_overload_refusals_total{api="${api}"} 0`),
+    ...['sent', 'failed'].map((result) => `payments_mails_total{result="${result}"} 0`),
     'payments_funds_differences_total{invariant="HOLD"} 0',
     'payments_area_differences_total{rule="PAYOUT_MISSING"} 0',
     ...['TIMEOUT', 'ERROR'].map((cause) => `payments_funds_verification_failures_total{cause="${cause}"} 0`),

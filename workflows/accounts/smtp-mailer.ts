@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer';
 import type { Config } from '../../services/platform/process/config.ts';
+import { countMail } from './mail-metrics.ts';
 
 export type MailConfig = Pick<
   Config,
@@ -53,9 +54,12 @@ export function createMailer({ SMTP_URL: url, MAIL_FROM: from }: MailConfig): Se
     // Auto-Submitted keeps out-of-office replies away.
     const headers = { 'Auto-Submitted': 'auto-generated', 'Content-Language': language };
     const mail = { from, to: { name: '', address: to }, subject, text, messageId, headers };
-    await transport.sendMail(mail).catch((error: SmtpError) => {
-      throw mailErrorOf(error);
+    await transport.sendMail(mail).catch((cause: SmtpError) => {
+      const error = mailErrorOf(cause);
+      countMail(error.isPermanent ? 'rejected' : 'failed');
+      throw error;
     });
+    countMail('sent');
   };
 }
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from '../../../services/platform/process/config.ts';
+import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { createMailer, type Mail, MailError } from '../../../workflows/accounts/smtp-mailer.ts';
 import { testConfig } from '../../support/harness.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
@@ -25,6 +26,12 @@ const mail = (changed: Partial<Mail> = {}): Mail => ({
   id: randomUUID(),
   ...changed,
 });
+
+/** The attempts to send a mail, by result. */
+async function mailCounts(): Promise<Record<string, number>> {
+  const { values } = await metrics.getSingleMetric('payments_mails_total')!.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
+}
 
 /** The error of a mail that was not accepted. */
 async function rejectionOf(sending: Promise<void>): Promise<MailError> {
@@ -76,6 +83,27 @@ describe('a rejection', () => {
 
   it('is temporary when no server is listening', async () => {
     expect((await rejectionOf(mailerTo('smtp://127.0.0.1:1')(mail()))).isPermanent).toBe(false);
+  });
+
+  it('is counted, as is a mail that was sent', async () => {
+    const counted = async (send: () => Promise<unknown>) => {
+      const before = await mailCounts();
+      await send();
+      const after = await mailCounts();
+      return Object.fromEntries(
+        Object.entries(after).map(([result, count]) => [result, count - before[result]!]),
+      );
+    };
+    const none = { sent: 0, rejected: 0, failed: 0 };
+    expect(await counted(() => mailerTo(inbox.url)(mail()))).toEqual({ ...none, sent: 1 });
+    expect(await counted(() => rejectionOf(mailerTo('smtp://127.0.0.1:1')(mail())))).toEqual({
+      ...none,
+      failed: 1,
+    });
+    const to = newAddress();
+    inbox.rejections.set(to, { at: 'RCPT', code: 550 });
+    const refused = await counted(() => rejectionOf(mailerTo(inbox.url)(mail({ to }))));
+    expect(refused).toEqual({ ...none, rejected: 1 });
   });
 
   it('is permanent for an invalid address', async () => {

@@ -1,0 +1,23 @@
+import { Counter } from 'prom-client';
+import { metrics } from '../../services/platform/process/telemetry.ts';
+
+/**
+ * - sent: the mail server has accepted it.
+ * - rejected: the mail server will never accept it for this address.
+ * - failed: it is sent again later.
+ */
+const RESULTS = ['sent', 'rejected', 'failed'] as const;
+
+const mails = new Counter({
+  name: 'payments_mails_total',
+  help: 'Attempts to send a mail to a person by result: sent, rejected for good, or failed, which is retried.',
+  labelNames: ['result'],
+  registers: [metrics],
+});
+// Starts every series at 0, so that the first failure is an increase.
+for (const result of RESULTS) mails.inc({ result }, 0);
+
+/** Counts one attempt to send a mail. */
+export function countMail(result: (typeof RESULTS)[number]): void {
+  mails.inc({ result });
+}

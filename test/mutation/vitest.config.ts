@@ -7,7 +7,7 @@ export default defineConfig({
     env: { FC_RUNS: '50' },
     include: [
       'test/services/funds/{business-days,installment,allocation,holds,release-rows,sale-schedule}.test.ts',
-      'test/services/funds/{funds-rules,funds-rules.property}.test.ts',
+      'test/services/funds/funds-rules.property.test.ts',
       'test/services/refunds/{refund-case,refund-case.property,payment-facts}.test.ts',
       'test/services/advances/advance-{quote,request}.test.ts',
     ],

@@ -27,6 +27,24 @@ const namesOf = (allocations: readonly Allocation[]) =>
   allocations.map(({ after, amountMinor }) => [after.id, amountMinor]);
 
 describe('a deduction', () => {
+  test('uses the sale’s installments, nearest first, then free ones of others; the rest is a debt', () => {
+    const own = [installment('own2', '2026-12-22'), installment('own1', '2026-12-21')];
+    const others = [
+      installment('next', '2026-12-01'),
+      installment('blocked', '2026-11-25', { heldBy: [otherRefund] }),
+      installment('released', '2026-11-01', { released: true }),
+      installment('reserved', '2026-11-26', reserved),
+      ...own,
+    ];
+    const took = allocateDeduction(330n, own, others, TODAY);
+    expect(namesOf(took.allocations)).toEqual([
+      ['own1', 100n],
+      ['own2', 100n],
+      ['next', 100n],
+    ]);
+    expect(took.missingMinor).toBe(30n);
+  });
+
   test('skips reserved installments of its own sale', () => {
     const own = [installment('a', '2026-12-01', reserved), installment('b', '2026-12-02')];
     const took = allocateDeduction(150n, own, [], TODAY);
@@ -156,6 +174,23 @@ describe('a refund', () => {
 });
 
 describe('debts', () => {
+  test('are collected oldest first, from free installments, nearest date first', () => {
+    const installments = [installment('b', '2026-12-21'), installment('a', '2026-12-01')];
+    const debts = [
+      { sourceId: 'old', openMinor: 70n },
+      { sourceId: 'new', openMinor: 200n },
+    ];
+    const paid = allocateDebts(debts, installments, TODAY);
+    expect(
+      paid.allocations.map(({ sourceId, after, amountMinor }) => [sourceId, after.id, amountMinor]),
+    ).toEqual([
+      ['old', 'a', 70n],
+      ['new', 'a', 30n],
+      ['new', 'b', 100n],
+    ]);
+    expect(paid.debts.map((debt) => debt.openMinor)).toEqual([0n, 70n]);
+  });
+
   test('are collected from free installments only, each from what the previous one left', () => {
     const installments = [
       released('released', '2026-11-01'),
@@ -180,6 +215,38 @@ describe('debts', () => {
 });
 
 describe('a reservation', () => {
+  const staleBy = (installmentId: string) =>
+    expect.objectContaining({ reason: 'QUOTE_STALE', metadata: { installmentId } });
+
+  test('is refused if a quoted installment changed, is blocked, reserved, due or listed twice, and nothing is reserved', () => {
+    const good = installment('good', '2026-12-21');
+    const stale: Installment[] = [
+      installment('stale', '2026-12-21', { version: 2n }),
+      installment('stale', '2026-12-21', { heldBy: [refund] }),
+      installment('stale', '2026-12-21', { reservation: { advanceRequestId: 'other', amountMinor: 100n } }),
+      installment('stale', TODAY),
+      installment('stale', '2026-12-21', { deductedMinor: 100n }),
+    ];
+    const quoted = [
+      { installmentId: 'good', version: 1n },
+      { installmentId: 'stale', version: 1n },
+    ];
+    for (const other of stale) {
+      expect(() => reserveQuoted(quoted, [good, other], 'r', TODAY)).toThrow(staleBy('stale'));
+    }
+    expect(() => reserveQuoted([quoted[0]!, quoted[0]!], [good], 'r', TODAY)).toThrow(staleBy('good'));
+  });
+
+  test('is paid out: moves what was promised to advanced, and fails from the day of an installment on', () => {
+    const promised = installment('a', '2026-12-21', reserved);
+    expect(settleReserved([promised], '2026-12-20')).toMatchObject([
+      { after: { advancedMinor: 100n, reservation: null }, amountMinor: 100n },
+    ]);
+    expect(() => settleReserved([promised], '2026-12-21')).toThrow(
+      expect.objectContaining({ reason: 'COVERED_PART_DUE', metadata: { date: '2026-12-21' } }),
+    );
+  });
+
   test('promises each quoted installment in full', () => {
     const installments = [
       installment('a', '2026-12-01'),

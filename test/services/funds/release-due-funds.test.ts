@@ -49,14 +49,6 @@ it('releases what is due for all merchants and environments exactly once, in as 
   await verifyFunds(harness);
 });
 
-it('releases nothing twice in concurrent runs', async () => {
-  const funds = fundsCaller(harness.transports.inProcess);
-  await funds.sell({ on: '2020-06-20', gross: 300n, installments: 3 });
-  const runs = await Promise.all(Array.from({ length: 6 }, () => funds.releaseDue()));
-  expect(runs.reduce((sum, run) => sum + run.releasedInstallments, 0)).toBe(3);
-  expect(await funds.balance()).toMatchObject({ availableAmountMinor: 300n });
-});
-
 it('returns the reservations that came due last, however many older ones there are', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const reservation = `insert into funds.reservation

@@ -79,16 +79,6 @@ describe('the installments of an advance', () => {
     expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n });
   });
 
-  it('lets one of many concurrent requests reserve an installment', async () => {
-    const funds = newFunds();
-    await funds.sell({ on: '2020-06-20', gross: 100n });
-    const { installments } = await funds.advanceable('2020-06-20');
-    const tries = await Promise.allSettled(
-      Array.from({ length: 8 }, () => funds.reserve(installments, randomUUID(), '2020-06-20')),
-    );
-    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-  });
-
   it('a quote is stale once its installment has changed, and a payout fails from its date on', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: 100n });
@@ -180,13 +170,5 @@ describe('the debit of a refund', () => {
     await verifyFunds(harness, funds.tenant);
     expect(await funds.settle(advance, '2020-06-23')).toMatchObject({ advancedAmountMinor: 70n });
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 70n, 30n, 1]]);
-  });
-
-  it('concurrent refunds never exceed the available balance', async () => {
-    const funds = newFunds();
-    for (let n = 0; n < 3; n += 1) await funds.sell({ gross: 100n, instant: true });
-    const debits = await Promise.allSettled(Array.from({ length: 8 }, () => funds.debit(randomUUID(), 70n)));
-    expect(debits.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
-    expect(await funds.balance()).toMatchObject({ availableAmountMinor: 20n, releasedAmountMinor: 20n });
   });
 });

@@ -129,26 +129,6 @@ describe('AdvanceService', () => {
     await expectRefusal(again, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', { status: 'REFUSED' });
   });
 
-  it('neither approves nor releases once a covered date has come', async () => {
-    const { quote, request, approve, release, refuse } = await merchant();
-    const pending = await request((await quote({ maxAmountMinor: 4_800n })).id);
-    const due = { date: '2020-07-20' };
-    await expectRefusal(approve(pending.id, '2020-07-20'), Code.FailedPrecondition, 'COVERED_PART_DUE', due);
-    await approve(pending.id, '2020-07-19');
-    await expectRefusal(release(pending.id, '2020-07-20'), Code.FailedPrecondition, 'COVERED_PART_DUE', due);
-    expect((await refuse(pending.id, '2020-07-20')).status).toBe(AdvanceRequestStatus.REFUSED);
-  });
-
-  it('refuses transitions that the state does not allow, and unknown requests', async () => {
-    const { quote, request, release, settle, get } = await merchant();
-    const { id } = await request((await quote()).id);
-    const state = { status: 'PENDING_REVIEW' };
-    await expectRefusal(release(id), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', state);
-    await expectRefusal(settle(id), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', state);
-    await expectRefusal(get(randomUUID()), Code.NotFound, 'ADVANCE_REQUEST_NOT_FOUND');
-    await expectRefusal(settle(randomUUID()), Code.NotFound, 'ADVANCE_REQUEST_NOT_FOUND');
-  });
-
   it('starts a workflow with each step across the two areas, which completes it', async () => {
     const { quote, request, approve, release } = await merchant();
     const { id } = await request((await quote()).id);

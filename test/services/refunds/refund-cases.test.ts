@@ -123,20 +123,6 @@ describe('RefundCaseService', () => {
     await expectRefusal(again, FailedPrecondition, 'REFUND_CASE_STATE', { state: 'REJECTED' });
   });
 
-  it('expires a merchant review from its deadline on, not earlier', async () => {
-    const { refunds, write, open } = refundsOf(harness);
-    const { id: early } = await open();
-    const soon = refunds.expireMerchantReview({ ...write(), refundCaseId: early });
-    await expectRefusal(soon, FailedPrecondition, 'MERCHANT_REVIEW_NOT_DUE');
-    const { id: due } = await open({ occurredAt: ago(48 * HOUR_MS), paidAt: ago(72 * HOUR_MS) });
-    const { refundCase } = await refunds.expireMerchantReview({ ...write(), refundCaseId: due });
-    expect(refundCase).toMatchObject({
-      status: Status.SERVICE_REVIEW,
-      merchantDecision: { decision: MerchantDecisionKind.EXPIRED },
-    });
-    expect(refundCase?.merchantDecision?.decidedAt).toBeUndefined();
-  });
-
   it('holds an approved case until the blockers of other teams are cleared', async () => {
     const { refunds, write, open, start } = refundsOf(harness);
     const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
@@ -157,33 +143,6 @@ describe('RefundCaseService', () => {
     const byHand = RefundBlocker.INSUFFICIENT_AVAILABLE_BALANCE;
     const refused = refunds.addBlocker({ ...write(), refundCaseId, blocker: byHand });
     await expectRefusal(refused, InvalidArgument, 'INVALID_ARGUMENT', { field: 'blocker' });
-  });
-
-  it('asks for funding when the balance does not suffice, and executes again', async () => {
-    const { open, start, debit } = refundsOf(harness);
-    const { id } = await open({ approvalMode: ApprovalMode.INSTANT });
-    await start(id);
-    const unfunded = await debit(id, RefundDebitOutcome.INSUFFICIENT);
-    const balance = [RefundBlocker.INSUFFICIENT_AVAILABLE_BALANCE];
-    expect(unfunded).toMatchObject({ status: Status.FUNDING_REQUIRED, blockedBy: balance });
-    expect(await debit(id, RefundDebitOutcome.INSUFFICIENT)).toEqual(unfunded);
-    const again = await start(id);
-    expect(again).toMatchObject({ status: Status.APPROVED_FOR_EXECUTION, blockedBy: [], executions: 2 });
-    expect((await debit(id)).status).toBe(Status.PROCESSING);
-  });
-
-  it('cancels until the execution has started', async () => {
-    const { refunds, write, open, start, debit } = refundsOf(harness);
-    const cancel = (refundCaseId: string) => refunds.cancelRefundCase({ ...write(), refundCaseId });
-    const { id: withdrawn } = await open();
-    expect((await cancel(withdrawn)).refundCase?.status).toBe(Status.CANCELED);
-    await expectRefusal(cancel(withdrawn), FailedPrecondition, 'REFUND_CASE_STATE', { state: 'CANCELED' });
-    const { id: started } = await open({ initiator: RefundInitiator.MERCHANT });
-    await start(started);
-    await expectRefusal(cancel(started), FailedPrecondition, 'REFUND_EXECUTION_STARTED');
-    await expectRefusal(start(started), FailedPrecondition, 'REFUND_EXECUTION_STARTED');
-    const { id: waiting } = await open();
-    await expectRefusal(debit(waiting), FailedPrecondition, 'REFUND_EXECUTION_NOT_STARTED');
   });
 
   it('enforces the facts of a payment’s first case', async () => {
@@ -240,23 +199,6 @@ describe('RefundCaseService', () => {
     expect(unknown.paymentPaidAt).toBeUndefined();
   });
 
-  it('returns the first response for a repeated write, which has one effect', async () => {
-    const { refunds, tenant, write, open } = refundsOf(harness);
-    const { id: refundCaseId } = await open();
-    const decision = { ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED };
-    const first = await refunds.decideRefundCase(decision);
-    expect(await refunds.decideRefundCase(decision)).toEqual(first);
-    const other = refunds.decideRefundCase({ ...decision, reason: 'no' });
-    await expectRefusal(other, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
-    const idempotencyKey = newKey();
-    const paymentIntentId = randomUUID();
-    const paidAt = ago(HOUR_MS);
-    const opened = await open({ idempotencyKey, paymentIntentId, paidAt });
-    expect(await open({ idempotencyKey, paymentIntentId, paidAt })).toEqual(opened);
-    const { refundCases } = await refunds.listRefundCases({ ...tenant, paymentIntentId });
-    expect(refundCases).toHaveLength(1);
-  });
-
   it('returns the same NOT_FOUND to another merchant and in the other environment', async () => {
     const { refunds, tenant, open } = refundsOf(harness);
     const { id: refundCaseId } = await open();
@@ -311,14 +253,5 @@ describe('the race of the merchant and the deadline', () => {
       expect(lost).toHaveLength(1);
       await expectRefusal(Promise.reject(lost[0]), FailedPrecondition, 'REFUND_CASE_STATE');
     }
-  });
-
-  it('refunds of one payment opened at the same time never exceed it', async () => {
-    const { open } = refundsOf(harness, 'grpc');
-    const paymentIntentId = randomUUID();
-    const paidAt = ago(HOUR_MS);
-    const openings = Array.from({ length: 8 }, () => open({ paymentIntentId, paidAt, amountMinor: 2_000n }));
-    const results = await Promise.allSettled(openings);
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
   });
 });

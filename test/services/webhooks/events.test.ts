@@ -51,18 +51,6 @@ describe('EventService', () => {
     }
   });
 
-  it('publishes once per idempotency key', async () => {
-    const tenant = newTenant();
-    const request = { idempotencyKey: newKey(), objectId: randomUUID() };
-    const first = await publish(tenant, request);
-    expect(await publish(tenant, request)).toEqual(first);
-    await expectRefusal(
-      publish(tenant, { ...request, objectId: 'other' }),
-      Code.AlreadyExists,
-      'IDEMPOTENCY_KEY_REUSED',
-    );
-  });
-
   it('rejects types that are not in the catalog, and the ping', async () => {
     for (const type of ['payment.succeeded.v2', 'webhook.ping.v1']) {
       await expectRefusal(publish(newTenant(), { type }), Code.InvalidArgument, 'INVALID_EVENT_TYPE', {

@@ -1,4 +1,4 @@
-import { createClient, type Transport } from '@connectrpc/connect';
+import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   AttemptFailure,
@@ -20,9 +20,11 @@ import { Writes } from '../../../../services/platform/writes/writes.ts';
 import { webhooksArea } from '../../../../services/webhooks/webhooks.area.ts';
 import { startConnectProxy } from '../../../support/connect-proxy.ts';
 import { type DnsAnswer, type DnsResponder, startDnsResponder } from '../../../support/dns-responder.ts';
+import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../../support/harness.ts';
 import { createLoopbackGuard, type DisposableGuard } from '../../../support/loopback-guard.ts';
 import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
+import type { TestTenant } from '../../webhooks/webhooks-fixture.ts';
 import { deliverWaiting } from './deliver-waiting.ts';
 
 // The guard as in live: nothing is exempt, and names are looked up in DNS.
@@ -86,16 +88,19 @@ afterEach(() => {
 
 let names = 0;
 
+const create = (tenant: TestTenant, host: string, idempotencyKey = newKey()) =>
+  createClient(WebhookSubscriptionService, transport).createWebhookSubscription({
+    ...tenant,
+    idempotencyKey,
+    url: `https://${host}:${receiver.port}/`,
+    eventTypes: ['payment.succeeded.v1'],
+  });
+
 /** Subscribes a new name while DNS gives one answer, and pings it while DNS gives another. */
 async function subscribeThenDeliver(atCreation: DnsAnswer, atConnection: DnsAnswer, sender = guard) {
   const tenant = newTenant();
   answer = atCreation;
-  await createClient(WebhookSubscriptionService, transport).createWebhookSubscription({
-    ...tenant,
-    idempotencyKey: newKey(),
-    url: `https://hooks-${++names}.example.com:${receiver.port}/`,
-    eventTypes: ['payment.succeeded.v1'],
-  });
+  await create(tenant, `hooks-${++names}.example.com`);
   answer = atConnection;
   await deliverWaiting({ config, databaseUrl }, { live: sender, test: sender });
   const deliveries = createClient(DeliveryService, transport);
@@ -154,5 +159,16 @@ describe('a name that was public at creation', () => {
     const attempts = await subscribeThenDeliver(PUBLIC, ['127.0.0.1'], proxied);
     expect(attempts).toMatchObject([{ failure: AttemptFailure.EGRESS_DENIED }]);
     expect(proxy.targets).toHaveLength(1);
+  });
+
+  it('is not resolved again for a creation that is repeated with its key', async () => {
+    const [tenant, key] = [newTenant(), newKey()];
+    answer = PUBLIC;
+    const first = await create(tenant, 'moving.example.com', key);
+    answer = ['127.0.0.1'];
+    expect(await create(tenant, 'moving.example.com', key)).toEqual(first);
+    const anew = create(newTenant(), 'again.example.com');
+    await expectRefusal(anew, Code.InvalidArgument, 'INVALID_WEBHOOK_URL', { field: 'url' });
+    await expect(anew).rejects.not.toThrow('127.0.0.1');
   });
 });

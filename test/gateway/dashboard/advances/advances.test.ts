@@ -1,17 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { createClient } from '@connectrpc/connect';
 import type { HTMLElement } from 'node-html-parser';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import {
-  AdvanceService,
-  type RecordPayoutAnswerRequestSchema,
-} from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { RecordPayoutAnswerRequestSchema } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { copyRequest } from '../../../services/advances/advance-queue.ts';
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
-import { newTenant } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
 let fixture: SharedDashboard;
@@ -141,45 +135,4 @@ describe('a request', () => {
     expect(text.replaceAll('\u00a0', ' ')).toContain('Antecipação de R$ 48,00');
     expect(text).toContain('Em análise');
   });
-
-  it('of another merchant or environment is a 404', async () => {
-    const [own, other] = [await oldMerchant(), await oldMerchant()];
-    const { id } = await other.requestOne();
-    expect((await own.visitor.get(`${own.home}/${id}`)).status).toBe(404);
-    expect((await own.visitor.get(`${other.home}/${id}`)).status).toBe(404);
-    expect((await other.visitor.get(`${other.home.replace('/live', '/sandbox')}/${id}`)).status).toBe(404);
-    expect((await other.visitor.get(`${other.home}/${id.toUpperCase()}`)).status).toBe(404);
-    expect((await other.visitor.get(`${other.home}/${id}`)).status).toBe(200);
-    expect((await own.visitor.get(`${own.home}/${randomUUID()}`)).status).toBe(404);
-  });
-});
-
-it('only developers of the merchant can request a quote or an advance', async () => {
-  const { funds, merchantId, visitor, home } = await oldMerchant(Role.VIEWER);
-  await funds.sell({ gross: 10_000n, installments: 2 });
-  const advances = createClient(AdvanceService, fixture.transport);
-  const { quote } = await advances.quoteAdvance(funds.write());
-  const stranger = await fixture.signIn({ [newTenant().merchantId]: Role.ADMIN });
-  const developer = await fixture.signIn({ [merchantId]: Role.DEVELOPER });
-  const answers = async (who: Visitor) => {
-    const post = async (path: string, fields: Record<string, string>) => {
-      const body = new URLSearchParams({ ...who.proof(), ...fields });
-      return (await who.fetch(`${home}${path}`, { method: 'POST', body })).status;
-    };
-    const form = (await who.fetch(`${home}/new`)).status;
-    const request = { quoteId: quote!.id, quoted: String(quote!.amountMinor), amount: '100.00' };
-    return [form, await post('/new', {}), await post('/request', request)];
-  };
-  expect(await answers(visitor)).toEqual([403, 403, 403]);
-  expect(await answers(stranger)).toEqual([404, 404, 404]);
-  expect((await advances.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
-  expect(await answers(developer)).toEqual([200, 200, 303]);
-  const { entries } = await createClient(AccountService, fixture.transport).listAuditEntries({
-    ...funds.tenant,
-    peopleOnly: true,
-  });
-  expect(entries.map(({ accountId, action }) => [accountId, action.split('.').at(-1)])).toEqual([
-    [developer.accountId, 'RequestAdvance'],
-    [developer.accountId, 'QuoteAdvance'],
-  ]);
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
@@ -119,19 +118,6 @@ it('shows a product with its prices and offers, read-only', async () => {
   expect(
     fixture.app.registered.filter(({ section, method }) => section === 'products' && method === 'POST'),
   ).toEqual([]);
-});
-
-it('shows no product of another merchant or environment', async () => {
-  const [own, other] = [await shop(), await shop()];
-  const productId = await other.create('Theirs');
-  const paths = [own.list, own.list.replace('live', 'sandbox'), other.list].map(
-    (list) => `${list}/${productId}`,
-  );
-  for (const path of [...paths, `${own.list}/${randomUUID()}`, `${own.list}/x`]) {
-    expect([path, (await own.visitor.get(path)).status]).toEqual([path, 404]);
-  }
-  const sandbox = await other.visitor.get(`${other.list.replace('live', 'sandbox')}/${productId}`);
-  expect(sandbox.status).toBe(404);
 });
 
 it('escapes the merchant’s texts, in both languages', async () => {

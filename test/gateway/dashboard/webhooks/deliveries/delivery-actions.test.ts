@@ -217,52 +217,6 @@ describe('a resend', () => {
   );
 });
 
-describe('a resource of another merchant or environment', () => {
-  it('is a 404, and has no actions', async () => {
-    const shop = await fixture.shop();
-    const { id: subscriptionId } = await fixture.subscribed(shop.tenant);
-    const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
-    const resend = await fixture.resending(shop.tenant);
-    const { base, developer, tenant } = await fixture.shop();
-    await fixture.subscribed(tenant);
-    const own = await developer.get(`${base}/deliveries`);
-    const _csrf = own.document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
-    const pages = [
-      `/webhooks/${subscriptionId}/deliveries`,
-      `/webhooks/${subscriptionId}/resends`,
-      `/webhooks/${subscriptionId}/resends/preview?request_id=r`,
-      `/deliveries/${deliveryId}`,
-      `/resends/${resend.id}`,
-    ];
-    const actions = [
-      ...['retry', 'cancel', 'resend'].map((verb) => `/deliveries/${deliveryId}/${verb}`),
-      `/resends/${resend.id}/cancel`,
-      `/webhooks/${subscriptionId}/resends`,
-    ];
-    const period = { from: '2026-01-01T00:00:00Z', to: '2030-01-01T00:00:00Z' };
-    for (const [visitor, place] of [
-      [developer, base],
-      [shop.developer, `/sandbox/${shop.tenant.merchantId}`],
-    ] as const) {
-      const csrf =
-        visitor === developer
-          ? _csrf
-          : (await visitor.get(place)).document.querySelector('input[name="_csrf"]')!.getAttribute('value')!;
-      for (const path of pages) expect((await visitor.get(`${place}${path}`)).status, path).toBe(404);
-      for (const path of actions) {
-        const page = await visitor.post(`${place}${path}`, { _csrf: csrf, _key: randomUUID(), ...period });
-        expect(page.status, path).toBe(404);
-      }
-      for (const list of [`/deliveries?resend=${resend.id}`, '/resends']) {
-        const { status, document } = await visitor.get(`${place}${list}`);
-        expect([status, document.querySelectorAll('main tbody tr').length], list).toEqual([200, 0]);
-      }
-    }
-    expect((await stateOf(shop.tenant, deliveryId!)).status).toBe(DeliveryStatus.RETRYING);
-    expect((await fixture.webhooks.get(shop.tenant, resend.id)).state).toBe(ResendState.RUNNING);
-  });
-});
-
 describe('a viewer', () => {
   it('sees everything, but has no actions', async () => {
     const { tenant, base, developer: viewer } = await fixture.shop(Role.VIEWER);

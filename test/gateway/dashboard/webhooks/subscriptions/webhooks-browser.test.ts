@@ -61,22 +61,6 @@ describe('the secret in a browser', () => {
     expect(violations).toEqual([]);
   });
 
-  test('is gone once its page was left, also by going back and forward', async () => {
-    const merchant = await fixture.newMerchant();
-    const { page } = await windowOf(merchant);
-    const secret = await createByHand(page, merchant);
-    await page.getByRole('link', { name: 'saved it, continue' }).click();
-    await page
-      .getByText(/No events are sent|No delivery has been accepted|Deliveries are being accepted/)
-      .first()
-      .waitFor();
-    expect(await isShown(page)).toBe(false);
-    for (const move of ['goBack', 'goBack', 'goForward', 'goForward'] as const) {
-      await page[move]().catch(() => undefined);
-      expect(await page.content()).not.toContain(secret);
-    }
-  });
-
   test('is gone from a page in the back-forward cache', async () => {
     const merchant = await fixture.newMerchant();
     const keeping = await launchChromium({
@@ -93,27 +77,6 @@ describe('the secret in a browser', () => {
     await page.locator('[data-live=state]').waitFor();
     await page.goBack().catch(() => undefined);
     expect(await page.content()).not.toContain(secret);
-  });
-
-  test('can be copied', async () => {
-    const merchant = await fixture.newMerchant();
-    const { page, context } = await windowOf(merchant);
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: fixture.baseUrl });
-    const secret = await createByHand(page, merchant);
-    await page.locator('[data-once]').getByRole('button', { name: 'Copy' }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
-  });
-
-  test('is not lost by a double click', async () => {
-    const merchant = await fixture.newMerchant();
-    const { page } = await windowOf(merchant);
-    await page.goto(merchant.at('/webhooks/new'));
-    await page.getByLabel('URL').fill(newUrl());
-    await page.getByLabel('All current types').check();
-    await page.getByRole('button', { name: 'Create endpoint' }).dblclick();
-    await page.locator('[data-once] code').waitFor();
-    expect(await isShown(page)).toBe(true);
   });
 
   test('is not in any browser storage', async () => {

@@ -5,6 +5,7 @@ import {
   RefundInitiator,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf, type Tenant } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
@@ -19,6 +20,11 @@ export async function startRefundHarness(settings: Record<string, string> = {}) 
   return {
     harness,
     temporal,
+    /** How a workflow ended, by its id. */
+    resultOf: (workflowId: string) => temporal.client.workflow.getHandle(workflowId).result(),
+    /** Runs a workflow again, like a command that arrives late or twice. */
+    again: (type: string, workflowId: string, input: object) =>
+      temporal.client.workflow.execute(type, { taskQueue: TASK_QUEUE, workflowId, args: [input] }),
     async close() {
       const { RECORD_HISTORIES } = process.env;
       if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);

@@ -3,7 +3,6 @@ import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockReason, FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
-  DisputeOutcome,
   ProviderOutcome,
   type RefundCase,
   RefundCaseService,
@@ -11,10 +10,8 @@ import {
   ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
 import { endWorkflowType, workflowType } from '../../../services/contracts/refunds/refund-hold.contract.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
-import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -38,15 +35,6 @@ afterAll(async () => {
 
 const merchant = () => merchantOf(fixture.harness);
 
-/** How a workflow ended, by its id. */
-const resultOf = (workflowId: string) => fixture.temporal.client.workflow.getHandle(workflowId).result();
-
-/** Runs a workflow again, like a command that arrives late or twice. */
-async function again(type: string, workflowId: string, input: object) {
-  const options = { taskQueue: TASK_QUEUE, workflowId, args: [input] };
-  return fixture.temporal.client.workflow.execute(type, options);
-}
-
 describe("a refund case holds its amount of its sale's funds", () => {
   it('from its opening until it succeeds, to the cent, and holds nothing else of the sale', async () => {
     const { funds, approved, start, record, becomes, rows } = merchant();
@@ -61,7 +49,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     const debited = [{ left: 33_300n }, { left: 33_250n }, { left: 0n }];
     expect(await rows()).toEqual(debited);
     await record(id, SUBMITTED, SUCCEEDED);
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual(debited);
   });
 
@@ -117,10 +105,10 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await becomes(id, Status.PROCESSING);
     expect(await rows()).toEqual([{ left: 0n }]);
     await record(id, SUCCEEDED);
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     await record(id, FAILED);
     await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, released: true }]));
-    await eventually(async () => expect(await resultOf(`refund-reversal-${id}`)).toBeUndefined());
+    await eventually(async () => expect(await fixture.resultOf(`refund-reversal-${id}`)).toBeUndefined());
     expect(await rows()).toEqual([{ left: 1_000n, released: true }]);
     expect((await funds.balance()).availableAmountMinor).toBe(1_000n);
   });
@@ -135,7 +123,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await becomes(one, Status.PROCESSING);
     expect(await rows()).toEqual([{ left: 400n, held: REFUND }, rest]);
     await record(one, SUCCEEDED);
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${one}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${one}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 400n, held: REFUND }, rest]);
     await start(other);
     await becomes(other, Status.PROCESSING);
@@ -175,9 +163,9 @@ describe("a refund case holds its amount of its sale's funds", () => {
     const saleId = await earn(500n);
     const id = await approved(100n, saleId);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
-    expect(await again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
+    expect(await fixture.again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
     // A hold that has read the case before it closed, and blocks after; a day later no key is remembered.
     const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id, amountMinor: 100n });
     await stale.holdForRefund(input);
@@ -186,7 +174,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await sqlOf(fixture.harness, age);
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
-    expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
+    expect(await fixture.again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     const blockEvents = await sqlOf<{ type: string }>(
       fixture.harness,
@@ -201,7 +189,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await earn(1_000n);
     const saleId = randomUUID();
     const id = await approved(400n, saleId);
-    await eventually(async () => expect(await resultOf(`refund-hold-${id}`)).toBe('HELD'));
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-${id}`)).toBe('HELD'));
     expect(await rows()).toEqual([{ left: 1_000n, released: true }]);
     const sale = { saleId, method: 1, grossAmountMinor: 500n, feesAmountMinor: 0n, installments: 1 };
     await funds.client.recordSale({ ...write(), ...sale });
@@ -212,7 +200,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await start(id);
     await becomes(id, Status.PROCESSING);
     await record(id, SUCCEEDED);
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 1_100n, released: true }]);
   });
 
@@ -223,7 +211,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await start(id);
     await becomes(id, Status.PROCESSING);
     await record(id, SUCCEEDED);
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 600n, released: true }]);
   });
 
@@ -250,7 +238,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     ];
     await eventually(async () => expect(await rows()).toEqual(held));
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
-    expect(await again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('HELD');
+    expect(await fixture.again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('HELD');
     expect(await rows()).toEqual(held);
   });
 
@@ -264,154 +252,4 @@ describe("a refund case holds its amount of its sale's funds", () => {
     } as unknown as typeof refunds;
     return createRefundActivities({ refunds: stale, funds: createClient(FundsService, transport) });
   }
-});
-
-describe("a dispute holds its payment's funds", () => {
-  it('until it is won; then they are released by their date', async () => {
-    const { refunds, write, funds, open, dispute, rows } = merchant();
-    const { saleId } = await funds.sell({ gross: 1_001n, installments: 2 });
-    const { paymentIntentId, id } = await open({ saleId, amountMinor: 100n });
-    const disputeId = await dispute(paymentIntentId);
-    const both = [...DISPUTE, ...REFUND];
-    await eventually(async () =>
-      expect(await rows()).toEqual([
-        { left: 501n, held: DISPUTE },
-        { left: 500n, held: both },
-      ]),
-    );
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.WON });
-    await eventually(async () =>
-      expect(await rows()).toEqual([{ left: 501n }, { left: 100n, held: REFUND }, { left: 400n }]),
-    );
-    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 501n }, { left: 500n }]));
-  });
-
-  it('only its amount, as long as it is open, even if its end is run by hand; it can still be lost then', async () => {
-    const { refunds, write, tenant, dispute, rows, earn } = merchant();
-    const disputeId = await dispute(randomUUID(), await earn(700n), 400n);
-    const rest = { left: 300n, released: true };
-    await eventually(async () => expect(await rows()).toEqual([{ left: 400n, held: DISPUTE }, rest]));
-    const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
-    const end = disputeHold.endWorkflowId(disputeId);
-    expect(await again(disputeHold.endWorkflowType, end, input)).toBe('HELD');
-    expect(await rows()).toEqual([{ left: 400n, held: DISPUTE }, rest]);
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    await eventually(async () => expect(await rows()).toEqual([rest]));
-  });
-
-  it('until it is lost; then they are deducted, including those that a refund also held', async () => {
-    const { refunds, write, tenant, open, dispute, rows, earn } = merchant();
-    const saleId = await earn(1_000n);
-    await earn(50n);
-    const { paymentIntentId, id } = await open({ saleId, amountMinor: 100n });
-    const disputeId = await dispute(paymentIntentId);
-    await eventually(async () =>
-      expect(await rows()).toEqual([
-        { left: 1_000n, held: [...DISPUTE, ...REFUND] },
-        { left: 50n, released: true },
-      ]),
-    );
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 50n, released: true }]));
-    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
-    await eventually(async () => expect(await resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
-    expect(await rows()).toEqual([{ left: 50n, released: true }]);
-    const { dispute: closed } = await refunds.getDispute({ ...tenant, disputeId });
-    expect(closed).toMatchObject({ saleId, outcome: DisputeOutcome.LOST });
-  });
-
-  it('until it is lost; then the merchant owes, once, what was advanced or kept as fees too', async () => {
-    const { refunds, write, tenant, funds, dispute, rows } = merchant();
-    const { saleId } = await funds.sell({ gross: 300n, fees: 30n, installments: 3 });
-    const advance = randomUUID();
-    await funds.reserve((await funds.advanceable()).installments.slice(0, 2), advance);
-    await funds.settle(advance);
-    const disputeId = await dispute(randomUUID(), saleId);
-    const advanced = [{ left: 0n }, { left: 0n }];
-    await eventually(async () => expect(await rows()).toEqual([...advanced, { left: 90n, held: DISPUTE }]));
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    const end = disputeHold.endWorkflowId(disputeId);
-    await eventually(async () => expect(await resultOf(end)).toBe('ENDED'));
-    expect(await rows()).toEqual([...advanced, { left: 0n }]);
-    expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
-    // A day later the idempotency keys have expired.
-    await sqlOf(
-      fixture.harness,
-      "update platform.idempotency_record set created_at = now() - interval '2 days'",
-    );
-    const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
-    expect(await again(disputeHold.endWorkflowType, end, input)).toBe('ENDED');
-    expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
-    await funds.sell({ gross: 300n });
-    expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
-  });
-
-  it('and several that are lost take the rest of their sale once', async () => {
-    const { refunds, write, funds, dispute, rows } = merchant();
-    const { saleId } = await funds.sell({ gross: 300n, fees: 30n });
-    const payment = randomUUID();
-    const disputes = [
-      await dispute(payment, saleId, 100n),
-      await dispute(payment, saleId),
-      await dispute(payment, saleId),
-    ];
-    for (const disputeId of disputes) {
-      await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-      await eventually(async () =>
-        expect(await resultOf(disputeHold.endWorkflowId(disputeId))).toBe('ENDED'),
-      );
-    }
-    expect(await rows()).toEqual([{ left: 0n }]);
-    expect((await funds.balance()).openDebtsAmountMinor).toBe(30n);
-  });
-
-  it('of the sale that it names while the payment is unknown; without a sale, it holds nothing', async () => {
-    const { refunds, tenant, write, dispute, rows, earn } = merchant();
-    const saleId = await earn(700n);
-    const silent = await dispute(randomUUID());
-    const disputeId = await dispute(randomUUID(), saleId);
-    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, held: DISPUTE }]));
-    // Without an outcome nothing is deducted.
-    await refunds.closeDispute({ ...write(), disputeId });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, released: true }]));
-    await refunds.closeDispute({ ...write(), disputeId: silent, outcome: DisputeOutcome.LOST });
-    expect((await refunds.getDispute({ ...tenant, disputeId: silent })).dispute?.saleId).toBeUndefined();
-    expect(await rows()).toEqual([{ left: 700n, released: true }]);
-  });
-
-  it('until it is lost, and deducts the rest of its sale even if the sale is recorded only afterwards', async () => {
-    const { refunds, write, funds, dispute, rows } = merchant();
-    const saleId = randomUUID();
-    const disputeId = await dispute(randomUUID(), saleId);
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    const end = fixture.temporal.client.workflow.getHandle(disputeHold.endWorkflowId(disputeId));
-    await eventually(async () => {
-      const { raw } = await end.describe();
-      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toContain('not recorded yet');
-    });
-    await funds.sell({ saleId, gross: 500n, fees: 20n });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
-    expect((await funds.balance()).openDebtsAmountMinor).toBe(20n);
-  });
-
-  it('not without a sale, but when it is lost, its amount is deducted from other funds', async () => {
-    const { refunds, write, funds, dispute, rows } = merchant();
-    await funds.sell({ gross: 300n });
-    const disputeId = await dispute(randomUUID(), undefined, 400n);
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
-    expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
-  });
-
-  it('even if the sale is known only at its end, or start and end arrive together', async () => {
-    const { refunds, write, open, dispute, rows, earn } = merchant();
-    const saleId = await earn(700n);
-    const paymentIntentId = randomUUID();
-    const disputeId = await dispute(paymentIntentId);
-    const { id: refundCaseId } = await open({ paymentIntentId, saleId, amountMinor: 1n });
-    await refunds.cancelRefundCase({ ...write(), refundCaseId });
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
-  });
 });

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
+import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
+import { eventually, merchantOf, startRefundHarness } from './refund-harness.ts';
+
+const { REFUND_IN_PROGRESS, HOLD_OR_DISPUTE } = BlockReason;
+const REFUND = [REFUND_IN_PROGRESS];
+const DISPUTE = [HOLD_OR_DISPUTE];
+
+let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
+beforeAll(async () => {
+  fixture = await startRefundHarness();
+}, TEMPORAL_START_MS);
+afterAll(async () => {
+  await verifyFunds(fixture.harness);
+  await fixture.close();
+});
+
+const merchant = () => merchantOf(fixture.harness);
+
+describe("a dispute holds its payment's funds", () => {
+  it('until it is won; then they are released by their date', async () => {
+    const { refunds, write, funds, open, dispute, rows } = merchant();
+    const { saleId } = await funds.sell({ gross: 1_001n, installments: 2 });
+    const { paymentIntentId, id } = await open({ saleId, amountMinor: 100n });
+    const disputeId = await dispute(paymentIntentId);
+    const both = [...DISPUTE, ...REFUND];
+    await eventually(async () =>
+      expect(await rows()).toEqual([
+        { left: 501n, held: DISPUTE },
+        { left: 500n, held: both },
+      ]),
+    );
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.WON });
+    await eventually(async () =>
+      expect(await rows()).toEqual([{ left: 501n }, { left: 100n, held: REFUND }, { left: 400n }]),
+    );
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 501n }, { left: 500n }]));
+  });
+
+  it('only its amount, as long as it is open, even if its end is run by hand; it can still be lost then', async () => {
+    const { refunds, write, tenant, dispute, rows, earn } = merchant();
+    const disputeId = await dispute(randomUUID(), await earn(700n), 400n);
+    const rest = { left: 300n, released: true };
+    await eventually(async () => expect(await rows()).toEqual([{ left: 400n, held: DISPUTE }, rest]));
+    const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
+    const end = disputeHold.endWorkflowId(disputeId);
+    expect(await fixture.again(disputeHold.endWorkflowType, end, input)).toBe('HELD');
+    expect(await rows()).toEqual([{ left: 400n, held: DISPUTE }, rest]);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([rest]));
+  });
+
+  it('until it is lost; then they are deducted, including those that a refund also held', async () => {
+    const { refunds, write, tenant, open, dispute, rows, earn } = merchant();
+    const saleId = await earn(1_000n);
+    await earn(50n);
+    const { paymentIntentId, id } = await open({ saleId, amountMinor: 100n });
+    const disputeId = await dispute(paymentIntentId);
+    await eventually(async () =>
+      expect(await rows()).toEqual([
+        { left: 1_000n, held: [...DISPUTE, ...REFUND] },
+        { left: 50n, released: true },
+      ]),
+    );
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 50n, released: true }]));
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    expect(await rows()).toEqual([{ left: 50n, released: true }]);
+    const { dispute: closed } = await refunds.getDispute({ ...tenant, disputeId });
+    expect(closed).toMatchObject({ saleId, outcome: DisputeOutcome.LOST });
+  });
+
+  it('until it is lost; then the merchant owes, once, what was advanced or kept as fees too', async () => {
+    const { refunds, write, tenant, funds, dispute, rows } = merchant();
+    const { saleId } = await funds.sell({ gross: 300n, fees: 30n, installments: 3 });
+    const advance = randomUUID();
+    await funds.reserve((await funds.advanceable()).installments.slice(0, 2), advance);
+    await funds.settle(advance);
+    const disputeId = await dispute(randomUUID(), saleId);
+    const advanced = [{ left: 0n }, { left: 0n }];
+    await eventually(async () => expect(await rows()).toEqual([...advanced, { left: 90n, held: DISPUTE }]));
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    const end = disputeHold.endWorkflowId(disputeId);
+    await eventually(async () => expect(await fixture.resultOf(end)).toBe('ENDED'));
+    expect(await rows()).toEqual([...advanced, { left: 0n }]);
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
+    // A day later the idempotency keys have expired.
+    await sqlOf(
+      fixture.harness,
+      "update platform.idempotency_record set created_at = now() - interval '2 days'",
+    );
+    const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
+    expect(await fixture.again(disputeHold.endWorkflowType, end, input)).toBe('ENDED');
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
+    await funds.sell({ gross: 300n });
+    expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
+  });
+
+  it('and several that are lost take the rest of their sale once', async () => {
+    const { refunds, write, funds, dispute, rows } = merchant();
+    const { saleId } = await funds.sell({ gross: 300n, fees: 30n });
+    const payment = randomUUID();
+    const disputes = [
+      await dispute(payment, saleId, 100n),
+      await dispute(payment, saleId),
+      await dispute(payment, saleId),
+    ];
+    for (const disputeId of disputes) {
+      await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+      await eventually(async () =>
+        expect(await fixture.resultOf(disputeHold.endWorkflowId(disputeId))).toBe('ENDED'),
+      );
+    }
+    expect(await rows()).toEqual([{ left: 0n }]);
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(30n);
+  });
+
+  it('of the sale that it names while the payment is unknown; without a sale, it holds nothing', async () => {
+    const { refunds, tenant, write, dispute, rows, earn } = merchant();
+    const saleId = await earn(700n);
+    const silent = await dispute(randomUUID());
+    const disputeId = await dispute(randomUUID(), saleId);
+    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, held: DISPUTE }]));
+    // Without an outcome nothing is deducted.
+    await refunds.closeDispute({ ...write(), disputeId });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 700n, released: true }]));
+    await refunds.closeDispute({ ...write(), disputeId: silent, outcome: DisputeOutcome.LOST });
+    expect((await refunds.getDispute({ ...tenant, disputeId: silent })).dispute?.saleId).toBeUndefined();
+    expect(await rows()).toEqual([{ left: 700n, released: true }]);
+  });
+
+  it('until it is lost, and deducts the rest of its sale even if the sale is recorded only afterwards', async () => {
+    const { refunds, write, funds, dispute, rows } = merchant();
+    const saleId = randomUUID();
+    const disputeId = await dispute(randomUUID(), saleId);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    const end = fixture.temporal.client.workflow.getHandle(disputeHold.endWorkflowId(disputeId));
+    await eventually(async () => {
+      const { raw } = await end.describe();
+      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toContain('not recorded yet');
+    });
+    await funds.sell({ saleId, gross: 500n, fees: 20n });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(20n);
+  });
+
+  it('not without a sale, but when it is lost, its amount is deducted from other funds', async () => {
+    const { refunds, write, funds, dispute, rows } = merchant();
+    await funds.sell({ gross: 300n });
+    const disputeId = await dispute(randomUUID(), undefined, 400n);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
+  });
+
+  it('even if the sale is known only at its end, or start and end arrive together', async () => {
+    const { refunds, write, open, dispute, rows, earn } = merchant();
+    const saleId = await earn(700n);
+    const paymentIntentId = randomUUID();
+    const disputeId = await dispute(paymentIntentId);
+    const { id: refundCaseId } = await open({ paymentIntentId, saleId, amountMinor: 1n });
+    await refunds.cancelRefundCase({ ...write(), refundCaseId });
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
+  });
+});

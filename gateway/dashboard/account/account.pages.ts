@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type {
   ListSessionsResponse,
@@ -7,7 +6,7 @@ import type {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-clients.ts';
-import { requireOwnForm } from '../session/own-form.ts';
+import { ownFormHooks } from '../session/own-form.ts';
 import { clearSessionCookie } from '../session/session-cookie.ts';
 import {
   badge,
@@ -38,8 +37,8 @@ export function accountPages(dependencies: FeatureDependencies): void {
   const { app, guard, clients, config } = dependencies;
   languageRoute(dependencies);
   const providerName = new URL(config.OIDC_ISSUER ?? '').host;
-  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.requireSession(request, reply);
-  const ownForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
+  const ownForm = ownFormHooks(guard);
+  const { onRequest } = ownForm;
 
   const querystring = Type.Object({ page: pageParameter });
   app.get(ACCOUNT_PATH, { onRequest, schema: { querystring } }, async (request, reply) => {
@@ -54,7 +53,7 @@ export function accountPages(dependencies: FeatureDependencies): void {
     return sendPage(reply, view, accountPage(view, person, providerName, { sessions, unwanted }));
   });
 
-  mailRoute(dependencies, ownForm);
+  mailRoute(dependencies);
   const params = Type.Object({ sessionId: Type.String({ format: 'uuid' }) });
   app.post(
     `${ACCOUNT_PATH}/sessions/:sessionId/end`,

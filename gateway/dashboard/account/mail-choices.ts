@@ -1,7 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { MailTopic } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callAsPerson } from '../dashboard-clients.ts';
+import { ownFormHooks } from '../session/own-form.ts';
 import { personForm } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -10,11 +10,6 @@ import { accountTexts } from './account.texts.ts';
 
 const MAIL_PATH = '/account/mail';
 const TOPICS = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS'] as const;
-
-interface OwnForm {
-  onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  preValidation(request: FastifyRequest): Promise<void>;
-}
 
 /** A person's choice of mails, for all merchants: they do not get those that they leave unticked. */
 export function mailForm(view: PlainView, person: Person, unwanted: readonly MailTopic[]): Html {
@@ -28,12 +23,12 @@ export function mailForm(view: PlainView, person: Person, unwanted: readonly Mai
 }
 
 /** Handles the form. */
-export function mailRoute({ app, clients }: FeatureDependencies, ownForm: OwnForm): void {
+export function mailRoute({ app, guard, clients }: FeatureDependencies): void {
   const topic = Type.Enum([...TOPICS]);
   const body = Type.Object({
     wanted: Type.Optional(Type.Union([topic, Type.Array(topic, { maxItems: TOPICS.length })])),
   });
-  app.post(MAIL_PATH, { ...ownForm, schema: { body } }, async (request, reply) => {
+  app.post(MAIL_PATH, { ...ownFormHooks(guard), schema: { body } }, async (request, reply) => {
     const { accountId } = request.person!;
     const wanted = [request.body.wanted ?? []].flat();
     const unwanted = TOPICS.filter((name) => !wanted.includes(name)).map((name) => MailTopic[name]);

@@ -64,9 +64,9 @@ function keyCard(view: View, key: ApiKey, now: Date): Html {
     [t.scopes, html`${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code> `)}`],
     [t.created, moment(view, createdAt)],
     [t.lastUsed, lastUsedAt ? moment(view, lastUsedAt) : t.never],
-    ...(revokedAt
-      ? [[t.revokedAt, moment(view, revokedAt)] as const]
-      : [[t.expires, expiresAt ? moment(view, expiresAt) : t.never] as const]),
+    revokedAt
+      ? [t.revokedAt, moment(view, revokedAt)]
+      : [t.expires, expiresAt ? moment(view, expiresAt) : t.never],
   ]);
   return html`<section class="card key"><h2>${name} ${badge(TONES[state], t.states[state])}</h2>
 <p><code>${hint}…</code></p>

@@ -1,19 +1,16 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type Dispute,
   DisputeOutcome,
   DisputeReason,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { badge, moment, money, type Tone } from '../shell/components.ts';
+import { badge, deadlineBadge, moment, money, type Tone } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 /** Where a dispute stands for the merchant. */
 export type DisputeState = keyof (typeof disputesTexts)['en']['states'];
-
-const HOUR_MS = 3_600_000;
-const SOON_MS = 48 * HOUR_MS;
 
 /** The state of a dispute now. */
 export function stateOf({ closedAt, outcome, response, dueAt }: Dispute): DisputeState {
@@ -48,16 +45,8 @@ export function dueDate(view: View, dispute: Dispute): Html {
   const t = textsFor(view, disputesTexts);
   const { dueAt } = dispute;
   if (!dueAt) return html`<span class="soft">${t.noDueDate}</span>`;
-  const state = stateOf(dispute);
-  return html`<span class="deadline">${timeLeft(view, state, dueAt)} ${moment(view, dueAt)}</span>`;
-}
-
-function timeLeft(view: View, state: DisputeState, dueAt: Timestamp): Html {
-  const t = textsFor(view, disputesTexts);
-  const relative = view.format.relative(dueAt);
-  if (state === 'UNANSWERED') return badge('bad', t.passed(relative));
-  if (state !== 'NEEDS_RESPONSE') return nothing;
-  return badge(timestampMs(dueAt) - Date.now() < SOON_MS ? 'bad' : 'busy', t.left(relative));
+  const isAwaiting = ['NEEDS_RESPONSE', 'UNANSWERED'].includes(stateOf(dispute));
+  return html`<span class="deadline">${isAwaiting ? deadlineBadge(view, dueAt, t) : nothing} ${moment(view, dueAt)}</span>`;
 }
 
 /** What is disputed. */

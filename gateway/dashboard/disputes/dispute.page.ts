@@ -124,7 +124,7 @@ function record(view: View, dispute: Dispute, events: readonly Event[]): Html {
     [t.id, copyable(view, id)],
     [t.reason, html`${reasonText(view, dispute)} <code>${DisputeReason[reason]}</code>`],
     [t.paymentId, html`${copyable(view, paymentIntentId)} <a href="${cases}">${t.cases}</a>`],
-    ...(saleId === undefined ? [] : [[t.sale, copyable(view, saleId)] as const]),
+    [t.sale, saleId && copyable(view, saleId)],
   ])}
 <h2>${t.timeline}</h2>${disputeTimeline(view, dispute)}
 <h2>${t.events}</h2>${eventTable(view, events)}`;

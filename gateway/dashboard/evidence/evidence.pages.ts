@@ -7,6 +7,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { MAX_EVIDENCE_CHUNK_BYTES } from '../../../services/contracts/refunds/evidence-limits.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { streamed } from '../exports/csv-download.ts';
 import type { Section } from '../shell/access.ts';
 import type { Download } from '../shell/downloads.ts';
 import { noSuchPage, refusalText } from '../shell/failures.ts';
@@ -98,20 +99,12 @@ async function openFile(
   const file = evidence.find(({ id }) => id === evidenceId);
   if (!file) throw noSuchPage();
   const { fileName: name, contentType, sizeBytes } = file;
-  return { name, contentType, sizeBytes, read: () => chunksOf(refundCases, view, evidenceId) };
-}
-
-async function* chunksOf(refundCases: DashboardClients['refundCases'], view: View, evidenceId: string) {
-  // Without a deadline: the browser sets the pace, and the listener ends connections that stall.
-  const { timeoutMs: _, ...call } = view.call;
-  const cancel = new AbortController();
-  try {
-    const messages = refundCases.getEvidence(
-      { ...view.tenant, evidenceId },
-      { ...call, signal: cancel.signal },
+  const request = { ...view.tenant, evidenceId };
+  const read = () =>
+    streamed(
+      view,
+      (call) => refundCases.getEvidence(request, call),
+      ({ chunk }) => chunk,
     );
-    for await (const { chunk } of messages) yield chunk;
-  } finally {
-    cancel.abort();
-  }
+  return { name, contentType, sizeBytes, read };
 }

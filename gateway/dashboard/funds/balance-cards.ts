@@ -1,6 +1,6 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { money, notice } from '../shell/components.ts';
+import { amountCard, notice } from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -21,13 +21,11 @@ export async function balanceOf(
 export function balanceCards(view: View, balance: GetBalanceResponse | undefined): Html {
   const t = textsFor(view, fundsTexts).balance;
   if (!balance) return notice('busy', t.tooLarge);
-  const card = (name: string, amountMinor: bigint, hint: string) =>
-    html`<div class="card"><p class="soft">${name}</p><p class="figure">${money(view, amountMinor)}</p><p class="hint">${hint}</p></div>`;
   return html`<div class="cards balance">
-${card(t.available, balance.availableAmountMinor, t.availableHint)}
-${card(t.released, balance.releasedAmountMinor, t.releasedHint)}
-${card(t.scheduled, balance.scheduledAmountMinor, t.scheduledHint)}
-${card(t.blocked, balance.blockedAmountMinor, t.blockedHint)}
-${card(t.openDebts, balance.openDebtsAmountMinor, t.openDebtsHint)}
+${amountCard(view, t.available, balance.availableAmountMinor, t.availableHint)}
+${amountCard(view, t.released, balance.releasedAmountMinor, t.releasedHint)}
+${amountCard(view, t.scheduled, balance.scheduledAmountMinor, t.scheduledHint)}
+${amountCard(view, t.blocked, balance.blockedAmountMinor, t.blockedHint)}
+${amountCard(view, t.openDebts, balance.openDebtsAmountMinor, t.openDebtsHint)}
 </div>`;
 }

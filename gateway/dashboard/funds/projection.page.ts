@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
-import { field, money, select } from '../shell/components.ts';
+import { amountCard, field, money, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -56,13 +56,11 @@ function headline(
 ): Html {
   const t = textsFor(view, fundsTexts).projection;
   const sum = sumOf(months);
-  const card = (name: string, amountMinor: bigint, hint: string) =>
-    html`<div class="card"><p class="soft">${name}</p><p class="figure">${money(view, amountMinor)}</p><p class="hint">${hint}</p></div>`;
   const toReceiveMinor = balance?.scheduledAmountMinor ?? sum.scheduled;
   return html`<div class="cards balance">
-${card(t.toReceive, toReceiveMinor, t.toReceiveHint)}
-${sum.blocked > 0n ? card(t.blocked, sum.blocked, t.blockedHint) : nothing}
-${sum.advanced > 0n ? card(t.advanced, sum.advanced, t.advancedHint) : nothing}
+${amountCard(view, t.toReceive, toReceiveMinor, t.toReceiveHint)}
+${sum.blocked > 0n ? amountCard(view, t.blocked, sum.blocked, t.blockedHint) : nothing}
+${sum.advanced > 0n ? amountCard(view, t.advanced, sum.advanced, t.advancedHint) : nothing}
 </div>`;
 }
 

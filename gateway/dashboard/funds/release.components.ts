@@ -4,7 +4,7 @@ import {
   FundsReleaseStatus,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { amountColumn, badge, money } from '../shell/components.ts';
+import { amountCard, amountColumn, badge } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { type Amounts, presentKinds } from './amounts.ts';
@@ -13,9 +13,8 @@ import { fundsTexts } from './funds.texts.ts';
 /** A card for each kind of amount that is not zero. */
 export function amountCards(view: View, amounts: Amounts): Html {
   const t = textsFor(view, fundsTexts);
-  return html`<div class="cards">${presentKinds(amounts).map(
-    (kind) =>
-      html`<div class="card"><p class="soft">${t.kinds[kind]}</p><p class="figure">${money(view, amounts[kind])}</p></div>`,
+  return html`<div class="cards">${presentKinds(amounts).map((kind) =>
+    amountCard(view, t.kinds[kind], amounts[kind]),
   )}</div>`;
 }
 

@@ -51,7 +51,7 @@ function facts(view: View, sale: Sale, product: string | undefined): Html {
   const productCell = product
     ? html`<a href="${pathTo(view, `/products/${productId!}`)}">${product}</a>`
     : productId && copyable(view, productId);
-  const known: readonly (readonly [string, Html | string | undefined])[] = [
+  return details([
     [t.status, saleBadge(view, sale)],
     [t.id, copyable(view, sale.id)],
     [t.captured, moment(view, sale.capturedAt)],
@@ -63,8 +63,7 @@ function facts(view: View, sale: Sale, product: string | undefined): Html {
     [t.orderId, orderId && copyable(view, orderId)],
     [t.product, productCell],
     [t.customer, customerReference],
-  ];
-  return details(known.flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
+  ]);
 }
 
 function installmentTable(view: View, sale: Sale, installments: readonly SaleInstallment[]): Html {

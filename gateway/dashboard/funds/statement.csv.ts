@@ -7,7 +7,8 @@ import { csvDate, csvTime, streamed } from '../exports/csv-download.ts';
 import type { View } from '../shell/view.ts';
 import { type DateRange, dateRangeOf } from './date-range.ts';
 
-const totalMinor = (balances: Balances) =>
+/** What the merchant has: the sum of the three balances. */
+export const totalMinor = (balances: Balances): bigint =>
   balances.availableAmountMinor + balances.scheduledAmountMinor + balances.blockedAmountMinor;
 
 const COLUMNS: readonly CsvColumn<Movement>[] = [

@@ -28,7 +28,7 @@ import {
   rangeOf,
 } from './date-range.ts';
 import { movementText } from './movement.components.ts';
-import { statementLines } from './statement.csv.ts';
+import { statementLines, totalMinor } from './statement.csv.ts';
 import { statementTexts } from './statement.texts.ts';
 
 const PAGE_SIZE = 50;
@@ -143,9 +143,4 @@ function movementTable(view: View, movements: readonly Movement[]): Html {
     movements,
     t.none,
   );
-}
-
-/** What the merchant has: the sum of the three balances. */
-function totalMinor({ availableAmountMinor, scheduledAmountMinor, blockedAmountMinor }: Balances): bigint {
-  return availableAmountMinor + scheduledAmountMinor + blockedAmountMinor;
 }

@@ -1,9 +1,9 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-clients.ts';
-import { requireOwnForm } from '../session/own-form.ts';
+import { ownFormHooks } from '../session/own-form.ts';
 import { failureOf } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
@@ -20,8 +20,8 @@ const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0,
  * role applies to both environments; changes to it are recorded in the audit trail of live.
  */
 export function homePages({ app, guard, clients: { accounts } }: FeatureDependencies): void {
-  const onRequest = (request: FastifyRequest, reply: FastifyReply) => guard.requireSession(request, reply);
-  const ownForm = { onRequest, preValidation: async (request: FastifyRequest) => requireOwnForm(request) };
+  const ownForm = ownFormHooks(guard);
+  const { onRequest } = ownForm;
 
   app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {
     const person = request.person!;

@@ -22,7 +22,7 @@ function figures(view: View, balance: GetBalanceResponse): Html {
   return html`<p class="hint">${t.available}</p><p class="figure">${money(view, balance.availableAmountMinor)}</p>
 ${details([
   [t.scheduled, money(view, scheduledAmountMinor)],
-  ...(blockedAmountMinor === 0n ? [] : [[t.blocked, money(view, blockedAmountMinor)] as const]),
-  ...(openDebtsAmountMinor === 0n ? [] : [[t.openDebts, money(view, openDebtsAmountMinor)] as const]),
+  [t.blocked, blockedAmountMinor === 0n ? undefined : money(view, blockedAmountMinor)],
+  [t.openDebts, openDebtsAmountMinor === 0n ? undefined : money(view, openDebtsAmountMinor)],
 ])}`;
 }

@@ -35,7 +35,7 @@ export function productPage({ pages, clients }: FeatureDependencies): void {
 function facts(view: View, product: Product): Html {
   const t = textsFor(view, productsTexts);
   const { description, imageUrl, imageAssetId, archivedAt } = product;
-  const known: readonly (readonly [string, Html | string | undefined])[] = [
+  return details([
     [t.status, html`${stateBadge(view, product)} <code>${ProductStatus[product.status]}</code>`],
     [t.id, copyable(view, product.id)],
     [t.type, typeText(view, product)],
@@ -47,8 +47,7 @@ function facts(view: View, product: Product): Html {
     [t.created, moment(view, product.createdAt)],
     [t.updated, moment(view, product.updatedAt)],
     [t.archived, archivedAt && moment(view, archivedAt)],
-  ];
-  return details(known.flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
+  ]);
 }
 
 function priceTable(view: View, { prices }: Product): Html {

@@ -1,10 +1,9 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   RefundBlocker,
   type RefundCase,
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { badge, moment, type Tone } from '../shell/components.ts';
+import { badge, deadlineBadge, moment, type Tone } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
@@ -24,9 +23,6 @@ export const STATES = [
 
 export type StateName = (typeof STATES)[number];
 type BlockerName = keyof (typeof refundsTexts)['en']['blockerNames'];
-
-const HOUR_MS = 3_600_000;
-const SOON_MS = 48 * HOUR_MS;
 
 /** The name of a case's status. */
 export const stateOf = ({ status }: Pick<RefundCase, 'status'>) => RefundCaseStatus[status] as StateName;
@@ -65,15 +61,7 @@ export function deadline(view: View, refundCase: RefundCase): Html {
   if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) {
     return html`<span class="deadline">${moment(view, at)} <span class="soft">${t.closed}</span></span>`;
   }
-  return html`<span class="deadline">${timeLeft(view, at)} ${moment(view, at)}</span>`;
-}
-
-function timeLeft(view: View, at: Timestamp): Html {
-  const t = textsFor(view, refundsTexts);
-  const leftMs = timestampMs(at) - Date.now();
-  const relative = view.format.relative(at);
-  if (leftMs <= 0) return badge('bad', t.passed(relative));
-  return badge(leftMs < SOON_MS ? 'bad' : 'busy', t.left(relative));
+  return html`<span class="deadline">${deadlineBadge(view, at, t)} ${moment(view, at)}</span>`;
 }
 
 /** The blockers as badges. */

@@ -11,14 +11,12 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
-type Fact = readonly [name: string, value: Html | string | undefined];
-
 /** The facts of a case and of its decisions. */
 export function facts(view: View, refundCase: RefundCase, names: SaleNames): Html {
   const t = textsFor(view, refundCaseTexts);
   const list = textsFor(view, refundsTexts);
   const { approvalMode: mode, merchantDecision: decided, executions } = refundCase;
-  return known([
+  return details([
     [t.id, copyable(view, refundCase.id)],
     [list.amount, view.format.money(refundCase.amountMinor)],
     [t.reason, words(refundCase.reason)],
@@ -46,9 +44,6 @@ export function providerSide(view: View, { provider }: RefundCase): Html {
     [t.times.submitted, provider.submittedAt ? moment(view, provider.submittedAt) : t.unknown],
   ]);
 }
-
-const known = (facts: readonly Fact[]) =>
-  details(facts.flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
 
 const words = (text: string) => html`<span class="words">${text}</span>`;
 

@@ -1,6 +1,7 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../shell/failures.ts';
 import { isCsrfToken, sessionTokenOf } from './session-cookie.ts';
+import type { SessionGuard } from './session-guard.ts';
 
 /**
  * Rejects a form that another site or another session sent.
@@ -12,4 +13,12 @@ export function requireOwnForm(request: FastifyRequest): void {
   const site = request.headers['sec-fetch-site'];
   const isCrossSite = site !== undefined && site !== 'same-origin';
   if (token === undefined || isCrossSite || !isCsrfToken(token, given)) throw Failure.of(403, 'staleForm');
+}
+
+/** The hooks of a route for a form of the signed-in person. */
+export function ownFormHooks(guard: SessionGuard) {
+  return {
+    onRequest: (request: FastifyRequest, reply: FastifyReply) => guard.requireSession(request, reply),
+    preValidation: async (request: FastifyRequest) => requireOwnForm(request),
+  };
 }

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { headingFragment } from '../../docs/guide-headings.ts';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
 import { type Person, type PlainView, pathTo, textsFor, type View } from './view.ts';
+
+/** A deadline this close is marked as urgent. */
+const SOON_MS = 48 * 3_600_000;
 
 /** The meaning of a badge's or notice's color. */
 export type Tone = 'good' | 'busy' | 'bad' | 'off';
@@ -54,6 +57,11 @@ export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint
   return html`<data value="${String(amountMinor)}"${amountMinor === 0n ? html` class="zero"` : nothing}>${format.money(amountMinor)}</data>`;
 }
 
+/** A card with an amount in centavos, and what it means. */
+export function amountCard(view: PlainView, name: string, amountMinor: bigint, hint?: string): Html {
+  return html`<div class="card"><p class="soft">${name}</p><p class="figure">${money(view, amountMinor)}</p>${hint ? html`<p class="hint">${hint}</p>` : nothing}</div>`;
+}
+
 /** A column of amounts in centavos. */
 export function amountColumn<Row>(
   view: Pick<PlainView, 'format'>,
@@ -63,9 +71,10 @@ export function amountColumn<Row>(
   return { label, isNumber: true, cell: (row) => money(view, amountMinorOf(row)) };
 }
 
-/** A list of names and values. */
-export function details(pairs: readonly (readonly [name: string, value: Html | string])[]): Html {
-  return html`<dl>${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+/** A list of names and values, without those that have no value. */
+export function details(pairs: readonly (readonly [name: string, value: Html | string | undefined])[]): Html {
+  const known = pairs.filter(([, value]) => value !== undefined && value !== '');
+  return html`<dl>${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value!}</dd></div>`)}</dl>`;
 }
 
 /** A step of a process: completed, in progress, failed or pending. */
@@ -129,6 +138,19 @@ export function pager(view: PlainView, nextPageToken: string): Html {
 ${isFirst ? nothing : html`<a rel="first" href="${at('')}">${t.first}</a>`}
 ${nextPageToken === '' ? nothing : html`<a rel="next" href="${at(nextPageToken)}">${t.next}</a>`}
 </nav>`;
+}
+
+interface DeadlineTexts {
+  passed(relative: string): string;
+  left(relative: string): string;
+}
+
+/** The time left until a deadline, or how long ago it passed, as a badge. */
+export function deadlineBadge({ format }: PlainView, at: Timestamp, t: DeadlineTexts): Html {
+  const leftMs = timestampMs(at) - Date.now();
+  const relative = format.relative(at);
+  if (leftMs <= 0) return badge('bad', t.passed(relative));
+  return badge(leftMs < SOON_MS ? 'bad' : 'busy', t.left(relative));
 }
 
 interface FormOptions {

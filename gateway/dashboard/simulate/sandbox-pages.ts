@@ -1,7 +1,6 @@
 import type { Static, TObject } from 'typebox';
 import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/call-context.ts';
 import { SANDBOX } from '../../../services/platform/rpc/person-rules.ts';
-import { noSuchPage } from '../shell/failures.ts';
 import type { Outcome, Pages } from '../shell/pages.ts';
 import type { Page, View } from '../shell/view.ts';
 import { refusalTexts } from './refusals.texts.ts';
@@ -24,23 +23,15 @@ export class SandboxPages {
     options: { readonly path: string; readonly query: Query },
     render: (view: View, input: { params: Params; query: Static<Query> }) => Promise<Page>,
   ): void {
-    this.#pages.page({ ...options, ...SPEC }, (view, input) => render(requireSandbox(view), input));
+    this.#pages.page({ ...options, ...SPEC }, render);
   }
 
   action<Form extends TObject>(
     options: { readonly path: string; readonly form: Form },
     act: (view: View, input: { params: Params; form: Static<Form>; key: string }) => Promise<Outcome>,
   ): void {
-    this.#pages.action({ ...options, ...SPEC, refusals: refusalTexts }, (view, input) =>
-      act(requireSandbox(view), input),
-    );
+    this.#pages.action({ ...options, ...SPEC, refusals: refusalTexts }, act);
   }
-}
-
-/** Checks the environment again, should a page be registered without it. */
-function requireSandbox(view: View): View {
-  if (view.environment !== 'test') throw noSuchPage();
-  return view;
 }
 
 /** The current request's id, which the events that it causes carry. */

@@ -1,5 +1,5 @@
 import pg, { type PoolClient } from 'pg';
-import { type Database, retryTransaction } from './database.ts';
+import { type Database, inTransaction, retryTransaction } from './database.ts';
 import { bindNamed, type NamedParameters } from './named-sql.ts';
 import { traceSql } from './trace-sql.ts';
 
@@ -77,22 +77,8 @@ export class CrossTenantDatabase {
 
   async #transactionOnce<T>(begin: string, work: (run: Run) => Promise<T>): Promise<T> {
     const connection = await this.#database.connect();
-    let broken = false;
-    try {
-      await connection.query(begin);
-      const answer = await work((statement, parameters = {}) =>
-        this.#query(connection, statement, parameters),
-      );
-      await connection.query('commit');
-      return answer;
-    } catch (error) {
-      await connection.query('rollback').catch(() => {
-        broken = true;
-      });
-      throw error;
-    } finally {
-      connection.release(broken);
-    }
+    const run: Run = (statement, parameters = {}) => this.#query(connection, statement, parameters);
+    return inTransaction(connection, begin, () => work(run));
   }
 
   async #query<Row>(connection: PoolClient, { name, text }: Statement, parameters: NamedParameters) {

@@ -155,23 +155,10 @@ export class Database {
     query: CompiledQuery<Row>,
     { timeoutMs }: { readonly timeoutMs: number },
   ): Promise<Row[]> {
+    const begin = `begin isolation level repeatable read read only; set local statement_timeout = ${timeoutMs}`;
     const connection = await this.#reads.connect();
-    let broken = false;
-    try {
-      await connection.query(
-        `begin isolation level repeatable read read only; set local statement_timeout = ${timeoutMs}`,
-      );
-      const result = await connection.query(this.#statementOf(query));
-      await connection.query('commit');
-      return result.rows as Row[];
-    } catch (error) {
-      await connection.query('rollback').catch(() => {
-        broken = true;
-      });
-      throw error;
-    } finally {
-      connection.release(broken);
-    }
+    const result = await inTransaction(connection, begin, () => connection.query(this.#statementOf(query)));
+    return result.rows as Row[];
   }
 
   /** Begins a snapshot for several reads; dispose of it when done. */
@@ -242,6 +229,28 @@ export class Database {
       this.#statementNames.set(sql, name);
     }
     return name;
+  }
+}
+
+/** Runs work in a transaction of a connection, which it releases. */
+export async function inTransaction<T>(
+  connection: PoolClient,
+  begin: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  let broken = false;
+  try {
+    await connection.query(begin);
+    const result = await work();
+    await connection.query('commit');
+    return result;
+  } catch (error) {
+    await connection.query('rollback').catch(() => {
+      broken = true;
+    });
+    throw error;
+  } finally {
+    connection.release(broken);
   }
 }
 

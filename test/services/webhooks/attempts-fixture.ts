@@ -1,3 +1,4 @@
+import { afterAll } from 'vitest';
 import { CrossTenantDatabase } from '../../../services/platform/database/cross-tenant-database.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
@@ -11,8 +12,9 @@ import {
 import type { AttemptResult, ReportedAttempt } from '../../../services/webhooks/deliveries/delivery.ts';
 import { EndpointStatistics } from '../../../services/webhooks/health/endpoint-statistics.ts';
 import { webhooks } from '../../../services/webhooks/webhooks.area.ts';
-import type { TestHarness } from '../../support/harness.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
+import { webhooksFixture } from './webhooks-fixture.ts';
 
 /** An attempt that may be made now. */
 export interface DueAttempt {
@@ -138,3 +140,14 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
 }
 
 export type Attempts = Awaited<ReturnType<typeof startAttempts>>;
+
+/** Services that make no attempts, for all tests of a file: the tests report them. */
+export async function startWebhooks(settings: Record<string, string> = { SERVICES: 'webhooks' }) {
+  const harness = await startHarness(settings);
+  const attempts = await startAttempts(harness);
+  afterAll(async () => {
+    await attempts.close();
+    await harness.close();
+  });
+  return { harness, attempts, fixture: webhooksFixture(harness, harness.transports.inProcess) };
+}

@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, startAttempts } from './attempts-fixture.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
+import { startWebhooks } from './attempts-fixture.ts';
+import type { TestTenant } from './webhooks-fixture.ts';
 
 const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  // One attempt: the first failure exhausts a delivery.
-  harness = await startHarness({ WEBHOOK_SCHEDULE_SANDBOX: '0s' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+// One attempt: the first failure exhausts a delivery.
+const { fixture, attempts } = await startWebhooks({ WEBHOOK_SCHEDULE_SANDBOX: '0s' });
 beforeEach(() => fixture.sql('truncate platform.outbox_command'));
 
 /** A merchant with a subscription that has answered its ping. */

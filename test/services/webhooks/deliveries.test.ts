@@ -1,20 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, answered, startAttempts } from './attempts-fixture.ts';
+import { newTenant } from '../../support/harness.ts';
+import { answered, startWebhooks } from './attempts-fixture.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
-let harness: TestHarness;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, attempts } = await startWebhooks();
 
 describe('DeliveryService', () => {
   const fixture = () => webhooksFixture(harness, harness.transports.inProcess);

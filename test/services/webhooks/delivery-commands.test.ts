@@ -3,30 +3,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, answered, inFlight, startAttempts } from './attempts-fixture.ts';
-import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
+import { answered, inFlight, startWebhooks } from './attempts-fixture.ts';
+import { newUrl, type TestTenant } from './webhooks-fixture.ts';
 
 const { PENDING, RETRYING, HELD, BLOCKED, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 const { START, SIGNAL, CANCEL } = WorkflowCommandKind;
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, fixture, attempts } = await startWebhooks();
 
 const request = (tenant: TestTenant, deliveryId: string) => ({
   ...tenant,

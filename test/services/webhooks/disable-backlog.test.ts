@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../../services/contracts/webhooks/retry-delivery.contract.ts';
@@ -7,24 +7,13 @@ import { Database } from '../../../services/platform/database/database.ts';
 import { PeriodicTasks } from '../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { disabledBacklogs } from '../../../services/webhooks/subscriptions/cancel-backlog.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, answered, startAttempts } from './attempts-fixture.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
+import { answered, startWebhooks } from './attempts-fixture.ts';
+import type { TestTenant } from './webhooks-fixture.ts';
 
 const BACKLOG = 2_500;
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, fixture, attempts } = await startWebhooks();
 
 /** A subscription with one delivery queued, one in a retry workflow, and thousands that are held. */
 async function withBacklog(tenant: TestTenant) {

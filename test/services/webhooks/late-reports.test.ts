@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AttemptFailure, DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, answered, inFlight, reportOf, startAttempts } from './attempts-fixture.ts';
-import { type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newTenant } from '../../support/harness.ts';
+import { answered, inFlight, reportOf, startWebhooks } from './attempts-fixture.ts';
 
 const { RETRYING, SUCCEEDED } = DeliveryStatus;
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { fixture, attempts } = await startWebhooks();
 
 const inMs = (ms: number) => new Date(Date.now() + ms);
 /** The end of an attempt that is recorded as in flight may be reported by anyone. */

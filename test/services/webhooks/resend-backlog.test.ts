@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, startAttempts } from './attempts-fixture.ts';
+import { expect, it } from 'vitest';
+import { newTenant } from '../../support/harness.ts';
+import { startWebhooks } from './attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
 
 const DAY_MS = 86_400_000;
 const EVENTS = 20_000;
 const FAILED = 7;
 
-let harness: TestHarness;
-let fixture: ReturnType<typeof resendFixture>;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  attempts = await startAttempts(harness);
-  fixture = resendFixture(harness, harness.transports.inProcess, attempts);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, attempts } = await startWebhooks();
+const fixture = resendFixture(harness, harness.transports.inProcess, attempts);
 
 it('finds failures among thousands of deliveries', async () => {
   const tenant = newTenant();

@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, answered, startAttempts } from './attempts-fixture.ts';
-import { type ResendFixture, resendFixture } from './resend-fixture.ts';
+import { newTenant } from '../../support/harness.ts';
+import { answered, startWebhooks } from './attempts-fixture.ts';
+import { resendFixture } from './resend-fixture.ts';
 
 const { COMPLETED, CANCELED } = ResendState;
 
-let harness: TestHarness;
-let fixture: ResendFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  attempts = await startAttempts(harness);
-  fixture = resendFixture(harness, harness.transports.grpc, attempts);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, attempts } = await startWebhooks();
+const fixture = resendFixture(harness, harness.transports.grpc, attempts);
 beforeEach(async () => {
   await fixture.deliverAll();
   await fixture.claimAllCommands();

@@ -1,25 +1,15 @@
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, answered, startAttempts } from './attempts-fixture.ts';
-import { type ResendFixture, resendFixture } from './resend-fixture.ts';
+import { newTenant } from '../../support/harness.ts';
+import { answered, startWebhooks } from './attempts-fixture.ts';
+import { resendFixture } from './resend-fixture.ts';
 
 const { COMPLETED, RUNNING } = ResendState;
 
-let harness: TestHarness;
-let fixture: ResendFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SCHEDULE_SANDBOX: '0s' });
-  attempts = await startAttempts(harness);
-  fixture = resendFixture(harness, harness.transports.grpc, attempts);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, attempts } = await startWebhooks({ SERVICES: 'webhooks', WEBHOOK_SCHEDULE_SANDBOX: '0s' });
+const fixture = resendFixture(harness, harness.transports.grpc, attempts);
 beforeEach(async () => {
   await fixture.deliverAll();
   await fixture.claimAllCommands();

@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, startAttempts } from './attempts-fixture.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
+import { startWebhooks } from './attempts-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
 
-let harness: TestHarness;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, attempts } = await startWebhooks();
 
 describe('a resend', () => {
   let fixture: ResendFixture;

@@ -1,22 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, startAttempts } from './attempts-fixture.ts';
+import { newTenant } from '../../support/harness.ts';
+import { startWebhooks } from './attempts-fixture.ts';
 import { FRUITLESS, type ResendFixture, resendFixture } from './resend-fixture.ts';
 
 const { RUNNING, COMPLETED } = ResendState;
 
-let harness: TestHarness;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks', TEMPORAL_UI_URL: 'https://temporal.example/' });
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
+const { harness, attempts } = await startWebhooks({
+  SERVICES: 'webhooks',
+  TEMPORAL_UI_URL: 'https://temporal.example/',
 });
 
 describe('a resend', () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, createClient } from '@connectrpc/connect';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DeliveryStatus,
@@ -13,24 +13,13 @@ import {
 import { createLogger, metrics } from '../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, startAttempts } from './attempts-fixture.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
+import { startWebhooks } from './attempts-fixture.ts';
 import { exhausted } from './subscription-errors.ts';
 import { growOlder, partitionNames } from './webhook-past.ts';
-import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newUrl, type TestTenant } from './webhooks-fixture.ts';
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness();
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, fixture, attempts } = await startWebhooks({});
 beforeEach(async () => {
   await deliverAll();
   await fixture.dispatch.applyRetention({});

@@ -1,29 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { AttemptFailure, DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, answered, inFlight, reportOf, startAttempts } from './attempts-fixture.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
+import { answered, inFlight, reportOf, startWebhooks } from './attempts-fixture.ts';
+import type { TestTenant } from './webhooks-fixture.ts';
 
 /** The responses to retry workflows, in services that make no attempts: the test reports them. */
 
 const { RETRYING, HELD, SUCCEEDED, CANCELED } = DeliveryStatus;
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
+const { fixture, attempts } = await startWebhooks();
 let tenant: TestTenant;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
 beforeEach(() => {
   tenant = newTenant();
 });

@@ -1,24 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { type Attempts, startAttempts } from './attempts-fixture.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
+import { startWebhooks } from './attempts-fixture.ts';
+import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.grpc);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
+const { harness, attempts } = await startWebhooks();
+const fixture = webhooksFixture(harness, harness.transports.grpc);
 
 const sendTestEvent = async (tenant: TestTenant, subscriptionId: string, idempotencyKey = newKey()) =>
   (await fixture.subscriptions.sendTestEvent({ ...tenant, idempotencyKey, subscriptionId })).eventId;

@@ -1,29 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   AttemptFailure,
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { type Attempts, answered, inFlight, startAttempts } from '../attempts-fixture.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+import { newKey, newTenant } from '../../../support/harness.ts';
+import { answered, inFlight, startWebhooks } from '../attempts-fixture.ts';
+import type { TestTenant } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
+const { harness, fixture, attempts } = await startWebhooks();
 let tenant: TestTenant;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  attempts = await startAttempts(harness);
-});
-afterAll(async () => {
-  await attempts?.close();
-  await harness?.close();
-});
 beforeEach(() => {
   tenant = newTenant();
 });

@@ -71,7 +71,8 @@ export interface LaneLeasesOptions {
   /** Lanes were taken by another process. */
   onLost(): void;
   /**
-   * Called before lanes are handed to another process. Must not resolve before the attempts in flight are recorded.
+   * Called before lanes are handed to another process, to record the attempts in flight: those that are not are made
+   * again. The lease is not renewed meanwhile.
    */
   beforeRelease(lanes: readonly number[]): Promise<void>;
   /** Called after lanes became free for another process. */
@@ -192,8 +193,7 @@ export class LaneLeases {
   }
 
   async #release(lanes: readonly number[]): Promise<void> {
-    // From here on none of their deliveries is sent, and attempts in flight are recorded before another process takes
-    // the lanes.
+    // From here on none of their deliveries is sent.
     for (const id of lanes) this.#epochs.delete(id);
     await this.#options.beforeRelease(lanes);
     await this.#options.db.run(RELEASE, { ids: lanes, ownerId: this.ownerId });

@@ -82,11 +82,15 @@ export class ResultRecorder {
     this.#recordWithin(follower.isPatient ? (isFull ? 0 : PATIENT_FLUSH_MS) : FLUSH_MS);
   }
 
-  /** Resolves when what has been added until now is recorded or set aside; more may be added meanwhile. */
-  async flush(): Promise<void> {
+  /**
+   * Resolves when what has been added until now is recorded or set aside; more may be added meanwhile. Gives up after
+   * `withinMs`, for example while the database is away.
+   */
+  async flush(withinMs: number): Promise<void> {
     if (this.#pending.length > 0) this.#recordWithin(0);
+    const endBy = performance.now() + withinMs;
     let left = this.#unrecorded;
-    while (left.length > 0) {
+    while (left.length > 0 && performance.now() < endBy) {
       await delay(FLUSH_CHECK_MS);
       const unrecorded = new Set(this.#unrecorded);
       left = left.filter((pending) => unrecorded.has(pending));

@@ -39,6 +39,11 @@ const CLOSE_LOST_MS = 1_000;
 /** How often all waiting deliveries are read again, in case one was missed. */
 const RECHECK_MS = 30_000;
 const CLOSE_MS = ATTEMPT_TIMEOUT_MS + 2_000;
+/**
+ * How long lanes wait for results before they are handed over or the process stops. The lease is not renewed meanwhile,
+ * and what is not recorded by then is sent again.
+ */
+const FLUSH_WITHIN_MS = 1_500;
 
 export interface WebhookLanesDeps {
   readonly db: CrossTenantDatabase;
@@ -148,7 +153,7 @@ export class WebhookLanes {
     const endBy = performance.now() + CLOSE_MS;
     while (this.#attempts.count > 0 && performance.now() < endBy) await delay(20);
     this.#sender.abort();
-    await this.#results.flush();
+    await this.#results.flush(FLUSH_WITHIN_MS);
     await this.#deps.statistics.close();
     await closeGuards(this.#deps.guards);
   }
@@ -264,7 +269,7 @@ export class WebhookLanes {
   async #recordInFlight(lanes: readonly number[]): Promise<void> {
     this.#dispatcher.dropLost();
     this.#attempts.recordInFlight(new Set(lanes));
-    await this.#results.flush();
+    await this.#results.flush(FLUSH_WITHIN_MS);
   }
 
   #setAside() {

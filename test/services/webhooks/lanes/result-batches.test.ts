@@ -68,9 +68,24 @@ describe('results', () => {
         recorded = true;
       },
     });
-    await recorder.flush();
+    await recorder.flush(60_000);
     expect(recorded).toBe(true);
     arriving = false;
+  });
+
+  it('that cannot be recorded, because their subscription is locked, do not delay a hand-over of lanes', async () => {
+    let isLocked = true;
+    const record = async (reports: readonly ReportedAttempt[]) => {
+      const ids = reports.map(({ deliveryId }) => deliveryId);
+      return { recorded: new Map(), locked: new Set(isLocked ? ids : []) };
+    };
+    const recorder = new ResultRecorder({ record }, createLogger('fatal'), 'test');
+    const recorded = new Promise<void>((resolve) => {
+      recorder.add(success(), { onRecorded: () => resolve() });
+    });
+    await recorder.flush(200);
+    isLocked = false;
+    await recorded;
   });
 });
 

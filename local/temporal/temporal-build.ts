@@ -14,6 +14,8 @@ const PACKAGES = {
   'temporal-server': 'go.temporal.io/server/cmd/server',
   'temporal-sql-tool': 'go.temporal.io/server/cmd/tools/sql',
 } as const;
+/** A fifth less work for the compiler: no debugger symbols, and no xDS, which only Google's cloud storage would use. */
+const COMPILER_FLAGS = ['-tags=disable_grpc_modules', '-gcflags=all=-dwarf=false', '-ldflags=-s -w'];
 const LOG_NAME = 'temporal-build';
 /**
  * Template for `go list`: the packages that `go build` has to compile. It links the program itself, main, at the end.
@@ -60,7 +62,7 @@ export async function buildTemporal(build: TemporalBuild): Promise<string> {
   const list = await runGo(
     build,
     go,
-    ['list', '-deps', '-f', STALE_PACKAGES, '-mod=readonly', PACKAGES[name]],
+    ['list', '-deps', '-f', STALE_PACKAGES, '-mod=readonly', ...COMPILER_FLAGS, PACKAGES[name]],
     (list) => {
       progress = () => downloadProgress(list);
     },
@@ -68,7 +70,7 @@ export async function buildTemporal(build: TemporalBuild): Promise<string> {
   const total = packagesIn(list);
   const unfinished = `${program}.${randomUUID()}.tmp`;
   try {
-    const args = ['build', '-v', '-mod=readonly', '-o', unfinished, PACKAGES[name]];
+    const args = ['build', '-v', '-mod=readonly', ...COMPILER_FLAGS, '-o', unfinished, PACKAGES[name]];
     await runGo(build, go, args, (compile) => {
       progress = () => compileProgress(compile, total);
     });

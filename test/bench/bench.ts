@@ -1,6 +1,7 @@
 import { benchFunds } from './funds-bench.ts';
 import { benchGrowth } from './growth-bench.ts';
 import { benchHosts } from './hosts-bench.ts';
+import { benchOverload } from './overload-bench.ts';
 import { benchOwners } from './owners-bench.ts';
 import { benchPublish } from './publish-bench.ts';
 import { benchReads } from './read-bench.ts';
@@ -24,6 +25,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   growth: benchGrowth,
   hosts: benchHosts,
   owners: benchOwners,
+  overload: benchOverload,
   soak: benchSoak,
 };
 

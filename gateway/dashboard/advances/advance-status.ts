@@ -2,20 +2,10 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { enumName } from '../../../services/platform/enum-name.ts';
 import { badge } from '../shell/components.ts';
-import type { Html } from '../shell/html.ts';
+import { type Html, nothing } from '../shell/html.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
-
-const TONES = {
-  PENDING_REVIEW: 'busy',
-  APPROVED: 'busy',
-  PAYING: 'busy',
-  RELEASED: 'good',
-  REFUSED: 'bad',
-  SETTLED: 'off',
-} as const;
 
 /** Whether the provider has been asked for the payout of a released advance, and has not accepted it yet. */
 export const isPaying = ({ payout }: Pick<AdvanceRequest, 'payout'>) =>
@@ -23,6 +13,23 @@ export const isPaying = ({ payout }: Pick<AdvanceRequest, 'payout'>) =>
 
 /** A request's status as a badge. */
 export function statusBadge(view: PlainView, request: Pick<AdvanceRequest, 'status' | 'payout'>): Html {
-  const name = isPaying(request) ? 'PAYING' : enumName(AdvanceRequestStatus, request.status);
-  return badge(TONES[name], textsFor(view, advancesTexts).statuses[name]);
+  const t = textsFor(view, advancesTexts).statuses;
+  if (isPaying(request)) return badge('busy', t.PAYING);
+  const { status } = request;
+  switch (status) {
+    case AdvanceRequestStatus.PENDING_REVIEW:
+      return badge('busy', t.PENDING_REVIEW);
+    case AdvanceRequestStatus.APPROVED:
+      return badge('busy', t.APPROVED);
+    case AdvanceRequestStatus.RELEASED:
+      return badge('good', t.RELEASED);
+    case AdvanceRequestStatus.REFUSED:
+      return badge('bad', t.REFUSED);
+    case AdvanceRequestStatus.SETTLED:
+      return badge('off', t.SETTLED);
+    case AdvanceRequestStatus.UNSPECIFIED:
+      return nothing;
+    default:
+      return status satisfies never;
+  }
 }

@@ -4,12 +4,13 @@ import { Agent } from 'undici';
 import { textTable } from '../../local/text-table.ts';
 import { benchDatabase } from './bench-database.ts';
 import { startBenchProcess } from './bench-process.ts';
+import { median, quantile } from './median.ts';
 import { residentMegabytes } from './process-memory.ts';
 import { overHttp } from './read-ratio.ts';
 import { seedRefundCases } from './seed-refund-cases.ts';
 
 const CASES = 200;
-const MOST_SECONDS = 10;
+const HIGHEST_RATE_SECONDS = 10;
 const PERIOD_SECONDS = Number(process.env.OVERLOAD_SECONDS ?? 30);
 const RECOVERY_SECONDS = 15;
 /** Twice the requests that the gateway serves at once. */
@@ -49,20 +50,20 @@ export async function benchOverload(): Promise<void> {
   const request = { origin: url, path: '/v1/refund-cases?limit=50', headers: { authorization } };
 
   const measure = overHttp(`${url}${request.path}`, request.headers);
-  await measure(MOST_SECONDS);
-  const most = Math.round((await measure(MOST_SECONDS)).perSecond);
-  console.log(`GET /v1/refund-cases?limit=50: at most ${most}/s over 32 connections`);
+  await measure(HIGHEST_RATE_SECONDS);
+  const highestRate = Math.round((await measure(HIGHEST_RATE_SECONDS)).perSecond);
+  console.log(`GET /v1/refund-cases?limit=50: at most ${highestRate}/s over 32 connections`);
   const rows: string[][] = [];
   const ask = async (name: string, perSecond: number, seconds: number) => {
     const answers = await askAtRate(agent, request, perSecond, seconds);
     rows.push(rowOf(name, answers, seconds, residentMegabytes(child.pid!)));
     return answers;
   };
-  await ask('half', most / 2, PERIOD_SECONDS);
-  await ask('three times', most * 3, PERIOD_SECONDS);
+  await ask('half', highestRate / 2, PERIOD_SECONDS);
+  await ask('three times', highestRate * 3, PERIOD_SECONDS);
   const startedAt = performance.now();
-  const after = await ask('half, at once', most / 2, RECOVERY_SECONDS);
-  await ask('half, later', most / 2, PERIOD_SECONDS);
+  const after = await ask('half, at once', highestRate / 2, RECOVERY_SECONDS);
+  await ask('half, later', highestRate / 2, PERIOD_SECONDS);
   console.log(textTable([HEADINGS, ...rows]));
   const seconds = Map.groupBy(after, ({ dueAt }) => Math.floor((dueAt - startedAt) / 1_000));
   const perSecond = [...seconds].map(([second, answers]) => [
@@ -123,7 +124,7 @@ function rowOf(name: string, answers: readonly Answer[], seconds: number, megaby
 }
 
 function quantiles(answers: readonly Answer[]): string {
-  const sorted = answers.map(({ ms }) => ms).sort((a, b) => a - b);
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(0) ?? '';
-  return `${at(0.5)}/${at(0.99)}`;
+  if (answers.length === 0) return '';
+  const times = answers.map(({ ms }) => ms);
+  return `${median(times).toFixed(0)}/${quantile(times, 0.99).toFixed(0)}`;
 }

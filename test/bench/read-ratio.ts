@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import autocannon from 'autocannon';
-import { median } from './median.ts';
+import { median, quantile } from './median.ts';
 import { callGrpc } from './publish-calls.ts';
 
 const ROUNDS = 5;
@@ -82,5 +82,5 @@ export function overGrpc(url: string, path: string, token: string, message: Buff
 
 const rateOf = (times: number[], startedAt: number): Rate => ({
   perSecond: times.length / ((performance.now() - startedAt) / 1_000),
-  p99: times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)]!,
+  p99: quantile(times, 0.99),
 });

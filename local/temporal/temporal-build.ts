@@ -15,7 +15,7 @@ const PACKAGES = {
   'temporal-sql-tool': 'go.temporal.io/server/cmd/tools/sql',
 } as const;
 /** A fifth less work for the compiler: no debugger symbols, and no xDS, which only Google's cloud storage would use. */
-const COMPILER_FLAGS = ['-tags=disable_grpc_modules', '-gcflags=all=-dwarf=false', '-ldflags=-s -w'];
+export const COMPILER_FLAGS = ['-tags=disable_grpc_modules', '-gcflags=all=-dwarf=false', '-ldflags=-s -w'];
 const LOG_NAME = 'temporal-build';
 /**
  * Template for `go list`: the packages that `go build` has to compile. It links the program itself, main, at the end.

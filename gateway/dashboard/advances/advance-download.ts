@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { listDownload, streamed } from '../exports/csv-download.ts';
+import { listDownload } from '../exports/csv-download.ts';
 import { formatParameter } from '../exports/csv-links.ts';
 import { ADVANCE_COLUMNS } from '../exports/list-columns.ts';
 import { dateRangeFaults, dateRangeOf, fileName, isFaulty } from '../funds/date-range.ts';
+import { streamed } from '../shell/downloads.ts';
 import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { filterParameter } from '../shell/query-form.ts';

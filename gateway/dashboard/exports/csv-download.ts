@@ -1,8 +1,6 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import type { CallOptions } from '@connectrpc/connect';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import type { Download } from '../shell/downloads.ts';
-import type { View } from '../shell/view.ts';
 import { type CsvColumn, type CsvFormat, CsvWriter } from './csv.ts';
 
 /** A CSV file of these lines. `lines` is not called before the browser asks for the content. */
@@ -32,24 +30,6 @@ export function listDownload<Row>(
 async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   for await (const line of lines) yield encoder.encode(line);
-}
-
-/**
- * Yields what `read` returns for each message of a streaming RPC. The call has no deadline, since the browser sets
- * the pace, and is canceled when the consumer stops.
- */
-export async function* streamed<Message, Value>(
-  view: View,
-  call: (options: CallOptions) => AsyncIterable<Message>,
-  read: (message: Message) => Value,
-): AsyncGenerator<Value> {
-  const { timeoutMs: _, ...options } = view.call;
-  const cancel = new AbortController();
-  try {
-    for await (const message of call({ ...options, signal: cancel.signal })) yield read(message);
-  } finally {
-    cancel.abort();
-  }
 }
 
 /** The date of a time in Brasília; empty when undefined. */

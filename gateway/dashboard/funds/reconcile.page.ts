@@ -9,12 +9,13 @@ import { RefundCaseStatus, type RefundCaseTotal } from '../../../proto/gen/payme
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { advancesTexts } from '../advances/advances.texts.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { listDownload, streamed } from '../exports/csv-download.ts';
+import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks, formatParameter } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable } from '../shell/components.ts';
+import { streamed } from '../shell/downloads.ts';
 import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';

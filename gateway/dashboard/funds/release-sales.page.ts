@@ -6,11 +6,12 @@ import {
   type ReleaseSale,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { isCivilDate } from '../../../services/platform/civil-date.ts';
-import { listDownload, streamed } from '../exports/csv-download.ts';
+import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks, formatParameter } from '../exports/csv-links.ts';
 import { RELEASE_SALE_COLUMNS } from '../exports/list-columns.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, moment, pageParameter, pager } from '../shell/components.ts';
+import { streamed } from '../shell/downloads.ts';
 import { noSuchPage } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';

@@ -3,7 +3,8 @@ import { BlockReason, MovementKind } from '../../../proto/gen/payments/funds/v1/
 import { enumName } from '../../../services/platform/enum-name.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { type CsvColumn, type CsvFormat, CsvWriter } from '../exports/csv.ts';
-import { csvDate, csvTime, streamed } from '../exports/csv-download.ts';
+import { csvDate, csvTime } from '../exports/csv-download.ts';
+import { streamed } from '../shell/downloads.ts';
 import type { View } from '../shell/view.ts';
 import { type DateRange, dateRangeOf } from './date-range.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { listDownload, streamed } from '../exports/csv-download.ts';
+import { listDownload } from '../exports/csv-download.ts';
 import { formatParameter } from '../exports/csv-links.ts';
 import { REFUND_COLUMNS } from '../exports/list-columns.ts';
 import {
@@ -10,6 +10,7 @@ import {
   fileName,
   isFaulty,
 } from '../funds/date-range.ts';
+import { streamed } from '../shell/downloads.ts';
 import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { choiceParameters, choicesOf, chosenFields } from './refund-filters.ts';

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
+import type { CallOptions } from '@connectrpc/connect';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply } from 'fastify';
+import type { View } from './view.ts';
 
 /** A file to download. */
 export interface Download {
@@ -10,6 +12,24 @@ export interface Download {
   readonly sizeBytes?: number;
   /** Reads the content at the browser's pace; not called for a HEAD request. */
   read(): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Yields what `read` returns for each message of a streaming RPC. The call has no deadline, since the browser sets
+ * the pace, and is canceled when the consumer stops.
+ */
+export async function* streamed<Message, Value>(
+  view: View,
+  call: (options: CallOptions) => AsyncIterable<Message>,
+  read: (message: Message) => Value,
+): AsyncGenerator<Value> {
+  const { timeoutMs: _, ...options } = view.call;
+  const cancel = new AbortController();
+  try {
+    for await (const message of call({ ...options, signal: cancel.signal })) yield read(message);
+  } finally {
+    cancel.abort();
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   ApprovalMode,
@@ -11,21 +11,12 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { merchantOf, type RefundMerchant, startRefundHarness } from './refund-harness.ts';
+import { merchantOf, type RefundMerchant, sharedRefundHarness } from './refund-harness.ts';
 
-let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
-beforeAll(async () => {
-  fixture = await startRefundHarness({ REFUND_EXECUTION: 'automatic' });
-}, TEMPORAL_START_MS);
-afterAll(async () => {
-  await verifyFunds(fixture.harness);
-  await fixture.close();
-});
+const fixture = sharedRefundHarness({ REFUND_EXECUTION: 'automatic' });
 
 const KYC = RefundBlocker.KYC_NOT_APPROVED;
 const { APPROVED, CONTESTED } = MerchantDecisionKind;
@@ -77,7 +68,7 @@ const WAYS: Readonly<Record<string, (of: RefundMerchant) => Promise<string>>> = 
 
 describe('a refund is executed once', () => {
   it.each(Object.entries(WAYS))('%s', async (_, approve) => {
-    const merchant = merchantOf(fixture.harness);
+    const merchant = merchantOf(fixture().harness);
     await merchant.earn(1_000n);
     const id = await approve(merchant);
     await merchant.becomes(id, Status.PROCESSING);
@@ -87,7 +78,7 @@ describe('a refund is executed once', () => {
   });
 
   it('the balance, which it waited for, suffices', async () => {
-    const merchant = merchantOf(fixture.harness);
+    const merchant = merchantOf(fixture().harness);
     const id = await merchant.approved(400n);
     await merchant.becomes(id, Status.FUNDING_REQUIRED);
     await merchant.earn(400n);
@@ -97,9 +88,9 @@ describe('a refund is executed once', () => {
 });
 
 it('actions of the worker after an approval are in the audit trail under the name of the approver', async () => {
-  const merchant = merchantOf(fixture.harness);
+  const merchant = merchantOf(fixture().harness);
   await merchant.earn(1_000n);
-  const people = accountsFixture(fixture.harness.transports.inProcess);
+  const people = accountsFixture(fixture().harness.transports.inProcess);
   const { accountId, headers } = await people.join(merchant.tenant, Role.DEVELOPER);
   const { id: refundCaseId } = await merchant.open({ amountMinor: 400n });
   const decision = { ...merchant.write(), refundCaseId, decision: APPROVED };
@@ -156,9 +147,9 @@ describe('until its execution has started', () => {
     } finally {
       await harness.close();
     }
-    const merchant = merchantOf(fixture.harness);
-    expect(await commandsOf(fixture.harness, await contested(merchant))).toEqual([]);
+    const merchant = merchantOf(fixture().harness);
+    expect(await commandsOf(fixture().harness, await contested(merchant))).toEqual([]);
     const { id } = await merchant.open({ initiator: RefundInitiator.CUSTOMER });
-    expect(await commandsOf(fixture.harness, id)).toEqual([]);
+    expect(await commandsOf(fixture().harness, id)).toEqual([]);
   });
 });

@@ -1,27 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { eventually, merchantOf, startRefundHarness } from './refund-harness.ts';
+import { eventually, merchantOf, sharedRefundHarness } from './refund-harness.ts';
 
 const { REFUND_IN_PROGRESS, HOLD_OR_DISPUTE } = BlockReason;
 const REFUND = [REFUND_IN_PROGRESS];
 const DISPUTE = [HOLD_OR_DISPUTE];
 
-let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
-beforeAll(async () => {
-  fixture = await startRefundHarness();
-}, TEMPORAL_START_MS);
-afterAll(async () => {
-  await verifyFunds(fixture.harness);
-  await fixture.close();
-});
+const fixture = sharedRefundHarness();
 
-const merchant = () => merchantOf(fixture.harness);
+const merchant = () => merchantOf(fixture().harness);
 
 describe("a dispute holds its payment's funds", () => {
   it('until it is won; then they are released by their date', async () => {
@@ -51,7 +42,7 @@ describe("a dispute holds its payment's funds", () => {
     await eventually(async () => expect(await rows()).toEqual([{ left: 400n, held: DISPUTE }, rest]));
     const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
     const end = disputeHold.endWorkflowId(disputeId);
-    expect(await fixture.again(disputeHold.endWorkflowType, end, input)).toBe('HELD');
+    expect(await fixture().again(disputeHold.endWorkflowType, end, input)).toBe('HELD');
     expect(await rows()).toEqual([{ left: 400n, held: DISPUTE }, rest]);
     await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
     await eventually(async () => expect(await rows()).toEqual([rest]));
@@ -72,7 +63,7 @@ describe("a dispute holds its payment's funds", () => {
     await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
     await eventually(async () => expect(await rows()).toEqual([{ left: 50n, released: true }]));
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 50n, released: true }]);
     const { dispute: closed } = await refunds.getDispute({ ...tenant, disputeId });
     expect(closed).toMatchObject({ saleId, outcome: DisputeOutcome.LOST });
@@ -89,16 +80,16 @@ describe("a dispute holds its payment's funds", () => {
     await eventually(async () => expect(await rows()).toEqual([...advanced, { left: 90n, held: DISPUTE }]));
     await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
     const end = disputeHold.endWorkflowId(disputeId);
-    await eventually(async () => expect(await fixture.resultOf(end)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(end)).toBe('ENDED'));
     expect(await rows()).toEqual([...advanced, { left: 0n }]);
     expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
     // A day later the idempotency keys have expired.
     await sqlOf(
-      fixture.harness,
+      fixture().harness,
       "update platform.idempotency_record set created_at = now() - interval '2 days'",
     );
     const input = { merchantId: tenant.merchantId, environment: 'live', disputeId };
-    expect(await fixture.again(disputeHold.endWorkflowType, end, input)).toBe('ENDED');
+    expect(await fixture().again(disputeHold.endWorkflowType, end, input)).toBe('ENDED');
     expect((await funds.balance()).openDebtsAmountMinor).toBe(210n);
     await funds.sell({ gross: 300n });
     expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
@@ -116,7 +107,7 @@ describe("a dispute holds its payment's funds", () => {
     for (const disputeId of disputes) {
       await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
       await eventually(async () =>
-        expect(await fixture.resultOf(disputeHold.endWorkflowId(disputeId))).toBe('ENDED'),
+        expect(await fixture().resultOf(disputeHold.endWorkflowId(disputeId))).toBe('ENDED'),
       );
     }
     expect(await rows()).toEqual([{ left: 0n }]);
@@ -142,7 +133,7 @@ describe("a dispute holds its payment's funds", () => {
     const saleId = randomUUID();
     const disputeId = await dispute(randomUUID(), saleId);
     await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    const end = fixture.temporal.client.workflow.getHandle(disputeHold.endWorkflowId(disputeId));
+    const end = fixture().temporal.client.workflow.getHandle(disputeHold.endWorkflowId(disputeId));
     await eventually(async () => {
       const { raw } = await end.describe();
       expect(raw.pendingActivities?.[0]?.lastFailure?.message).toContain('not recorded yet');

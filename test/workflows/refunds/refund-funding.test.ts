@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   RefundBlocker,
   RefundInitiator,
@@ -8,24 +8,15 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { workflowId, workflowType } from '../../../services/contracts/refunds/refund-funding.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { eventually, merchantOf, type RefundMerchant, startRefundHarness } from './refund-harness.ts';
+import { eventually, merchantOf, type RefundMerchant, sharedRefundHarness } from './refund-harness.ts';
 
 const { FUNDING_REQUIRED, PROCESSING } = Status;
 const MINUTE_MS = 60_000;
 
-let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
-beforeAll(async () => {
-  fixture = await startRefundHarness({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
-}, TEMPORAL_START_MS);
-afterAll(async () => {
-  await verifyFunds(fixture.harness);
-  await fixture.close();
-});
+const fixture = sharedRefundHarness({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
 
-const merchant = () => merchantOf(fixture.harness);
+const merchant = () => merchantOf(fixture().harness);
 
 /** A case that waits for the balance, requested so many minutes ago. */
 async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, saleId?: string) {
@@ -41,7 +32,7 @@ async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, 
 const waits = async ({ tenant }: RefundMerchant) => {
   const sql =
     'select refund_case_id as id from funds.pending_debit where merchant_id = $1 order by requested_at';
-  const rows = await sqlOf<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
+  const rows = await sqlOf<{ id: string }>(fixture().harness, sql, [tenant.merchantId]);
   return rows.map(({ id }) => id);
 };
 
@@ -49,7 +40,7 @@ const waits = async ({ tenant }: RefundMerchant) => {
 const debited = async ({ tenant }: RefundMerchant) => {
   const sql =
     'select refund_case_id as id from funds.refund_debit where merchant_id = $1 order by debited_at';
-  const rows = await sqlOf<{ id: string }>(fixture.harness, sql, [tenant.merchantId]);
+  const rows = await sqlOf<{ id: string }>(fixture().harness, sql, [tenant.merchantId]);
   return rows.map(({ id }) => id);
 };
 
@@ -199,7 +190,7 @@ describe('a refund that waits for the balance', () => {
     await m.becomes(id, PROCESSING);
     const input = { merchantId: m.tenant.merchantId, environment: 'live', refundCaseId: id };
     const options = { taskQueue: TASK_QUEUE, workflowId: workflowId(randomUUID()), args: [input] };
-    await fixture.temporal.client.workflow.execute(workflowType, options);
+    await fixture().temporal.client.workflow.execute(workflowType, options);
     await m.becomes(id, PROCESSING);
     expect(await debited(m)).toEqual([id]);
   });

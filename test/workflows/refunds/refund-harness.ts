@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import {
   type ProviderOutcome,
   RefundInitiator,
@@ -7,10 +7,12 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
+import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { refundsOf, type Tenant } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
+import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
 /** Services, Temporal and the worker with its relay, which executes the commands of writes. */
@@ -33,6 +35,19 @@ export async function startRefundHarness(settings: Record<string, string> = {}) 
       await temporal[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The harness of all tests of a file, at whose end the funds are verified. */
+export function sharedRefundHarness(settings?: Record<string, string>) {
+  let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
+  beforeAll(async () => {
+    fixture = await startRefundHarness(settings);
+  }, TEMPORAL_START_MS);
+  afterAll(async () => {
+    await verifyFunds(fixture.harness);
+    await fixture.close();
+  });
+  return () => fixture;
 }
 
 /** Waits until something holds. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BlockReason, FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   ProviderOutcome,
@@ -13,27 +13,18 @@ import {
 import { endWorkflowType, workflowType } from '../../../services/contracts/refunds/refund-hold.contract.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { eventually, merchantOf, startRefundHarness } from './refund-harness.ts';
+import { eventually, merchantOf, sharedRefundHarness } from './refund-harness.ts';
 
 const { SUBMITTED, SUCCEEDED, FAILED } = ProviderOutcome;
 const { REFUND_IN_PROGRESS, HOLD_OR_DISPUTE } = BlockReason;
 const REFUND = [REFUND_IN_PROGRESS];
 const DISPUTE = [HOLD_OR_DISPUTE];
 
-let fixture: Awaited<ReturnType<typeof startRefundHarness>>;
-beforeAll(async () => {
-  fixture = await startRefundHarness();
-}, TEMPORAL_START_MS);
-afterAll(async () => {
-  await verifyFunds(fixture.harness);
-  await fixture.close();
-});
+const fixture = sharedRefundHarness();
 
-const merchant = () => merchantOf(fixture.harness);
+const merchant = () => merchantOf(fixture().harness);
 
 describe("a refund case holds its amount of its sale's funds", () => {
   it('from its opening until it succeeds, to the cent, and holds nothing else of the sale', async () => {
@@ -49,7 +40,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     const debited = [{ left: 33_300n }, { left: 33_250n }, { left: 0n }];
     expect(await rows()).toEqual(debited);
     await record(id, SUBMITTED, SUCCEEDED);
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual(debited);
   });
 
@@ -105,10 +96,10 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await becomes(id, Status.PROCESSING);
     expect(await rows()).toEqual([{ left: 0n }]);
     await record(id, SUCCEEDED);
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     await record(id, FAILED);
     await eventually(async () => expect(await rows()).toEqual([{ left: 1_000n, released: true }]));
-    await eventually(async () => expect(await fixture.resultOf(`refund-reversal-${id}`)).toBeUndefined());
+    await eventually(async () => expect(await fixture().resultOf(`refund-reversal-${id}`)).toBeUndefined());
     expect(await rows()).toEqual([{ left: 1_000n, released: true }]);
     expect((await funds.balance()).availableAmountMinor).toBe(1_000n);
   });
@@ -123,7 +114,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await becomes(one, Status.PROCESSING);
     expect(await rows()).toEqual([{ left: 400n, held: REFUND }, rest]);
     await record(one, SUCCEEDED);
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${one}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${one}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 400n, held: REFUND }, rest]);
     await start(other);
     await becomes(other, Status.PROCESSING);
@@ -163,21 +154,21 @@ describe("a refund case holds its amount of its sale's funds", () => {
     const saleId = await earn(500n);
     const id = await approved(100n, saleId);
     await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
-    expect(await fixture.again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
+    expect(await fixture().again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
     // A hold that has read the case before it closed, and blocks after; a day later no key is remembered.
     const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id, amountMinor: 100n });
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     const age = "update platform.idempotency_record set created_at = now() - interval '2 days'";
-    await sqlOf(fixture.harness, age);
+    await sqlOf(fixture().harness, age);
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
-    expect(await fixture.again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
+    expect(await fixture().again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('ENDED');
     expect(await rows()).toEqual([{ left: 500n, released: true }]);
     const blockEvents = await sqlOf<{ type: string }>(
-      fixture.harness,
+      fixture().harness,
       `select type from webhooks.event where merchant_id = $1 and type like 'funds.%blocked.v1'`,
       [tenant.merchantId],
     );
@@ -189,7 +180,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await earn(1_000n);
     const saleId = randomUUID();
     const id = await approved(400n, saleId);
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-${id}`)).toBe('HELD'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-${id}`)).toBe('HELD'));
     expect(await rows()).toEqual([{ left: 1_000n, released: true }]);
     const sale = { saleId, method: 1, grossAmountMinor: 500n, feesAmountMinor: 0n, installments: 1 };
     await funds.client.recordSale({ ...write(), ...sale });
@@ -200,7 +191,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await start(id);
     await becomes(id, Status.PROCESSING);
     await record(id, SUCCEEDED);
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 1_100n, released: true }]);
   });
 
@@ -211,7 +202,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await start(id);
     await becomes(id, Status.PROCESSING);
     await record(id, SUCCEEDED);
-    await eventually(async () => expect(await fixture.resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     expect(await rows()).toEqual([{ left: 600n, released: true }]);
   });
 
@@ -238,13 +229,13 @@ describe("a refund case holds its amount of its sale's funds", () => {
     ];
     await eventually(async () => expect(await rows()).toEqual(held));
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
-    expect(await fixture.again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('HELD');
+    expect(await fixture().again(endWorkflowType, `refund-hold-end-${id}`, input)).toBe('HELD');
     expect(await rows()).toEqual(held);
   });
 
   /** The worker's activities, as of a case that has changed since they read it. */
   function holdsOf(read: Partial<RefundCase>) {
-    const transport = fixture.harness.services.transportFor(WORKER_CALLER);
+    const transport = fixture().harness.services.transportFor(WORKER_CALLER);
     const refunds = createClient(RefundCaseService, transport);
     const stale = {
       ...refunds,

@@ -1,5 +1,6 @@
 import { addDays, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
 import { field } from '../shell/components.ts';
+import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
 import { filterParameter } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -40,6 +41,11 @@ export function dateRangeFaults(view: View, { from, to }: DateRange): DateRangeF
 
 /** Whether a range has a fault. */
 export const isFaulty = ({ from, to }: DateRangeFaults): boolean => from !== undefined || to !== undefined;
+
+/** Refuses a range that has a fault, in a request for a file. */
+export function requireValidRange(view: View, range: DateRange): void {
+  if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
+}
 
 /** The fields of a request that limit it to a range. */
 export const dateRangeOf = ({ from, to }: DateRange) => ({

@@ -16,7 +16,6 @@ import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable } from '../shell/components.ts';
 import { streamed } from '../shell/downloads.ts';
-import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -30,6 +29,7 @@ import {
   fileName,
   isFaulty,
   rangeOf,
+  requireValidRange,
 } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { reconcileTexts } from './reconcile.texts.ts';
@@ -63,7 +63,7 @@ function releaseDownload({ pages, clients }: Pick<FeatureDependencies, 'pages' |
   const query = Type.Object({ ...dateRangeParameters, format: formatParameter });
   pages.download({ path: '/funds/releases.csv', rpc, section: 'funds', query }, async (view, { query }) => {
     const range = rangeOf(query);
-    if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
+    requireValidRange(view, range);
     const request = { ...view.tenant, ...dateRangeOf(range) };
     return listDownload(`${fileName('releases', range)}.csv`, RELEASE_COLUMNS, query.format, () =>
       streamed(

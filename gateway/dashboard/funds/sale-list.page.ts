@@ -9,7 +9,6 @@ import { SALE_COLUMNS } from '../exports/list-columns.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import { streamed } from '../shell/downloads.ts';
-import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { layoutTexts } from '../shell/layout.texts.ts';
@@ -24,6 +23,7 @@ import {
   dateRangeParameters,
   fileName,
   isFaulty,
+  requireValidRange,
 } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { remainingMinor } from './release.components.ts';
@@ -83,7 +83,7 @@ export function saleListDownload({ pages, clients }: FeatureDependencies): void 
   const rpc = FundsService.method.exportSales;
   pages.download({ path: CSV, rpc, section: 'funds', query: CsvQuery }, async (view, { query }) => {
     const filters = filtersOf(query);
-    if (isFaulty(dateRangeFaults(view, filters))) throw Failure.of(400, 'badRequest');
+    requireValidRange(view, filters);
     const request = { ...view.tenant, ...requestOf(filters) };
     return listDownload(`${fileName('sales', filters)}.csv`, SALE_COLUMNS, query.format, () =>
       streamed(
@@ -133,7 +133,7 @@ function filterForm(
 ${filterField({ name: 'order', label: t.order }, filters.order)}
 ${field({ name: 'product', label: t.product }, select([['', t.anyProduct], ...names], product))}
 ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], filters.state ?? ''))}`;
-  const collapsed = { summary: textsFor(view, layoutTexts).filters, open: Object.keys(faults).length > 0 };
+  const collapsed = { summary: textsFor(view, layoutTexts).filters, open: isFaulty(faults) };
   return queryForm({ action: pathTo(view, '/funds/sales'), fields, submit: t.filter, collapsed });
 }
 

@@ -12,7 +12,6 @@ import { csvDownload } from '../exports/csv-download.ts';
 import { csvLinks, formatParameter } from '../exports/csv-links.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, moment, money, pageParameter, pager } from '../shell/components.ts';
-import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -26,6 +25,7 @@ import {
   fileName,
   isFaulty,
   rangeOf,
+  requireValidRange,
 } from './date-range.ts';
 import { movementText } from './movement.components.ts';
 import { statementLines, totalMinor } from './statement.csv.ts';
@@ -63,7 +63,7 @@ export function statementPages({ pages, clients }: FeatureDependencies): void {
     },
     async (view, { query }) => {
       const range = rangeOf(query);
-      if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
+      requireValidRange(view, range);
       return csvDownload(`${fileName('statement', range)}.csv`, () =>
         statementLines(clients, view, range, query.format ?? 'br'),
       );
@@ -124,8 +124,8 @@ export function balancesTable(
 
 function movementTable(view: View, movements: readonly Movement[]): Html {
   const t = textsFor(view, statementTexts);
-  const change = (label: string, of: (change: Balances) => bigint) =>
-    amountColumn<Movement>(view, label, (movement) => of(movement.change!));
+  const change = (label: string, amountOf: (change: Balances) => bigint) =>
+    amountColumn<Movement>(view, label, (movement) => amountOf(movement.change!));
   return dataTable<Movement>(
     t.movementsCaption,
     [

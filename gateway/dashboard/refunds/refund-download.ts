@@ -3,15 +3,8 @@ import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refund
 import { listDownload } from '../exports/csv-download.ts';
 import { formatParameter } from '../exports/csv-links.ts';
 import { REFUND_COLUMNS } from '../exports/list-columns.ts';
-import {
-  dateRangeFaults,
-  dateRangeOf,
-  dateRangeParameters,
-  fileName,
-  isFaulty,
-} from '../funds/date-range.ts';
+import { dateRangeOf, dateRangeParameters, fileName, requireValidRange } from '../funds/date-range.ts';
 import { streamed } from '../shell/downloads.ts';
-import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { choiceParameters, choicesOf, chosenFields } from './refund-filters.ts';
 
@@ -28,7 +21,7 @@ export function refundDownload({ pages, clients }: FeatureDependencies): void {
   pages.download({ path: '/refunds.csv', rpc, section: 'refunds', query }, async (view, { query }) => {
     const { from = '', to = '', format } = query;
     const range = { from, to };
-    if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
+    requireValidRange(view, range);
     const request = { ...view.tenant, ...dateRangeOf(range), ...chosenFields(choicesOf(query)) };
     return listDownload(`${fileName('refunds', range)}.csv`, REFUND_COLUMNS, format, () =>
       streamed(

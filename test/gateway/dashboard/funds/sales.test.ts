@@ -28,6 +28,10 @@ const cells = ({ document }: SeenPage) =>
 
 const cards = ({ document }: SeenPage) => document.querySelectorAll('.card').map(textOf);
 
+/** Narrow screens collapse the form. */
+const isFilterFormOpen = ({ document }: SeenPage) =>
+  document.querySelector('form.filters')!.closest('details')!.hasAttribute('open');
+
 it('leads from a day to the sales behind it or one of its releases, and from a sale to its days', async () => {
   const { funds, visitor, home, seed } = await newMerchant();
   const productId = await seed.product();
@@ -118,9 +122,11 @@ it('lists sales newest first, filtered by date, order, product and status', asyn
   for (const query of ['from=2020-02-30', 'from=2020-06-21&to=2020-06-20']) {
     const refused = await visitor.get(`${home}/sales?${query}`);
     expect([refused.status, refused.document.querySelectorAll('#from-fault').length]).toEqual([422, 1]);
+    expect(isFilterFormOpen(refused)).toBe(true);
   }
   for (let n = 0; n < 24; n += 1) await funds.sell({ on: '2020-06-18', gross: 1n });
   const first = await visitor.get(`${home}/sales`);
+  expect(isFilterFormOpen(first)).toBe(false);
   const next = await visitor.get(first.document.querySelector('a[rel=next]')!.getAttribute('href')!);
   expect([cells(first).length, cells(next).length]).toEqual([25, 1]);
 });

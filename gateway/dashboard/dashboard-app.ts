@@ -1,17 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyInstance, RawServerDefault } from 'fastify';
-import type { Logger } from 'pino';
+import type { GatewayApp } from '../gateway-app.ts';
 import type { Person, View } from './shell/view.ts';
 
 /** The Fastify instance of the dashboard. */
-export type DashboardApp = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  Logger,
-  TypeBoxTypeProvider
->;
+export type DashboardApp = GatewayApp;
 
 declare module 'fastify' {
   interface FastifyRequest {

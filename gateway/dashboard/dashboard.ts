@@ -9,8 +9,10 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { newRequestId } from '../plugins/response-headers.ts';
+import { isDecodable } from '../plugins/routing.ts';
 import { closeGracefully } from '../plugins/shutdown.ts';
 import { traceRequests } from '../plugins/trace-requests.ts';
+import { pathOf } from '../problems/problem.ts';
 import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
 import { SignInLimit } from '../rate-limits/rate-limits.ts';
@@ -63,7 +65,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     forceCloseConnections: 'idle',
     // The router's own response to a malformed URL lacks our headers: send those to the not-found page.
     routerOptions: { maxParamLength: MAX_PATH_LENGTH },
-    rewriteUrl: ({ url = NOT_FOUND_PATH }) => (isWellFormed(url) ? url : NOT_FOUND_PATH),
+    rewriteUrl: ({ url = NOT_FOUND_PATH }) => (isDecodable(pathOf(url)) ? url : NOT_FOUND_PATH),
   });
   closeGracefully(app);
   traceRequests(app);
@@ -107,15 +109,6 @@ function limitAddresses(app: DashboardApp, { RATE_LIMIT_ADDRESS: points }: Dashb
     reply.header('retry-after', retryAfter);
     throw Failure.of(429, 'tooMany');
   });
-}
-
-function isWellFormed(url: string): boolean {
-  try {
-    decodeURIComponent(url.split(/[?#]/, 1)[0]!);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Allows only this host's own files: no inline script or style, no frames, and no request to another host. */

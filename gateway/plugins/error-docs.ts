@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
 import { ERROR_RETRIES, errorActions, retryTexts } from '../docs/error-advice.texts.ts';
 import { errorMeanings } from '../docs/error-meanings.texts.ts';
 import { errorPagesTexts, languageNames } from '../docs/error-pages.texts.ts';
@@ -68,13 +69,17 @@ interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
 export function serveErrorDocs(app: GatewayApp, { access, operations, listener }: ErrorDocsOptions): void {
   for (const language of GUIDE_LANGUAGES) {
     let page: string | undefined;
-    app.get(ERROR_PAGE_PATHS[language], { onRequest: access.open('readErrorDocs') }, (_request, reply) => {
-      page ??= errorDocs(examplesOf(operations, listener()), language);
-      return reply
-        .type('text/html; charset=utf-8')
-        .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
-        .send(page);
-    });
+    app.get(
+      ERROR_PAGE_PATHS[language],
+      { onRequest: access.open('readErrorDocs') },
+      async (_request, reply) => {
+        page ??= String(await errorDocs(examplesOf(operations, listener()), language));
+        return reply
+          .type('text/html; charset=utf-8')
+          .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
+          .send(page);
+      },
+    );
   }
 }
 
@@ -94,20 +99,17 @@ function examplesOf(
   return new Map([...ofOperations, ...ofRouting].reverse().map((example) => [example.code, example]));
 }
 
-function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>, language: GuideLanguage): string {
+function errorDocs(examples: ReadonlyMap<ProblemCode, ProblemBody>, language: GuideLanguage) {
   const t = errorPagesTexts[language];
-  return [
-    `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${t.pageTitle}</title>`,
-    `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style></head><body><main>`,
-    `<h1>${t.title}</h1>`,
-    `<p>${t.intro} ${t.typeHint} ${otherLanguages(language)} · <a href="${REFERENCE_PATHS[language]}/">${t.back}</a></p>`,
-    `<nav><ul>${PROBLEM_CODES.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join('')}</ul></nav>`,
-    ...PROBLEM_CODES.map((code) => entry(code, examples.get(code), language)),
-    '</main></body></html>',
-  ].join('\n');
+  return html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${t.pageTitle}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>${raw(STYLE)}</style></head><body><main>
+<h1>${t.title}</h1>
+<p>${t.intro} ${t.typeHint} ${otherLanguages(language)} · <a href="${REFERENCE_PATHS[language]}/">${t.back}</a></p>
+<nav><ul>${PROBLEM_CODES.map((code) => html`<li><a href="#${code}"><code>${code}</code></a></li>`)}</ul></nav>
+${PROBLEM_CODES.map((code) => entry(code, examples.get(code), language))}</main></body></html>`;
 }
 
-function entry(code: ProblemCode, example: ProblemBody | undefined, language: GuideLanguage): string {
+function entry(code: ProblemCode, example: ProblemBody | undefined, language: GuideLanguage) {
   const t = errorPagesTexts[language];
   const { status, title } = PROBLEM_TYPES[code];
   const rows = [
@@ -116,26 +118,21 @@ function entry(code: ProblemCode, example: ProblemBody | undefined, language: Gu
     [t.action, errorActions[language][code]],
     [t.retry, retryTexts[language][ERROR_RETRIES[code]]],
     [t.headers, HEADERS_OF_STATUS[status]],
-  ].filter((row): row is [string, string] => row[1] !== undefined);
-  return [
-    `<section id="${code}"><h2>${code}</h2>${otherLanguages(language, code)}<dl>`,
-    ...rows.map(([term, text]) => `<dt>${term}</dt><dd>${escapeHtml(text)}</dd>`),
-    '</dl>',
-    example ? `<pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>` : '',
-    '</section>',
-  ].join('\n');
+  ].filter(([, text]) => text !== undefined);
+  return html`<section id="${code}"><h2>${code}</h2>${otherLanguages(language, code)}<dl>
+${rows.map(
+  ([term, text]) => html`<dt>${term}</dt><dd>${text}</dd>
+`,
+)}</dl>
+${example && html`<pre>${JSON.stringify(example, null, 2)}</pre>`}
+</section>
+`;
 }
 
 /** Links to the same page, or to its entry of a code, in the other languages. */
-function otherLanguages(language: GuideLanguage, code?: ProblemCode): string {
-  return GUIDE_LANGUAGES.filter((other) => other !== language)
-    .map((other) => {
-      const href = `${ERROR_PAGE_PATHS[other]}${code ? `#${code}` : ''}`;
-      return `<a href="${href}" lang="${other}" hreflang="${other}">${languageNames[other]}</a>`;
-    })
-    .join(' · ');
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+function otherLanguages(language: GuideLanguage, code?: ProblemCode) {
+  return GUIDE_LANGUAGES.filter((other) => other !== language).map((other, index) => {
+    const href = `${ERROR_PAGE_PATHS[other]}${code ? `#${code}` : ''}`;
+    return html`${index > 0 ? ' · ' : ''}<a href="${href}" lang="${other}" hreflang="${other}">${languageNames[other]}</a>`;
+  });
 }

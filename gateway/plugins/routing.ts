@@ -75,7 +75,8 @@ export function undecodablePath(): Problem {
   return new Problem('INVALID_REQUEST', 'The path must be percent-encoded UTF-8.');
 }
 
-function isDecodable(path: string): boolean {
+/** Whether a path has only valid percent-encoding. */
+export function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path);
     return true;

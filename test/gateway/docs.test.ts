@@ -37,7 +37,7 @@ describe.each(['live', 'test'] as const)('on the %s listener', (environment) => 
       expect(entry).toContain('<dt>What to do</dt>');
       expect(entry).toContain('<dt>Try again?</dt>');
       expect(entry).toContain(
-        `"type": "http://127.0.0.1:${gateways.ports[environment]}/docs/errors#${code}"`,
+        `&quot;type&quot;: &quot;http://127.0.0.1:${gateways.ports[environment]}/docs/errors#${code}&quot;`,
       );
     }
   });

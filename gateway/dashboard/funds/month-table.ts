@@ -36,7 +36,7 @@ function dayCell(
   const isToday = date === today;
   const classes = ['day', closing && 'closed', isToday && 'today', day?.hasBlockedFunds && 'held'];
   return html`<td class="${classes.filter(Boolean).join(' ')}" data-label="${t.weekdays[weekday(date)]!}">
-<p class="date"><a href="${pathTo(view, `/funds/days/${date}`)}" aria-label="${view.format.date(date)}"><time datetime="${date}">${String(Number(date.slice(-2)))}</time></a>${
+<p class="date"><a href="${pathTo(view, `/funds/days/${date}`)}" aria-label="${view.format.date(date)}"><time datetime="${date}">${Number(date.slice(-2))}</time></a>${
     isToday ? html` ${badge('good', t.today)}` : nothing
   }</p>
 ${closing ? html`<p class="closing">${closing}</p>` : nothing}${day ? lines(view, day) : nothing}</td>`;

@@ -46,7 +46,7 @@ export function projectionChart(view: View, months: readonly ProjectedMonth[]): 
   );
   return html`<figure class="chart">
 <figcaption>${legend(view)}</figcaption>
-<svg role="img" aria-labelledby="chart-title chart-description" viewBox="0 0 ${String(WIDTH)} ${String(height)}">
+<svg role="img" aria-labelledby="chart-title chart-description" viewBox="0 0 ${WIDTH} ${height}">
 <title id="chart-title">${t.projection.chart(String(months.length))}</title>
 <desc id="chart-description">${description}</desc>
 <defs><pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#fde7e7"/><rect width="3" height="6" fill="#a4161a"/></pattern></defs>
@@ -58,17 +58,17 @@ ${months.map((month, row) => bar(view, month, row, projectedTotal(largest)))}
 function bar(view: View, month: ProjectedMonth, row: number, maxMinor: bigint): Html {
   const t = textsFor(view, fundsTexts);
   const y = row * ROW_HEIGHT;
-  const middle = String(y + ROW_HEIGHT / 2);
+  const middle = y + ROW_HEIGHT / 2;
   let end = 0n;
   const pieces = PROJECTED_KINDS.filter((kind) => month[kind] > 0n).map((kind) => {
     const start = end;
     end += month[kind];
     const x = lengthOf(start, maxMinor);
     const title = `${view.format.month(month.month)} · ${t.kinds[kind]}: ${view.format.money(month[kind])}`;
-    return html`<rect x="${(LABELS_WIDTH + x).toFixed(2)}" y="${String(y + (ROW_HEIGHT - BAR_HEIGHT) / 2)}" width="${(lengthOf(end, maxMinor) - x).toFixed(2)}" height="${String(BAR_HEIGHT)}" fill="${FILLS[kind]}"><title>${title}</title></rect>`;
+    return html`<rect x="${(LABELS_WIDTH + x).toFixed(2)}" y="${y + (ROW_HEIGHT - BAR_HEIGHT) / 2}" width="${(lengthOf(end, maxMinor) - x).toFixed(2)}" height="${BAR_HEIGHT}" fill="${FILLS[kind]}"><title>${title}</title></rect>`;
   });
   const textX = (LABELS_WIDTH + lengthOf(end, maxMinor) + TEXT_GAP).toFixed(2);
-  return html`<g><text x="${String(LABELS_WIDTH - TEXT_GAP)}" y="${middle}" text-anchor="end" dominant-baseline="central">${view.format.shortMonth(month.month)}</text>
+  return html`<g><text x="${LABELS_WIDTH - TEXT_GAP}" y="${middle}" text-anchor="end" dominant-baseline="central">${view.format.shortMonth(month.month)}</text>
 ${pieces}
 <text x="${textX}" y="${middle}" dominant-baseline="central">${view.format.compactMoney(end)}</text></g>`;
 }

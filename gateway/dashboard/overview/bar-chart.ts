@@ -46,11 +46,11 @@ export function barChart(view: View, { name, title, heads, bars }: BarChart): Ht
 
 function rowOf({ label, size, text }: Bar, row: number, max: bigint): Html {
   const y = row * ROW_HEIGHT;
-  const middle = String(y + ROW_HEIGHT / 2);
+  const middle = y + ROW_HEIGHT / 2;
   // On bigints: amounts may exceed a double.
   const width = Number((size * BigInt(BARS_WIDTH) * 100n) / max) / 100;
-  const top = String(y + (ROW_HEIGHT - BAR_HEIGHT) / 2);
-  return html`<g><text x="${String(LABELS_WIDTH - TEXT_GAP)}" y="${middle}" text-anchor="end" dominant-baseline="central">${label}</text>
-<rect x="${String(LABELS_WIDTH)}" y="${top}" width="${width.toFixed(2)}" height="${String(BAR_HEIGHT)}" fill="${FILL}"/>
+  const top = y + (ROW_HEIGHT - BAR_HEIGHT) / 2;
+  return html`<g><text x="${LABELS_WIDTH - TEXT_GAP}" y="${middle}" text-anchor="end" dominant-baseline="central">${label}</text>
+<rect x="${LABELS_WIDTH}" y="${top}" width="${width.toFixed(2)}" height="${BAR_HEIGHT}" fill="${FILL}"/>
 <text x="${(LABELS_WIDTH + width + TEXT_GAP).toFixed(2)}" y="${middle}" dominant-baseline="central">${text}</text></g>`;
 }

@@ -23,7 +23,7 @@ export function chartFigure(view: View, chart: ChartFigure): Html {
   const t = textsFor(view, overviewTexts).chart;
   const [label, ...figures] = heads;
   return html`<figure class="chart">
-<svg role="img" aria-labelledby="${name}-chart ${name}-text" viewBox="0 0 320 ${String(height)}">
+<svg role="img" aria-labelledby="${name}-chart ${name}-text" viewBox="0 0 320 ${height}">
 <title id="${name}-chart">${title}</title>
 <desc id="${name}-text">${text}</desc>
 ${drawing}

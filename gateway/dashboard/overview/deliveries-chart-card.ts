@@ -40,14 +40,14 @@ export async function deliveriesChartCard(
 /** Successes rise above the axis and failures hang below it, so that they can be distinguished without color. */
 function chart(view: View, hours: readonly DeliveryHour[]): Html {
   const t = textsFor(view, overviewTexts);
-  const sum = (of: 'delivered' | 'failed') =>
-    view.format.number(hours.reduce((total, hour) => total + hour[of], 0n));
+  const sum = (outcome: 'delivered' | 'failed') =>
+    view.format.number(hours.reduce((total, hour) => total + hour[outcome], 0n));
   const [delivered, failed] = [sum('delivered'), sum('failed')];
   const labels = hours.map(({ startsAt }) => view.format.timeOfDay(startsAt!));
   const step = WIDTH / hours.length;
-  const ticks = labels.map((label, place) =>
-    place % LABELED_EVERY === 0
-      ? html`<text x="${(place * step).toFixed(2)}" y="${String(HOURS_Y)}">${label}</text>`
+  const ticks = labels.map((label, index) =>
+    index % LABELED_EVERY === 0
+      ? html`<text x="${(index * step).toFixed(2)}" y="${HOURS_Y}">${label}</text>`
       : nothing,
   );
   return chartFigure(view, {
@@ -55,14 +55,14 @@ function chart(view: View, hours: readonly DeliveryHour[]): Html {
     title: t.deliveriesByHour,
     text: t.chart.attempts(delivered, failed),
     height: HEIGHT,
-    drawing: html`<path d="M0 11h8l-4-8z" fill="${DELIVERED_FILL}"/><text x="12" y="${String(LEGEND_Y)}">${t.chart.delivered}: ${delivered}</text>
-<path d="M312 3h8l-4 8z" fill="${FAILED_FILL}"/><text x="308" y="${String(LEGEND_Y)}" text-anchor="end">${t.chart.failed}: ${failed}</text>
+    drawing: html`<path d="M0 11h8l-4-8z" fill="${DELIVERED_FILL}"/><text x="12" y="${LEGEND_Y}">${t.chart.delivered}: ${delivered}</text>
+<path d="M312 3h8l-4 8z" fill="${FAILED_FILL}"/><text x="308" y="${LEGEND_Y}" text-anchor="end">${t.chart.failed}: ${failed}</text>
 ${columns(hours, step)}
-<line x1="0" x2="${String(WIDTH)}" y1="${String(AXIS_Y)}" y2="${String(AXIS_Y)}"/>
+<line x1="0" x2="${WIDTH}" y1="${AXIS_Y}" y2="${AXIS_Y}"/>
 ${ticks}`,
     heads: [t.chart.hour, t.chart.delivered, t.chart.failed],
-    rows: hours.map((hour, place) => [
-      labels[place]!,
+    rows: hours.map((hour, index) => [
+      labels[index]!,
       view.format.number(hour.delivered),
       view.format.number(hour.failed),
     ]),
@@ -71,15 +71,15 @@ ${ticks}`,
 
 /** Both directions have one scale. */
 function columns(hours: readonly DeliveryHour[], step: number): Html {
-  const most = (of: 'delivered' | 'failed') => Math.max(...hours.map((hour) => Number(hour[of])));
-  const perUnit = Math.max(most('delivered') / DELIVERED_HEIGHT, most('failed') / FAILED_HEIGHT);
-  const column = (place: number, count: bigint, isFailed: boolean) => {
+  const max = (outcome: 'delivered' | 'failed') => Math.max(...hours.map((hour) => Number(hour[outcome])));
+  const perUnit = Math.max(max('delivered') / DELIVERED_HEIGHT, max('failed') / FAILED_HEIGHT);
+  const column = (index: number, count: bigint, isFailed: boolean) => {
     if (count === 0n) return nothing;
     const height = Math.max(Number(count) / perUnit, MIN_HEIGHT);
     const y = isFailed ? AXIS_Y : AXIS_Y - height;
-    return html`<rect x="${(place * step).toFixed(2)}" y="${y.toFixed(2)}" width="${(step - COLUMN_GAP).toFixed(2)}" height="${height.toFixed(2)}" fill="${isFailed ? FAILED_FILL : DELIVERED_FILL}"/>`;
+    return html`<rect x="${(index * step).toFixed(2)}" y="${y.toFixed(2)}" width="${(step - COLUMN_GAP).toFixed(2)}" height="${height.toFixed(2)}" fill="${isFailed ? FAILED_FILL : DELIVERED_FILL}"/>`;
   };
   return html`${hours.map(
-    ({ delivered, failed }, place) => html`${column(place, delivered, false)}${column(place, failed, true)}`,
+    ({ delivered, failed }, index) => html`${column(index, delivered, false)}${column(index, failed, true)}`,
   )}`;
 }

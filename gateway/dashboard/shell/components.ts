@@ -54,7 +54,7 @@ export function shortenedId(id: string): Html {
 
 /** An amount in centavos, formatted as reais. */
 export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint): Html {
-  return html`<data value="${String(amountMinor)}"${amountMinor === 0n ? html` class="zero"` : nothing}>${format.money(amountMinor)}</data>`;
+  return html`<data value="${amountMinor}"${amountMinor === 0n ? html` class="zero"` : nothing}>${format.money(amountMinor)}</data>`;
 }
 
 /** A card with an amount in centavos, and what it means. */

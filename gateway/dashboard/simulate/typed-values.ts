@@ -65,7 +65,7 @@ export function amountField(draft: Draft | undefined, typed: Typed): Html {
 
 /** An input for a number of days ago. */
 export function daysField(draft: Draft | undefined, typed: Typed, max: number): Html {
-  return typedField(draft, typed, html`type="number" min="0" max="${String(max)}"`);
+  return typedField(draft, typed, html`type="number" min="0" max="${max}"`);
 }
 
 /** The faults by field; undefined when there are none. */

@@ -64,14 +64,14 @@ export function exampleProblems(
   { scope, errors }: OperationSchema,
   { method, target, listener }: ExampleTarget,
 ): ProblemBody[] {
-  const answered: OperationErrors = {
+  const possible: OperationErrors = {
     ...commonErrors(scope, listener),
     ...(method === 'POST' && BODY_ERRORS),
     ...errors,
   };
   const docsUrl = `${listener.baseUrl}${ERROR_DOCS_PATH}`;
-  return PROBLEM_CODES.filter((code) => answered[code] !== undefined).map((code) => {
-    const { detail = String(answered[code]) }: ProblemType = PROBLEM_TYPES[code];
+  return PROBLEM_CODES.filter((code) => possible[code] !== undefined).map((code) => {
+    const { detail = String(possible[code]) }: ProblemType = PROBLEM_TYPES[code];
     return problemBody(new Problem(code, detail), { docsUrl, target, requestId: EXAMPLE_REQUEST_ID });
   });
 }

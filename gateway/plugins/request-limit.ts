@@ -8,14 +8,14 @@ import { serviceUnavailable } from '../problems/rpc-problems.ts';
  * arrival of its body until its response is ready, so that slow clients take no capacity. Streams of the command-line
  * tool have limits of their own. Call it before adding routes.
  */
-export function limitRequests(app: GatewayApp, most: number): void {
+export function limitRequests(app: GatewayApp, maxConcurrent: number): void {
   const countRefusal = countOverloads('public');
   const running = new Set<FastifyRequest>();
   app.addHook('onRoute', (route) => {
     if (!route.url.startsWith('/v1/')) return;
     route.preHandler = [
       (request, _reply, done) => {
-        if (running.size >= most) {
+        if (running.size >= maxConcurrent) {
           countRefusal();
           return done(serviceUnavailable());
         }

@@ -87,7 +87,7 @@ export class SocketErrors {
     if (this.#failed.has(socket)) return;
     this.#failed.add(socket);
     const last = this.#lastRequests.get(socket);
-    const end = (of: string) => this.#end(socket, problem, reason, of);
+    const end = (failedTarget: string) => this.#end(socket, problem, reason, failedTarget);
     if (last === undefined) {
       end(target);
       return;

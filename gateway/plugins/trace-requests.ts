@@ -12,7 +12,7 @@ const SERVER_ERROR = 500;
 export function traceRequests(app: GatewayApp): void {
   if (!isTracing()) return;
   const spans = new WeakMap<FastifyRequest, Span>();
-  const goOn = (request: FastifyRequest, done: () => void) => {
+  const continueInSpan = (request: FastifyRequest, done: () => void) => {
     const span = spans.get(request);
     if (span) context.with(trace.setSpan(context.active(), span), done);
     else done();
@@ -21,10 +21,10 @@ export function traceRequests(app: GatewayApp): void {
     const span = startRequest(request.id, () => describe(request));
     if (!span) return done();
     spans.set(request, span);
-    goOn(request, done);
+    continueInSpan(request, done);
   });
   // Restores the context: a body arrives in that of its connection.
-  app.addHook('preValidation', (request, _reply, done) => goOn(request, done));
+  app.addHook('preValidation', (request, _reply, done) => continueInSpan(request, done));
   app.addHook('onResponse', (request, reply, done) => {
     const span = spans.get(request);
     span?.setAttribute('http.response.status_code', reply.statusCode);

@@ -103,8 +103,8 @@ function unescapePointer(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-function lengths(least: number | undefined, most: number): string {
-  return least === undefined ? `at most ${most}` : `${least} to ${most}`;
+function lengths(min: number | undefined, max: number): string {
+  return min === undefined ? `at most ${max}` : `${min} to ${max}`;
 }
 
 function allowedBy(schema: DescribedSchema): string {

@@ -542,7 +542,7 @@ const HEADERS_OF_ALL = [
   'x-content-type-options',
 ];
 
-const OF_THE_CONNECTION = /^(connection|content-length|date|keep-alive|ratelimit.*)$/;
+const CONNECTION_HEADERS = /^(connection|content-length|date|keep-alive|ratelimit.*)$/;
 
 /** The additional headers of an error with this status. */
 const HEADERS_OF_STATUS: Readonly<Record<number, Readonly<Record<string, RegExp>>>> = {
@@ -559,7 +559,7 @@ function expectDocumentedAnswer(answer: Answer, code: ProblemCode, { detail, ins
   if (instance !== undefined) expect(answer.json.instance).toBe(instance);
   const { status } = PROBLEM_TYPES[code];
   const own = HEADERS_OF_STATUS[status] ?? {};
-  const given = Object.keys(answer.headers).filter((name) => !OF_THE_CONNECTION.test(name));
+  const given = Object.keys(answer.headers).filter((name) => !CONNECTION_HEADERS.test(name));
   expect(given.sort()).toEqual([...HEADERS_OF_ALL, ...Object.keys(own)].sort());
   for (const [name, value] of Object.entries(own)) expect(answer.headers[name]).toMatch(value);
   expect(answer.headers['content-length']).toBe(`${Buffer.byteLength(answer.text)}`);

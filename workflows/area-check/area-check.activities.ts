@@ -14,8 +14,8 @@ export interface AreaCheckDependencies extends AreaCheckClients {
   readonly paysOut: boolean;
 }
 
-/** The first look at some records of a comparison. */
-export interface FirstLook {
+/** The first comparison of some records. */
+export interface FirstComparison {
   readonly compared: number;
   readonly candidates: readonly Candidate[];
   /** The last record compared, if there may be more. */
@@ -36,7 +36,7 @@ export function createAreaCheckActivities({ paysOut, ...clients }: AreaCheckDepe
   const comparisons = areaComparisons(clients, { paysOut });
   return withFinalRefusals({
     /** Compares the next records after one. Areas are read one after the other, so a difference may not be real. */
-    async compareAreas(comparison: ComparisonName, after?: RecordKey): Promise<FirstLook> {
+    async compareAreas(comparison: ComparisonName, after?: RecordKey): Promise<FirstComparison> {
       const endBy = performance.now() + CALL_BUDGET_MS;
       const candidates: Candidate[] = [];
       let compared = 0;

@@ -72,9 +72,9 @@ export interface AreaCheckProgress {
 export interface AreaCheckResult {
   /** Records that were compared. */
   readonly compared: number;
-  /** Differences of the first look. */
+  /** Differences that were seen once. */
   readonly candidates: number;
-  /** The first hundred differences that both looks have seen. The worker logs and counts all of them. */
+  /** The first hundred differences that were seen again. The worker logs and counts all of them. */
   readonly differences: readonly AreaDifference[];
   readonly differenceCount: number;
   /** Comparisons that could not be made, because an area did not answer. */

@@ -60,15 +60,15 @@ function coveredTable(view: View, installments: readonly QuoteInstallment[]): Ht
   const texts = textsFor(view, advancesTexts);
   const t = texts.quote;
   const dates = [...Map.groupBy(installments, ({ date }) => date)];
-  const rows: DateRow[] = dates.slice(0, MAX_DATES).map(([date, of]) => ({
+  const rows: DateRow[] = dates.slice(0, MAX_DATES).map(([date, due]) => ({
     date: view.format.date(date),
-    days: t.daysText(view.format.number(of[0]!.days)),
-    ...sumsOf(of),
+    days: t.daysText(view.format.number(due[0]!.days)),
+    ...sumsOf(due),
   }));
   const others = dates.slice(MAX_DATES);
   if (others.length > 0) {
     const date = t.others(view.format.number(others.length));
-    rows.push({ date, days: '', ...sumsOf(others.flatMap(([, of]) => of)) });
+    rows.push({ date, days: '', ...sumsOf(others.flatMap(([, due]) => due)) });
   }
   return dataTable<DateRow>(
     t.table,

@@ -18,13 +18,13 @@ type Released = Pick<
 >;
 
 /** The amounts of a calendar day or of a release row. */
-export function amountsOf(of: Released): Amounts {
+export function amountsOf(row: Released): Amounts {
   return {
-    released: of.releasedAmountMinor,
-    scheduled: of.scheduledAmountMinor,
-    blocked: of.blockedAmountMinor,
-    advanced: of.advancedAmountMinor,
-    deducted: of.deductionsAmountMinor,
+    released: row.releasedAmountMinor,
+    scheduled: row.scheduledAmountMinor,
+    blocked: row.blockedAmountMinor,
+    advanced: row.advancedAmountMinor,
+    deducted: row.deductionsAmountMinor,
   };
 }
 

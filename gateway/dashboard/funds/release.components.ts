@@ -44,9 +44,9 @@ export function releaseStatus(
 
 /** What remains after deductions and advances, in any status. */
 export function remainingMinor(
-  of: Pick<FundsRelease, 'blockedAmountMinor' | 'releasedAmountMinor' | 'scheduledAmountMinor'>,
+  row: Pick<FundsRelease, 'blockedAmountMinor' | 'releasedAmountMinor' | 'scheduledAmountMinor'>,
 ): bigint {
-  return of.blockedAmountMinor + of.releasedAmountMinor + of.scheduledAmountMinor;
+  return row.blockedAmountMinor + row.releasedAmountMinor + row.scheduledAmountMinor;
 }
 
 type Allocation = Pick<

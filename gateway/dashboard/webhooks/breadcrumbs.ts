@@ -13,7 +13,7 @@ export const endpointBreadcrumb = ({ id, url }: Endpoint): Breadcrumb => [
 ];
 
 /** The list of deliveries: of one subscription, or of all the merchant's. */
-export const deliveriesBreadcrumb = (view: View, of?: Endpoint): Breadcrumb => [
-  of ? `/webhooks/${of.id}/deliveries` : '/deliveries',
+export const deliveriesBreadcrumb = (view: View, endpoint?: Endpoint): Breadcrumb => [
+  endpoint ? `/webhooks/${endpoint.id}/deliveries` : '/deliveries',
   textsFor(view, deliveriesTexts).deliveries,
 ];

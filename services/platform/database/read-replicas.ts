@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as untilNextTurn } from 'node:timers/promises';
 import type { Pool, PoolConfig, QueryConfig } from 'pg';
 import type { Logger } from 'pino';
 import { Counter, Gauge } from 'prom-client';
@@ -6,7 +6,7 @@ import { metrics } from '../process/telemetry.ts';
 import { isConnectionLost } from './database-errors.ts';
 import { identityOf, Replica, type WalPosition } from './replica.ts';
 
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 const POSITION = `
   select (lsn - '0/0')::text as lsn, left(pg_walfile_name(lsn), 8) as timeline
@@ -57,7 +57,7 @@ export class ReadReplicas {
   readonly #logger: Logger;
   readonly #stopping = new AbortController();
   readonly #reported = new Set<Replica>();
-  #turn = 0;
+  #nextIndex = 0;
   #position: Promise<WalPosition> | undefined;
 
   /** @param pool the options of each replica's pool. */
@@ -102,13 +102,13 @@ export class ReadReplicas {
 
   #next(): Replica | undefined {
     const candidates = this.#replicas.filter(({ isUsed }) => isUsed);
-    this.#turn += 1;
-    return candidates[this.#turn % candidates.length];
+    this.#nextIndex += 1;
+    return candidates[this.#nextIndex % candidates.length];
   }
 
   /** Reads in one turn of the event loop share one query, which is sent once all of them have arrived. */
   #askPrimary(): Promise<WalPosition> {
-    this.#position ??= nextTurn().then(async () => {
+    this.#position ??= untilNextTurn().then(async () => {
       this.#position = undefined;
       const { rows } = await this.#primary.query<{ lsn: string; timeline: string }>(POSITION);
       const { lsn, timeline } = rows[0]!;
@@ -120,12 +120,12 @@ export class ReadReplicas {
   async #watch(replica: Replica): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await this.#look(replica);
-      await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await this.#check(replica);
+      await delay(CHECK_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  async #look(replica: Replica): Promise<void> {
+  async #check(replica: Replica): Promise<void> {
     const { name } = replica;
     const primary = await Promise.all([this.#askPrimary(), identityOf(this.#primary)]).catch(() => undefined);
     // A replica can only be judged by comparison with the primary.

@@ -42,16 +42,16 @@ export class WorkSignal {
   }
 
   /**
-   * Calls `look` on each signal and poll until it finds work; undefined when the time is up or the caller aborts.
+   * Calls `poll` on each signal and timeout until it finds work; undefined when the time is up or the caller aborts.
    */
   async await<T>(
     wait: WorkWait,
-    look: () => Promise<{ found: T | undefined; pollMs: number }>,
+    poll: () => Promise<{ found: T | undefined; pollMs: number }>,
   ): Promise<T | undefined> {
     const endsAt = performance.now() + wait.waitMs;
     while (!wait.signal.aborted) {
       const seen = this.#versions[wait.work];
-      const { found, pollMs } = await look();
+      const { found, pollMs } = await poll();
       const remainingMs = endsAt - performance.now();
       if (found !== undefined) return found;
       if (remainingMs <= 0) break;

@@ -42,7 +42,7 @@ export class CredentialFiles<T> {
     this.#current = options.read();
     options.onUse?.(this.#current);
     refusedFiles.set({ files: options.name }, 0);
-    this.#timer = setInterval(() => this.#look(), INTERVAL_MS).unref();
+    this.#timer = setInterval(() => this.#reload(), INTERVAL_MS).unref();
   }
 
   get current(): T {
@@ -60,7 +60,7 @@ export class CredentialFiles<T> {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #reload(): void {
     const { name: files, read } = this.#options;
     try {
       const found = read();

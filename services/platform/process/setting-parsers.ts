@@ -17,11 +17,11 @@ export const optional =
     value === '' ? undefined : parse(value);
 
 export const integer =
-  (least: number, most: number): Parser<number> =>
+  (min: number, max: number): Parser<number> =>
   (value) => {
     const number = Number(value);
-    if (!/^\d+$/.test(value) || number < least || number > most) {
-      throw new Error(`must be an integer from ${least} to ${most}`);
+    if (!/^\d+$/.test(value) || number < min || number > max) {
+      throw new Error(`must be an integer from ${min} to ${max}`);
     }
     return number;
   };
@@ -77,10 +77,10 @@ export const duration: Parser<number> = (value) => {
 
 /** A duration of at least the one given, as milliseconds. */
 export const durationFrom =
-  (least: string): Parser<number> =>
+  (min: string): Parser<number> =>
   (value) => {
     const ms = duration(value);
-    if (ms < duration(least)) throw new Error(`must be at least ${least}`);
+    if (ms < duration(min)) throw new Error(`must be at least ${min}`);
     return ms;
   };
 

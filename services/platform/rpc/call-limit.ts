@@ -8,17 +8,17 @@ import { callError } from './connect-errors.ts';
  * than usual.
  */
 export class CallLimit {
-  readonly #most: number;
+  readonly #maxConcurrent: number;
   readonly #countRefusal = countOverloads('internal');
   #running = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxConcurrent: number) {
+    this.#maxConcurrent = maxConcurrent;
   }
 
   /** Runs a call. UNAVAILABLE (OVERLOADED) at the limit: the call was not made and may be repeated after a while. */
   async run<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#most) {
+    if (this.#running >= this.#maxConcurrent) {
       this.#countRefusal();
       throw callError(Code.Unavailable, 'OVERLOADED', 'too many calls are running: wait, then try again');
     }

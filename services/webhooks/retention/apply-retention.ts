@@ -57,7 +57,7 @@ select platform.first_id(date_bin(
          case :environment when 'live' then interval '7 days' else interval '1 day' end,
          least(now() - kept.period, greatest(now() - 2 * kept.period, coalesce(never_attempted.since, now()))),
          timestamptz '2001-01-01 00:00:00+00')) as id
-  from (select :cacheMs::float8 * interval '1 ms' as period) kept cross join never_attempted`,
+  from (select :retentionMs::float8 * interval '1 ms' as period) kept cross join never_attempted`,
 };
 
 /**
@@ -107,7 +107,10 @@ async function applyTo(
   environment: EnvironmentName,
   endBy: number,
 ): Promise<Applied> {
-  const [kept] = await db.run<{ id: string }>(FIRST_KEPT, { environment, cacheMs: retention[environment] });
+  const [kept] = await db.run<{ id: string }>(FIRST_KEPT, {
+    environment,
+    retentionMs: retention[environment],
+  });
   const retentionDays = Math.floor(retention[environment] / DAY_MS);
   const error = { cause: 'DELIVERY_EXPIRED' as const, retentionDays };
   const expire = () => expireDeliveries(db, environment, kept!.id, error, endBy, logger);

@@ -279,7 +279,7 @@ it('queries for work read few blocks beside many held deliveries, and dead rows 
   await reader.readHeld(new Map([[rows[0]!.id, SIZE]]), []);
   await run(FIND_BLOCKED, { lanes: LANES });
   await run(MEASURE_LANES);
-  const [kept] = await run<{ id: string }>(FIRST_KEPT, { environment: 'live', cacheMs: 86_400_000 });
+  const [kept] = await run<{ id: string }>(FIRST_KEPT, { environment: 'live', retentionMs: 86_400_000 });
   for (const find of FIND_OLD) {
     expect(await run(find, { environment: 'live', firstKept: kept!.id })).toEqual([]);
   }

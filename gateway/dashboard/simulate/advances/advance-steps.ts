@@ -33,13 +33,13 @@ export interface AdvanceStep {
 export const stateOf = ({ status }: AdvanceRequest) => AdvanceRequestStatus[status] as StateName;
 
 /** Whether a request was made in the past; its later steps are dated there too, before its installments are due. */
-export function isOfPast({ requestedAt }: AdvanceRequest): boolean {
+export function isBackdated({ requestedAt }: AdvanceRequest): boolean {
   return requestedAt !== undefined && Date.now() - timestampMs(requestedAt) > DAY_MS;
 }
 
 function pastOccurrence(request: AdvanceRequest): { readonly occurredAt?: Timestamp } {
   const at = request.reviewedAt ?? request.requestedAt;
-  return isOfPast(request) && at ? { occurredAt: at } : {};
+  return isBackdated(request) && at ? { occurredAt: at } : {};
 }
 
 /** All steps of a request. */

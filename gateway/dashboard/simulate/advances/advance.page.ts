@@ -9,7 +9,7 @@ import type { SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { reasonMissing, stepsPage } from '../steps-page.ts';
 import { advanceStepTexts } from './advance-steps.texts.ts';
-import { ADVANCE_STEPS, type AdvanceStep, isOfPast, stateOf } from './advance-steps.ts';
+import { ADVANCE_STEPS, type AdvanceStep, isBackdated, stateOf } from './advance-steps.ts';
 
 const StepForm = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 2_000 })) });
 
@@ -41,7 +41,7 @@ export function simulatedAdvancePage(pages: SandboxPages, clients: DashboardClie
 }
 
 /** Whether the next step depends on dates that are still to come. */
-const settlesLater = (request: AdvanceRequest) => stateOf(request) === 'RELEASED' && !isOfPast(request);
+const settlesLater = (request: AdvanceRequest) => stateOf(request) === 'RELEASED' && !isBackdated(request);
 
 const stepsFrom = (request: AdvanceRequest) =>
   ADVANCE_STEPS.filter(({ from }) => from.includes(stateOf(request)));

@@ -130,7 +130,7 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     act: ({ clients, view, write }) => clients.refundCases.startRefund(write, view.call),
   },
   {
-    name: 'carry-on',
+    name: 'complete',
     choices: [],
     isPossible: ({ refundCase }) => refundCase.executionStartedAt !== undefined,
     act: ({ clients, view, write }) => completeExecution(clients, view, write),

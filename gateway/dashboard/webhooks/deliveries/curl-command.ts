@@ -1,12 +1,12 @@
 import type { SentRequest } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 
 /** Headers that curl adds itself. */
-const OF_THE_CONNECTION = new Set(['host', 'connection', 'content-length']);
+const CONNECTION_HEADERS = new Set(['host', 'connection', 'content-length']);
 
 /** A command that sends a request again, byte for byte, for any POSIX shell. */
 export function curlCommand({ url, headers }: SentRequest, body: string): string {
   const options = headers
-    .filter(({ name }) => !OF_THE_CONNECTION.has(name))
+    .filter(({ name }) => !CONNECTION_HEADERS.has(name))
     .map(({ name, value }) => `--header ${quoted(`${name}: ${value}`)}`);
   // Globbing would interpret brackets and braces in the URL; --data would read a body that starts with @ as a file
   // name.

@@ -103,7 +103,7 @@ test('people with any lower role get a 403', async () => {
 });
 
 /** Steps that write nothing in the state of the probed case. */
-const WITHOUT_WRITE = ['/simulate/refund-cases/:refundCaseId/carry-on'];
+const WITHOUT_WRITE = ['/simulate/refund-cases/:refundCaseId/complete'];
 
 test('the services refuse forms of people who lost their role or session after the dashboard had checked them', async () => {
   const actions = targetsOf(fixture).filter(

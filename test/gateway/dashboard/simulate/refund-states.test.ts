@@ -12,7 +12,7 @@ async function processing({ sell, visitor, step }: SandboxFixture): Promise<Seen
   const sale = await sell({ method: 'INSTANT_TRANSFER', fees: '0' });
   const opened = await visitor.submit(sale, '/simulate/refund-cases', { who: 'MERCHANT' });
   expect(stateOn(opened)).toBe('APPROVED_FOR_EXECUTION');
-  return step(await step(opened, 'start'), 'carry-on');
+  return step(await step(opened, 'start'), 'complete');
 }
 
 /** How the panel leads to each state. */
@@ -21,7 +21,7 @@ const WAYS: Readonly<Record<string, (panel: SandboxFixture) => Promise<SeenPage>
   SERVICE_REVIEW: async ({ openCase, step }) => step(await openCase(), 'contest'),
   APPROVED_FOR_EXECUTION: async ({ openCase, step }) => step(await openCase(), 'approve'),
   FUNDING_REQUIRED: async ({ openCase, step }) =>
-    step(await step(await openCase({ who: 'INSTANT' }), 'start'), 'carry-on'),
+    step(await step(await openCase({ who: 'INSTANT' }), 'start'), 'complete'),
   PROCESSING: processing,
   SUCCEEDED: async (panel) => panel.step(await processing(panel), 'succeeded'),
   FAILED: async (panel) => panel.step(await processing(panel), 'failed'),
@@ -63,11 +63,11 @@ it('shows only the possible steps, and every step shown works', async () => {
   const won = await step(disputed, 'win-dispute');
   expect(stepsOn(won)).toContain('review-approve');
   const started = await step(await step(won, 'review-approve', { reviewer: 'RISK_POLICY' }), 'start');
-  expect(stepsOn(started)).toEqual(['carry-on']);
-  const unfunded = await step(started, 'carry-on');
+  expect(stepsOn(started)).toEqual(['complete']);
+  const unfunded = await step(started, 'complete');
   expect(stateOn(unfunded)).toBe('FUNDING_REQUIRED');
   await panel.sell({ gross: '5,000.00' });
-  const paid = await step(await step(await step(unfunded, 'start'), 'carry-on'), 'submitted');
+  const paid = await step(await step(await step(unfunded, 'start'), 'complete'), 'submitted');
   expect(stateOn(paid)).toBe('PROCESSING');
   expect(stepsOn(paid)).toEqual(['failed', 'submitted', 'succeeded']);
   const succeeded = await step(paid, 'succeeded');

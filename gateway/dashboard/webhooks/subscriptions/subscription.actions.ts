@@ -1,6 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { FeatureDependencies } from '../../shell/feature.ts';
+import type { View } from '../../shell/view.ts';
 import { rfc3339 } from './missed-events.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
@@ -12,32 +13,28 @@ const RPCS = WebhookSubscriptionService.method;
 export function subscriptionActions({ pages, clients: { webhookSubscriptions } }: FeatureDependencies): void {
   const test = { ...SPEC, path: `${PATH}/test`, rpc: RPCS.sendTestEvent };
   pages.action(test, async (view, { params, key }) => {
-    const subscriptionId = params.subscriptionId!;
-    const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
+    const request = requestOf(view, params, key);
     const { eventId } = await webhookSubscriptions.sendTestEvent(request, view.call);
-    return { redirect: `/webhooks/${subscriptionId}?test=${eventId}#test` };
+    return { redirect: `/webhooks/${request.subscriptionId}?test=${eventId}#test` };
   });
 
   const disable = { ...SPEC, path: `${PATH}/disable`, rpc: RPCS.disableWebhookSubscription };
   pages.action(disable, async (view, { params, key }) => {
-    const subscriptionId = params.subscriptionId!;
-    const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
+    const request = requestOf(view, params, key);
     await webhookSubscriptions.disableWebhookSubscription(request, view.call);
-    return { redirect: `/webhooks/${subscriptionId}`, notice: 'disabled' };
+    return { redirect: `/webhooks/${request.subscriptionId}`, notice: 'disabled' };
   });
 
   const remove = { ...SPEC, path: `${PATH}/delete`, rpc: RPCS.deleteWebhookSubscription };
   pages.action(remove, async (view, { params, key }) => {
-    const subscriptionId = params.subscriptionId!;
-    const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
+    const request = requestOf(view, params, key);
     await webhookSubscriptions.deleteWebhookSubscription(request, view.call);
-    return { redirect: `/webhooks/${subscriptionId}`, notice: 'deleted' };
+    return { redirect: `/webhooks/${request.subscriptionId}`, notice: 'deleted' };
   });
 
   const reactivate = { ...SPEC, path: `${PATH}/reactivate`, rpc: RPCS.reactivateWebhookSubscription };
   pages.action(reactivate, async (view, { params, key }) => {
-    const subscriptionId = params.subscriptionId!;
-    const request = { ...view.tenant, subscriptionId, idempotencyKey: key };
+    const request = requestOf(view, params, key);
     const answer = await webhookSubscriptions.reactivateWebhookSubscription(request, view.call);
     const { from, before } = answer.missed!;
     const missed = {
@@ -45,8 +42,14 @@ export function subscriptionActions({ pages, clients: { webhookSubscriptions } }
       missed_from: timeText(answer.missedFrom),
       missed_to: timeText(answer.missedTo),
     };
-    return { redirect: `/webhooks/${subscriptionId}?${new URLSearchParams(missed)}` };
+    return { redirect: `/webhooks/${request.subscriptionId}?${new URLSearchParams(missed)}` };
   });
 }
+
+const requestOf = ({ tenant }: View, params: Readonly<Record<string, string>>, idempotencyKey: string) => ({
+  ...tenant,
+  subscriptionId: params.subscriptionId!,
+  idempotencyKey,
+});
 
 const timeText = (at: Timestamp | undefined) => (at ? rfc3339(at) : '');

@@ -2720,7 +2720,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value per resource to create; send the same value when you retry. 1 to 255 printable ASCII characters, bare or in double quotes; the quotes, and backslashes that escape, do not count, so that the header has at most 512. Kept for 24 hours. When you try the operation here, enter a new value: reusing the example returns the first response, or an error for a different body. */
+                /** @description A unique value per resource to create; send the same value when you retry. 1 to 255 printable ASCII characters, bare or in double quotes. The quotes and escaping backslashes are not part of the value. Kept for 24 hours. When you try the operation here, enter a new value: reusing the example returns the first response, or an error for a different body. */
                 "Idempotency-Key": string;
             };
             path?: never;

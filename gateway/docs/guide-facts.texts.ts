@@ -25,7 +25,7 @@ export const guideFactTexts: Readonly<Record<GuideLanguage, GuideFactTexts>> = {
     otherHost: 'a separate host',
     dashboard: 'dashboard',
     seconds: 'seconds',
-    noEgressAddresses: 'Deliveries have no fixed source addresses: tell them from others by their signature.',
+    noEgressAddresses: 'Deliveries have no fixed source addresses: recognize them by their signature.',
     egressAddresses: (listed) =>
       `For allow-lists: deliveries come from ${listed}. Verify their signatures all the same.`,
     errorsHead: ['Status', 'Code', 'Meaning'],

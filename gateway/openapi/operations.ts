@@ -25,7 +25,7 @@ const IDEMPOTENCY_KEY: JsonObject = {
   in: 'header',
   required: true,
   description:
-    'A unique value per resource to create; send the same value when you retry. 1 to 255 printable ASCII characters, bare or in double quotes; the quotes, and backslashes that escape, do not count, so that the header has at most 512. Kept for 24 hours. When you try the operation here, enter a new value: reusing the example returns the first response, or an error for a different body.',
+    'A unique value per resource to create; send the same value when you retry. 1 to 255 printable ASCII characters, bare or in double quotes. The quotes and escaping backslashes are not part of the value. Kept for 24 hours. When you try the operation here, enter a new value: reusing the example returns the first response, or an error for a different body.',
   schema: { type: 'string', minLength: 1, maxLength: 512, pattern: `^(${BARE_KEY}|${QUOTED_KEY})$` },
   example: '6f1f3a52-8a0b-4c55-9d7e-1b0c5d2e7f90',
 };

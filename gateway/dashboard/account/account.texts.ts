@@ -8,7 +8,7 @@ export const accountTexts = {
     languages: { 'pt-BR': 'Português', en: 'English' },
     mail: {
       title: 'E-mails',
-      hint: 'De todas as suas empresas. Convites são sempre enviados.',
+      hint: 'Para todas as suas empresas. Convites são sempre enviados.',
       legend: 'Quero receber e-mails sobre',
       topics: {
         REFUND_DEADLINES: 'reembolsos com prazo de decisão próximo',
@@ -45,7 +45,7 @@ export const accountTexts = {
     languages: { 'pt-BR': 'Português', en: 'English' },
     mail: {
       title: 'Emails',
-      hint: 'From all of your merchants. Invitations are always sent.',
+      hint: 'For all of your merchants. Invitations are always sent.',
       legend: 'Email me about',
       topics: {
         REFUND_DEADLINES: 'refunds whose decision is due soon',

@@ -157,7 +157,7 @@ export const advancesTexts = {
       available: 'Available to advance',
       availableAtLeast: 'Available to advance, at least',
       span: (count: string, first: string, last: string) =>
-        count === '1' ? `1 installment, of ${first}` : `${count} installments, from ${first} to ${last}`,
+        count === '1' ? `1 installment, due ${first}` : `${count} installments, from ${first} to ${last}`,
       rate: 'Rate',
       rateText: (percent: string) => `${percent}% a month, simple interest`,
       nothing: 'There is nothing to advance at the moment.',

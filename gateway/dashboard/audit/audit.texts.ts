@@ -25,8 +25,8 @@ export const auditTexts = {
   en: {
     title: 'Audit trail',
     lead: {
-      live: 'Actions taken in live, newest first. Those taken in the sandbox are listed there.',
-      test: 'Actions taken in the sandbox, newest first. Those taken in live are listed there.',
+      live: 'Actions taken in live, newest first. Sandbox actions are listed in the sandbox.',
+      test: 'Actions taken in the sandbox, newest first. Live actions are listed in live.',
     },
     entries: 'Recorded actions',
     when: 'When',

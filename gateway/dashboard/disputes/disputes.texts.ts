@@ -37,7 +37,7 @@ export const disputesTexts = {
       UNDER_REVIEW: 'Recebemos sua resposta e a encaminhamos ao banco do cliente, que decide.',
       UNANSWERED: 'O prazo venceu sem resposta. O banco do cliente decide sem ela.',
       WON: 'A decisão foi a seu favor. O valor bloqueado voltou aos seus recebíveis.',
-      LOST: 'A decisão foi a favor do cliente. O valor em disputa foi descontado dos seus recebíveis; o que eles não cobrem será descontado dos próximos.',
+      LOST: 'A decisão foi a favor do cliente. O valor em disputa foi descontado dos seus recebíveis. Se eles não cobrirem o valor, o restante será descontado dos próximos.',
     },
     reasons: {
       GENERAL: 'Outro motivo',
@@ -119,7 +119,7 @@ export const disputesTexts = {
       UNDER_REVIEW: 'We have your response and pass it on to the customer’s bank, which decides.',
       UNANSWERED: 'The due date has passed without a response. The customer’s bank decides without one.',
       WON: 'The decision was in your favor. The blocked amount has returned to your receivables.',
-      LOST: 'The decision was in the customer’s favor. The disputed amount was deducted from your receivables; what they do not cover is deducted from your next ones.',
+      LOST: 'The decision was in the customer’s favor. The disputed amount was deducted from your receivables. If they do not cover it, the rest is deducted from your next ones.',
     },
     reasons: {
       GENERAL: 'Other reason',

@@ -1,7 +1,7 @@
 export const attemptRequestTexts = {
   'pt-BR': {
     request: 'Requisição e cabeçalhos da resposta',
-    urlChanged: 'A URL do endpoint mudou desde esta tentativa, e a anterior não é mantida.',
+    urlChanged: 'A URL do endpoint mudou desde esta tentativa, e a URL anterior não é armazenada.',
     responseHeaders: 'Cabeçalhos da resposta, sem valores que possam ser segredos:',
     curl: 'Repetir com curl:',
     curlHint:
@@ -15,11 +15,11 @@ export const attemptRequestTexts = {
   },
   en: {
     request: 'Request and response headers',
-    urlChanged: 'The URL of the endpoint has changed since this attempt, and the former one is not kept.',
+    urlChanged: 'The URL of the endpoint has changed since this attempt, and the previous URL is not stored.',
     responseHeaders: 'Response headers, without values that may be secrets:',
     curl: 'Send it again with curl:',
     curlHint:
-      'The signature is of the time of the attempt: libraries that check webhook-timestamp reject it after 5 minutes.',
+      'The signature is valid for the time of the attempt: libraries that check webhook-timestamp reject it after 5 minutes.',
     dns: 'DNS',
     connect: 'connecting',
     tls: 'TLS',

@@ -11,7 +11,7 @@ export const deliveryTexts = {
     attempts: 'Tentativas',
     remaining: (count: string) => `Tentativas restantes: ${count}`,
     remainingHint:
-      'Horários previstos se todas falharem, com até 20% de variação. Depois da última, a entrega é encerrada como falha e o endpoint passa a ter erro.',
+      'Horários previstos se todas falharem, com até 20% de variação. Depois da última, a entrega falha e a situação do endpoint passa a ser “Com falhas”.',
     noAttempts: 'Nenhuma tentativa ainda.',
     attempt: (number: string) => `Tentativa ${number}`,
     excerpt: 'Resposta do seu servidor (até 4 KiB)',
@@ -65,7 +65,7 @@ export const deliveryTexts = {
     attempts: 'Attempts',
     remaining: (count: string) => `Remaining attempts: ${count}`,
     remainingHint:
-      'Expected times if all of them fail, up to 20% sooner or later. After the last one the delivery is given up as failed, and the endpoint goes into error.',
+      'Expected times if all of them fail, up to 20% sooner or later. After the last one, the delivery fails and the endpoint’s status becomes “Failing”.',
     noAttempts: 'No attempts yet.',
     attempt: (number: string) => `Attempt ${number}`,
     excerpt: 'Response from your server (up to 4 KiB)',

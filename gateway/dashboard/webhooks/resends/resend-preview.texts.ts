@@ -14,7 +14,7 @@ export const resendPreviewTexts = {
       older: (count: string) => `${count} anteriores ao endpoint`,
     },
     hasMore:
-      'A seleção tem mais de 10.000 eventos. Os números são dos 10.000 mais antigos; o reenvio percorre todos.',
+      'A seleção tem mais de 10.000 eventos. Os números são dos 10.000 mais antigos; o reenvio inclui todos.',
     which: 'O que reenviar',
     options: {
       failed: (events: string) => `Somente os que falharam: ${events}`,
@@ -50,7 +50,7 @@ export const resendPreviewTexts = {
       older: (count: string) => `${count} older than the endpoint`,
     },
     hasMore:
-      'The selection has more than 10,000 events. The numbers are of the oldest 10,000; the resend goes through all of them.',
+      'The selection has more than 10,000 events. The counts are for the oldest 10,000; the resend includes all of them.',
     which: 'What to resend',
     options: {
       failed: (events: string) => `Only those that failed: ${events}`,
@@ -66,8 +66,8 @@ export const resendPreviewTexts = {
     confirm: (events: string, endpoint: string) => `Resend ${events} to ${endpoint}?`,
     confirmHints: {
       failed: 'None of them has been accepted so far.',
-      undelivered: 'None of them has been accepted so far, and some your server has never seen.',
-      all: 'Your server receives events again that it has accepted, with the same webhook-id.',
+      undelivered: 'None of them has been accepted so far, and some have never been sent to your server.',
+      all: 'Your server will receive events that it has already accepted again, with the same webhook-id.',
     },
     submit: (events: string) => `Resend ${events}`,
     change: 'Choose other events',

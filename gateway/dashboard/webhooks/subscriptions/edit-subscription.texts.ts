@@ -3,9 +3,9 @@ export const editSubscriptionTexts = {
     edit: 'Editar',
     title: 'Editar endpoint',
     hints: [
-      'Um tipo adicionado vale para todos os eventos a partir de agora; nenhum se perde.',
-      'Um tipo removido não gera novas entregas. As entregas já abertas continuam.',
-      'Uma nova URL recebe um evento de teste e as entregas abertas. O segredo de assinatura continua o mesmo.',
+      'Um tipo adicionado vale para todos os eventos a partir de agora.',
+      'Um tipo removido não gera novas entregas. As entregas em andamento continuam.',
+      'Uma nova URL recebe um evento de teste e as entregas em andamento. O segredo de assinatura continua o mesmo.',
     ],
     conflict:
       'Outra pessoa alterou este endpoint depois que você abriu o formulário. Nada foi salvo. Compare o que você preencheu com os valores atuais e salve novamente.',
@@ -17,9 +17,9 @@ export const editSubscriptionTexts = {
     edit: 'Edit',
     title: 'Edit endpoint',
     hints: [
-      'An added type applies to every event from now on; none is lost.',
-      'A removed type gets no new deliveries. Deliveries that are already open go on.',
-      'A new URL gets a test event and the open deliveries. The signing secret stays the same.',
+      'An added type applies to all events from now on.',
+      'A removed type gets no new deliveries. Deliveries in progress continue.',
+      'A new URL receives a test event and the deliveries in progress. The signing secret stays the same.',
     ],
     conflict:
       'Someone else changed this endpoint after you opened the form. Nothing was saved. Compare your entries with the current values and save again.',

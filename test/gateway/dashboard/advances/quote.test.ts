@@ -222,5 +222,5 @@ it('uses the singular for one installment', () => {
     'e mais uma data',
   ]);
   expect([en.quote.daysText('1'), en.quote.others('1')]).toEqual(['1 day', 'and one more date']);
-  expect(en.form.span('1', 'Nov 21', 'Nov 21')).toBe('1 installment, of Nov 21');
+  expect(en.form.span('1', 'Nov 21', 'Nov 21')).toBe('1 installment, due Nov 21');
 });

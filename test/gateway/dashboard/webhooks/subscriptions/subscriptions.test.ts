@@ -265,7 +265,7 @@ describe('the actions', () => {
     const blank = await developer.get(at(`/webhooks/${id}/edit`));
     expect(blank.document.querySelector('input[name=url]')!.getAttribute('value')).toBe(url);
     expect(blank.document.querySelectorAll('input[name=event_types][checked]')).toHaveLength(1);
-    expect(wordsOf(blank)).toContain('Deliveries that are already open go on');
+    expect(wordsOf(blank)).toContain('Deliveries in progress continue');
 
     const types = ['refund.requested.v1', 'payment.failed.v1'];
     const moved = newUrl();

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { SETTINGS, type Setting } from '../services/platform/process/config.ts';
+import { SETTINGS, type Setting } from '../services/platform/process/settings.ts';
 import { textTable } from './text-table.ts';
 
 const ENV_EXAMPLE = new URL('../.env.example', import.meta.url);
@@ -22,7 +22,7 @@ export function envExample(): string {
     ([name, { fallback, description }]) =>
       `# ${description}${fallback === undefined ? ` (${REQUIRED})` : ''}\n#${name}=${fallback ?? ''}\n`,
   );
-  return `# Generated from services/platform/process/config.ts by: npm run settings\n\n${entries.join('\n')}`;
+  return `# Generated from services/platform/process/settings.ts by: npm run settings\n\n${entries.join('\n')}`;
 }
 
 /** The page with the current table of settings between its markers. Throws when it has none. */

@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { signInFaults } from '../../gateway/dashboard/session/secure-address.ts';
 import { POOL_SIZE as RATE_LIMIT_POOL_SIZE } from '../../gateway/rate-limits/rate-limit-store.ts';
-import { type Config, readConfig, SETTINGS } from '../../services/platform/process/config.ts';
+import { type Config, readConfig } from '../../services/platform/process/config.ts';
+import { SETTINGS } from '../../services/platform/process/settings.ts';
 import { readComposeFile } from '../support/compose-file.ts';
 
 const root = new URL('../../', import.meta.url);

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
 import { envExample, settingsHelp, withSettings } from '../../local/settings-table.ts';
-import { readConfig, SETTINGS } from '../../services/platform/process/config.ts';
+import { readConfig } from '../../services/platform/process/config.ts';
+import { SETTINGS } from '../../services/platform/process/settings.ts';
 
 const file = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
 

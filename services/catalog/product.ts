@@ -1,4 +1,5 @@
-import { type FieldFault, failedPrecondition, invalidArgument, requireNoFaults } from '../platform/errors.ts';
+import { type FieldFault, failedPrecondition, invalidArgument } from '../platform/errors.ts';
+import { requireNoFaults } from '../platform/request-faults.ts';
 
 export type ProductType = 'ONE_TIME' | 'SUBSCRIPTION';
 export type ProductStatus = 'DRAFT' | 'ACTIVE' | 'ARCHIVED';

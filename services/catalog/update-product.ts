@@ -3,7 +3,7 @@ import type {
   UpdateProductRequest,
   UpdateProductResponseSchema,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { parseAll } from '../platform/errors.ts';
+import { parseAll } from '../platform/request-faults.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';

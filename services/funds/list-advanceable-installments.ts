@@ -6,8 +6,8 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
-import { parseAll } from '../platform/errors.ts';
 import { requireDate } from '../platform/reads/date-range.ts';
+import { parseAll } from '../platform/request-faults.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectAdvanceableInstallments } from './funds.queries.ts';

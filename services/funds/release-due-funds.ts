@@ -8,7 +8,8 @@ import type {
 import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { invalidArgument, parseAll } from '../platform/errors.ts';
+import { invalidArgument } from '../platform/errors.ts';
+import { parseAll } from '../platform/request-faults.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { auditRow, recordAudit } from '../platform/writes/audit.ts';

@@ -13,7 +13,8 @@ import {
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { isDatabaseUnavailable, isStatementCanceled } from '../../platform/database/database-errors.ts';
-import { invalidArgument, parseAll } from '../../platform/errors.ts';
+import { invalidArgument } from '../../platform/errors.ts';
+import { parseAll } from '../../platform/request-faults.ts';
 import { optionalTenant } from '../../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
 import { selectAccounts } from '../cross-tenant.queries.ts';

@@ -1,5 +1,6 @@
 import { type CivilDate, isCivilDate } from '../civil-date.ts';
-import { type FieldFault, invalidArgument, requireNoFaults } from '../errors.ts';
+import { type FieldFault, invalidArgument } from '../errors.ts';
+import { requireNoFaults } from '../request-faults.ts';
 
 const NO_DATE = 'is not a calendar date';
 

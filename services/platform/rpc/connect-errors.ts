@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.js';
-import { type DomainError, type ErrorKind, faultsOf } from '../errors.ts';
+import type { DomainError, ErrorKind } from '../errors.ts';
+import { faultsOf } from '../request-faults.ts';
 
 const ERROR_DOMAIN = 'payments';
 

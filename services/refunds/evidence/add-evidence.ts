@@ -5,9 +5,10 @@ import type {
   AddEvidenceResponseSchema,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import { parseAll, resourceExhausted } from '../../platform/errors.ts';
+import { resourceExhausted } from '../../platform/errors.ts';
 import type { Slots } from '../../platform/process/slots.ts';
 import { readRowOf } from '../../platform/reads/read-table.ts';
+import { parseAll } from '../../platform/request-faults.ts';
 import { occurredAtOf } from '../../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';

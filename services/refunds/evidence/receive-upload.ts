@@ -6,7 +6,8 @@ import {
   AddEvidenceRequestSchema,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { MAX_EVIDENCE_BYTES } from '../../contracts/refunds/evidence-limits.ts';
-import { aborted, type FieldFault, invalidArgument, requireNoFaults } from '../../platform/errors.ts';
+import { aborted, type FieldFault, invalidArgument } from '../../platform/errors.ts';
+import { requireNoFaults } from '../../platform/request-faults.ts';
 import { evidenceTooLarge } from './evidence-file.ts';
 
 /** Bounds the work for a file that comes in tiny chunks: 5 MB in chunks of 2.5 KiB. */

@@ -5,8 +5,8 @@ import type {
   ListEventFeedRequest,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Database } from '../../platform/database/database.ts';
-import { parseAll } from '../../platform/errors.ts';
 import { type MerchantFilter, merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
+import { parseAll } from '../../platform/request-faults.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
 import { firstIdFrom, idTimeMs } from '../id-time.ts';
 import { eventMessage } from './event.message.ts';

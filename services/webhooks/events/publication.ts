@@ -2,8 +2,8 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { parseAll } from '../../platform/errors.ts';
 import type { OutboxEvent, PublishedEvent } from '../../platform/outbox/outbox.ts';
+import { parseAll } from '../../platform/request-faults.ts';
 import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import {
   type IdempotencyScope,

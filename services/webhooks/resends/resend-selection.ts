@@ -6,7 +6,8 @@ import type {
   ResendDeliveriesRequest,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NamedParameters } from '../../platform/database/named-sql.ts';
-import { invalidArgument, parseAll } from '../../platform/errors.ts';
+import { invalidArgument } from '../../platform/errors.ts';
+import { parseAll } from '../../platform/request-faults.ts';
 import type { ResendRow } from './resend.entity.ts';
 
 /** The selection of a resend, and the first and last id of the events to examine, both inclusive. */

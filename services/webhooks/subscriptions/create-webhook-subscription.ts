@@ -7,8 +7,8 @@ import type {
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { WebhookUrl } from '../../platform/egress/webhook-url.ts';
-import { parseAllAsync } from '../../platform/errors.ts';
 import type { Config } from '../../platform/process/config.ts';
+import { parseAllAsync } from '../../platform/request-faults.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { requireEventTypes } from '../events/event-types/event-catalog.ts';

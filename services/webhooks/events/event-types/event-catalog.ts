@@ -1,6 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Compile, type Validator } from 'typebox/compile';
-import { invalidArgument, parseAll, requireNoFaults } from '../../../platform/errors.ts';
+import { invalidArgument } from '../../../platform/errors.ts';
+import { parseAll, requireNoFaults } from '../../../platform/request-faults.ts';
 import { ADVANCE_EVENT_TYPES } from './advance.event-types.ts';
 import { DISPUTE_EVENT_TYPES } from './dispute.event-types.ts';
 import type { EventTypeDefinition } from './event-type.ts';

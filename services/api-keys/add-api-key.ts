@@ -3,14 +3,13 @@ import { apiKeyHint, newApiKey } from '../platform/api-key-format.ts';
 import { requireFutureExpiry } from '../platform/credential-lifetime.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
-import { ApiKeyEntity } from './api-key.entity.ts';
-import type { ScopeName } from './api-key.ts';
+import { ApiKeyEntity, type ApiKeyRow } from './api-key.entity.ts';
 import { storedHash } from './key-hash.ts';
 
 /** The values of a new API key. */
 export interface NewApiKey {
   readonly name: string;
-  readonly scopes: ScopeName[];
+  readonly scopes: ApiKeyRow['scopes'];
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
 }

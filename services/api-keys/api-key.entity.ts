@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
+import type { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
-import type { ScopeName } from './api-key.ts';
+import type { EnumName } from '../platform/enum-name.ts';
 
 export const ApiKeyEntity = defineEntity({
   name: 'ApiKey',
@@ -11,7 +12,7 @@ export const ApiKeyEntity = defineEntity({
     id: p.uuid().primary(),
     name: p.string(),
     hint: p.string(),
-    scopes: p.array<ScopeName>(),
+    scopes: p.array<EnumName<typeof ApiKeyScope>>(),
     keyHash: p.blob(),
     pepperVersion: p.smallint(),
     createdAt: timestampColumn(),

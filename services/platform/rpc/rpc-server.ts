@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 import type { Interceptor } from '@connectrpc/connect';
 import { connectListener } from './connect-listener.ts';
+import { type CallerSources, identifyCallers } from './identify-callers.ts';
 import { type ConnectionTimeouts, createPortListener } from './port-listener.ts';
 import type { PortTls } from './secure-server.ts';
 import type { ServiceBinding } from './service-binding.ts';
-import { type CallerSources, identifyCallers } from './service-tokens.ts';
 import { UnaryPort } from './unary-port.ts';
 
 const LIMITS = {

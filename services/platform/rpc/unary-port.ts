@@ -9,9 +9,9 @@ import { composeCall, type UnaryFn } from './compose-call.ts';
 import { isPlainConnect, serveConnect } from './connect-exchange.ts';
 import type { Answer, Exchange, ExchangeLimits } from './exchange.ts';
 import { isPlainGrpc, serveGrpc } from './grpc-exchange.ts';
+import type { IdentifyCaller } from './identify-callers.ts';
 import { storePeer } from './peer-certificate.ts';
 import type { ServiceBinding } from './service-binding.ts';
-import type { IdentifyCaller } from './service-tokens.ts';
 import { UnaryCall } from './unary-call.ts';
 
 /** A unary method that this port serves. */

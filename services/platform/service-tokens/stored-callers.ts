@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { unavailable } from '../errors.ts';
 import type { Caller } from '../rpc/call-context.ts';
-import { type CallerDirectory, invalidToken } from '../rpc/service-tokens.ts';
+import { type CallerDirectory, invalidToken } from '../rpc/identify-callers.ts';
 import { expiryMsOf, selectActiveTokens } from './service-token.queries.ts';
 
 interface StoredCaller {

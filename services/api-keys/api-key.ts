@@ -1,1 +1,0 @@
-export type ScopeName = 'REFUNDS_READ' | 'CATALOG_READ' | 'FUNDS_READ' | 'ADVANCES_READ' | 'WEBHOOKS_MANAGE';

@@ -67,45 +67,21 @@ export interface ServicesOptions {
   readonly tls?: TlsFiles | undefined;
 }
 
-/** Lanes change subscriptions, even in a process that does not serve that area. */
-const entitiesOf = (served: readonly string[], areas: readonly Area[]) =>
-  new Set(
-    [...areas, ...(served.includes('webhook-lanes') ? [webhooks] : [])].flatMap(({ entities }) => entities),
-  );
-
 /** Opens the database and composes the areas that this process serves. */
-export async function createServices({
-  config,
-  databaseUrl,
-  logger,
-  onStatement,
-  tls,
-}: ServicesOptions): Promise<Services> {
+export async function createServices(options: ServicesOptions): Promise<Services> {
+  const { config, logger, tls } = options;
   const areas = AREAS.filter(({ name }) => config.SERVICES.includes(name));
-  const database = await Database.open({
-    url: databaseUrl,
-    poolSize: config.DATABASE_POOL_SIZE,
-    preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
-    entities: [...entitiesOf(config.SERVICES, areas)],
-    replicas: { urls: config.DATABASE_REPLICA_URLS, maxLagMs: config.DATABASE_REPLICA_MAX_LAG, logger },
-    ...(onStatement && { onStatement }),
-  });
+  const database = await openDatabase(options, areas);
   const people = new PersonCheck(database, config.DASHBOARD_SESSION_IDLE);
   const interceptors = rpcInterceptors(logger, people);
   const outboxSignal = new OutboxSignal(database);
   const workSignal = new WorkSignal({ database, outboxSignal, logger });
   const pagination = new Pagination(config.CURSOR_KEYS);
   const stopping = new AbortController();
+  const commands = { db: new CrossTenantDatabase(database), workSignal, stopping: stopping.signal };
   // These belong to no area: every services process serves the commands of all areas, and the tokens.
   const bindings: ServiceBinding[] = [
-    bindService(
-      WorkflowCommandService,
-      workflowCommandService({
-        db: new CrossTenantDatabase(database),
-        workSignal,
-        stopping: stopping.signal,
-      }),
-    ),
+    bindService(WorkflowCommandService, workflowCommandService(commands)),
     bindService(ServiceTokenService, serviceTokenService({ database, pagination })),
   ];
   const remote = remoteServices(config, tls);
@@ -137,14 +113,8 @@ export async function createServices({
     tls: tls && { files: tls, logger },
     maxConcurrentCalls: config.RPC_MAX_CONCURRENT_CALLS,
   });
-  const periodicTasks = new PeriodicTasks({
-    database,
-    logger,
-    tasks: periodicTasksFor(
-      areas.map(({ name }) => name),
-      config,
-    ),
-  });
+  const served = areas.map(({ name }) => name);
+  const periodicTasks = new PeriodicTasks({ database, logger, tasks: periodicTasksFor(served, config) });
   return {
     server,
     transportFor,
@@ -160,6 +130,19 @@ export async function createServices({
       await database.close();
     },
   };
+}
+
+function openDatabase({ config, databaseUrl, logger, onStatement }: ServicesOptions, areas: readonly Area[]) {
+  // Lanes change subscriptions, even in a process that does not serve that area.
+  const used = config.SERVICES.includes('webhook-lanes') ? new Set([...areas, webhooks]) : areas;
+  return Database.open({
+    url: databaseUrl,
+    poolSize: config.DATABASE_POOL_SIZE,
+    preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
+    entities: [...used].flatMap(({ entities }) => entities),
+    replicas: { urls: config.DATABASE_REPLICA_URLS, maxLagMs: config.DATABASE_REPLICA_MAX_LAG, logger },
+    ...(onStatement && { onStatement }),
+  });
 }
 
 /** A transport to the areas that other processes serve, if SERVICES_URL names them. */

@@ -1,9 +1,7 @@
-import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import {
   condition,
   continueAsNew,
   defineSignal,
-  isCancellation,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -16,17 +14,11 @@ import type {
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import { STARTED_AGAIN_SIGNAL } from '../temporal/started-again-signal.ts';
 import type { NoticeActivities } from './notice.activities.ts';
+import { sendNotices } from './send-notices.ts';
 
 const { findNotice } = proxyActivities<NoticeActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
-});
-
-/** Retries for half a day: the mail server may be unavailable or use greylisting. */
-const { sendNotice } = proxyActivities<NoticeActivities>({
-  startToCloseTimeout: '1 minute',
-  scheduleToCloseTimeout: '12 hours',
-  retry: { initialInterval: '2 seconds', maximumInterval: '15 minutes' },
 });
 
 const QUIET_PERIOD_MS = 3_600_000;
@@ -35,8 +27,6 @@ const MAX_STARTS_PER_RUN = 200;
 const DETAILS = `Notifies the merchant's contact, then sends nothing more for an hour.
 
 - **Cancel**: discards the notices that have not been sent yet.`;
-
-type SendOutcome = 'sent' | 'rejected' | 'unsent';
 
 /**
  * Notifies every recipient once. Recurring occasions, such as a failing subscription, cause at most one mail an hour:
@@ -72,7 +62,7 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
   };
   if (found.state === 'DUE' && found.happenedAt !== lastHappenedAt) {
     lastHappenedAt = found.happenedAt;
-    result = await notify(input, found.recipients);
+    result = await sendNotices(input, found.recipients);
     setCurrentDetails(`Sent to ${result.sent} of ${found.recipients.length} addresses.\n\n${DETAILS}`);
     if (mayRepeat && result.sent > 0) {
       await waitUntil(new Date(Date.now() + QUIET_PERIOD_MS).toISOString(), lastHappenedAt);
@@ -80,26 +70,4 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
   }
   if (starts > 0) await runAgain({ lastHappenedAt });
   return result;
-}
-
-async function notify(input: NotifyContactInput, recipients: readonly string[]) {
-  const outcomes = await Promise.all(recipients.map((recipient) => sendTo(input, recipient)));
-  const count = (outcome: SendOutcome) => outcomes.filter((one) => one === outcome).length;
-  return {
-    outcome: 'NOTIFIED',
-    sent: count('sent'),
-    rejected: count('rejected'),
-    unsent: count('unsent'),
-  } as const;
-}
-
-/** A failure to send to one address does not stop mail to the others. */
-async function sendTo(input: NotifyContactInput, recipient: string): Promise<SendOutcome> {
-  try {
-    return (await sendNotice(input, recipient)) === 'SENT' ? 'sent' : 'unsent';
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    const isPermanent = error.cause instanceof ApplicationFailure && error.cause.nonRetryable;
-    return isPermanent ? 'rejected' : 'unsent';
-  }
 }

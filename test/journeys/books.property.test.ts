@@ -21,7 +21,8 @@ import { addDays } from '../../services/platform/civil-date.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { propertyRuns } from '../support/property-runs.ts';
-import { Account, AREAS, COMMANDS, clientsOf, type Draw, Hand, KEYLESS } from './books-commands.ts';
+import { AREAS, COMMANDS, KEYLESS } from './books-commands.ts';
+import { Account, CommandBuilder, clientsOf, type Draw } from './command-builder.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -182,14 +183,14 @@ class Books {
 
   async #send(batch: readonly Draw[]): Promise<void> {
     this.#sent += batch.length;
-    const hands = batch.map((draw) => {
+    const builders = batch.map((draw) => {
       const index = draw.account;
       const other = this.#accounts[(index + 1 + (draw.choice % 3)) % this.#accounts.length]!;
-      return new Hand(this.#clients, this.#accounts[index]!, other, this.#on, draw);
+      return new CommandBuilder(this.#clients, this.#accounts[index]!, other, this.#on, draw);
     });
-    const ready = hands.map((hand) => ({ hand, call: COMMANDS[hand.draw.name]!(hand) }));
-    await Promise.all(ready.map(({ hand, call }) => send(hand, call, batch.length === 1)));
-    const touched = Map.groupBy(hands, ({ account }) => account);
+    const ready = builders.map((builder) => ({ builder, call: COMMANDS[builder.draw.name]!(builder) }));
+    await Promise.all(ready.map(({ builder, call }) => send(builder, call, batch.length === 1)));
+    const touched = Map.groupBy(builders, ({ account }) => account);
     await Promise.all([...touched].map(([account, { length }]) => this.#check(account, length)));
   }
 
@@ -300,13 +301,13 @@ class Books {
 }
 
 /** Sends a command, if it is alone perhaps twice at once. It must succeed, or be refused for a valid reason. */
-async function send(hand: Hand, call: () => Promise<unknown>, alone: boolean): Promise<void> {
-  const { name, twice } = hand.draw;
+async function send(builder: CommandBuilder, call: () => Promise<unknown>, alone: boolean): Promise<void> {
+  const { name, twice } = builder.draw;
   const calls = alone && twice && !KEYLESS.has(name) ? [call(), call()] : [call()];
   const outcomes = await Promise.all(calls.map((one) => outcomeOf(one)));
   const answered = outcomes.filter((outcome) => outcome !== 'IDEMPOTENCY_KEY_IN_USE');
   expect(new Set(answered).size, `${name} answered ${answered}`).toBe(1);
-  if (hand.missing) expect(answered[0], name).toMatch(/_NOT_FOUND$/);
+  if (builder.missing) expect(answered[0], name).toMatch(/_NOT_FOUND$/);
   if (answered[0] === 'OK') succeeded.add(name);
 }
 

@@ -16,7 +16,6 @@ import { verifyFunds } from '../services/funds/verify-funds.ts';
 import { sqlOf } from '../support/harness-sql.ts';
 import { scrape } from '../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
-import { clientsOf } from './books-commands.ts';
 import {
   allPages,
   expectEventsComplete,
@@ -37,6 +36,7 @@ import {
   SILENT_AFTER_MS,
   startMonthSystem,
 } from './chaos-month/month-system.ts';
+import { clientsOf } from './command-builder.ts';
 
 const SEED = Number(process.env.MONTH_SEED ?? randomInt(2 ** 31));
 const MERCHANTS = Number(process.env.MONTH_MERCHANTS ?? 100);

@@ -11,7 +11,7 @@ import { type RefundCase, RefundCaseStatus } from '../../../proto/gen/payments/r
 import { type Event, EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { eventsOfStatus } from '../../../services/refunds/refund-case.ts';
-import { clientsOf } from '../books-commands.ts';
+import { clientsOf } from '../command-builder.ts';
 import type { MonthMerchant } from './month-merchant.ts';
 
 /** The statuses of cases that are not closed. */

@@ -13,7 +13,7 @@ import {
 import { addDays, civilDateAt } from '../../../services/platform/civil-date.ts';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
-import type { Clients } from '../books-commands.ts';
+import type { Clients } from '../command-builder.ts';
 import {
   type AdvancePlan,
   DAYS,

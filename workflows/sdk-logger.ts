@@ -4,7 +4,7 @@ import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.co
 
 /**
  * Adapts our logger to the SDK's interface. Lines that repeat others are logged at debug level only: an activity that
- * fails for good, because its workflow's line has the same cause, and an exhausted delivery, because services log it.
+ * fails permanently, because its workflow's line has the same cause, and an exhausted delivery, because services log it.
  */
 export function sdkLogger(parent: Logger) {
   const logger = parent.child({ part: 'temporal' });

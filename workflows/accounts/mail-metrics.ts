@@ -10,7 +10,7 @@ const RESULTS = ['sent', 'rejected', 'failed'] as const;
 
 const mails = new Counter({
   name: 'payments_mails_total',
-  help: 'Attempts to send a mail to a person by result: sent, rejected for good, or failed, which is retried.',
+  help: 'Attempts to send a mail to a person by result: sent, rejected permanently, or failed, which is retried.',
   labelNames: ['result'],
   registers: [metrics],
 });

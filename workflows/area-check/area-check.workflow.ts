@@ -101,7 +101,7 @@ async function compareCandidates({ candidates, failed }: AreaCheckProgress) {
   return { differences, failed: [...failures] };
 }
 
-/** Undefined when the activity has failed for good. */
+/** Undefined when the activity has failed permanently. */
 async function unlessFailed<T>(activity: () => Promise<T>): Promise<T | undefined> {
   try {
     return await activity();

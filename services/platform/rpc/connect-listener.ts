@@ -37,7 +37,7 @@ export function connectListener(
       if (!hasUrl(request)) return refusedRequest(400, contentType);
       const handler = handlers.get(request.url!.split('?', 1)[0]!);
       if (!handler) return refusedRequest(404, contentType);
-      // If Connect destroyed a body that it refuses, the connection would be blocked for good.
+      // If Connect destroyed a body that it refuses, the connection would stay blocked.
       const body = request.iterator({ destroyOnReturn: false });
       const isOneMessage = ['unary', 'server_streaming'].includes(handler.method.methodKind);
       return handler({

@@ -34,7 +34,7 @@ export async function* openListener(
   const signal = AbortSignal.any([context.signal, dependencies.stopping]);
   const listener = await Listener.open(dependencies, request, context);
   const close = () => void listener.close();
-  // A generator whose caller has left may stay suspended for good.
+  // A generator whose caller has left may stay suspended forever.
   signal.addEventListener('abort', close, { once: true });
   try {
     if (signal.aborted) return;

@@ -112,7 +112,7 @@ export async function expireDeliveries(
   return { expired, more: false };
 }
 
-/** Ends deliveries one by one. Discards any that cannot be logged, since its log would be dropped at once anyway. */
+/** Ends deliveries. When that fails, ends them in halves, and discards the one that cannot be logged. */
 async function expireEach(
   db: CrossTenantDatabase,
   old: readonly OldRow[],

@@ -14,7 +14,7 @@ import { lockSubscription, lockSubscriptions } from './subscription-store.ts';
 const TIMEOUT_MS = 5_000;
 
 /**
- * Disables a subscription for good, deletes its secrets, and frees its url and its place in the limit. Its row stays for
+ * Disables a subscription permanently, deletes its secrets, and frees its url and its place in the limit. Its row stays for
  * as long as its deliveries can be read.
  */
 export async function deleteWebhookSubscription(

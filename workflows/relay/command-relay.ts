@@ -7,8 +7,7 @@ import {
   type WorkflowCommandService,
 } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { traceFor } from '../../services/platform/tracing/tracing.ts';
-import { CLAIM_WAIT_MS, claimCall } from '../claim-wait.ts';
-import { type PollLoop, startPollLoop } from '../poll-loop.ts';
+import { backOff } from '../retrying.ts';
 import type { WorkflowClient } from '../temporal/workflow-client.ts';
 import { executeCommand, type StartSettingsByType } from './execute-command.ts';
 import { countCommandErrors } from './relay-metrics.ts';
@@ -20,12 +19,51 @@ export interface CommandRelayDeps {
   readonly logger: Logger;
 }
 
+/** The relay while it runs. */
+export interface CommandRelay {
+  /** Claims no more commands; resolves when those claimed have been executed. */
+  stop(): Promise<void>;
+}
+
 /** Few, so that a burst of a thousand commands leaves Temporal capacity for deliveries. */
 const COMMANDS_PER_CLAIM = 10;
+/** How long a claim waits for commands, and so how long stopping may take, since it does not cancel a claim. */
+const CLAIM_WAIT_MS = 2_000;
+const CLAIM_TIMEOUT_MS = 7_000;
 
-/** Forwards workflow commands from the outbox to Temporal until it is stopped. */
-export function startCommandRelay(deps: CommandRelayDeps): PollLoop {
-  return startPollLoop(deps, () => relayCommands(deps));
+/**
+ * Forwards workflow commands from the outbox to Temporal until it is stopped, but only while Temporal responds. Commands
+ * that could not be handed over are claimed again once their lease has expired.
+ */
+export function startCommandRelay(deps: CommandRelayDeps): CommandRelay {
+  const stopping = new AbortController();
+  const running = relayUntil(stopping.signal, deps);
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function relayUntil(signal: AbortSignal, deps: CommandRelayDeps): Promise<void> {
+  const { temporal, logger } = deps;
+  let failures = 0;
+  let temporalAnswers = false;
+  while (!signal.aborted) {
+    try {
+      if (!temporalAnswers) await temporal.ping();
+      temporalAnswers = await relayCommands(deps);
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      temporalAnswers = false;
+      countCommandErrors('CLAIM');
+      if (failures === 0) logger.warn({ err: error }, 'the relay of workflow commands is interrupted');
+      await backOff(failures, signal);
+      failures += 1;
+    }
+  }
 }
 
 /** Claims workflow commands, executes them and confirms them. @returns whether there were any, all executed. */
@@ -33,7 +71,7 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
   const { commands: client, temporal, startSettings, logger } = deps;
   const { commands } = await client.claimCommands(
     { waitMs: CLAIM_WAIT_MS, maxCommands: COMMANDS_PER_CLAIM },
-    claimCall(CLAIM_WAIT_MS),
+    { timeoutMs: CLAIM_TIMEOUT_MS },
   );
   const executed: string[] = [];
   /**

@@ -1,16 +1,21 @@
 import { ConnectError } from '@connectrpc/connect';
 import {
+  type EventType,
   type WebhookSubscription,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
-import type { View } from '../../shell/view.ts';
-import { creationFault } from './creation-fault.ts';
-import { newSubscriptionPage } from './new-subscription.page.ts';
+import { breadcrumbs } from '../../shell/breadcrumbs.ts';
+import { form as formOf, notice } from '../../shell/components.ts';
+import type { DashboardConfig, FeatureDependencies } from '../../shell/feature.ts';
+import { html, nothing } from '../../shell/html.ts';
+import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { egressAddresses, webhookGuide } from '../guide-links.ts';
+import { type CreationFault, creationFault } from './creation-fault.ts';
+import { newSubscriptionTexts } from './new-subscription.texts.ts';
 import { revealOnce } from './reveal-once.ts';
 import { createdPage } from './signing-secret.page.ts';
-import { SubscriptionForm, type Typed, typedOf } from './subscription-form.ts';
+import { SubscriptionForm, subscriptionFields, type Typed, typedOf } from './subscription-form.ts';
 
 const rpc = WebhookSubscriptionService.method.createWebhookSubscription;
 const SPEC = { path: '/webhooks/new', rpc, section: 'webhooks' } as const;
@@ -40,6 +45,28 @@ export function newSubscriptionPages({ pages, clients, config }: FeatureDependen
       return { ...newSubscriptionPage(view, config, catalog, typed, fault), status: fault.status };
     }
   });
+}
+
+/** The form for a new subscription, with submitted values and their faults. */
+function newSubscriptionPage(
+  view: View,
+  config: Pick<DashboardConfig, 'WEBHOOK_EGRESS_ADDRESSES'>,
+  catalog: readonly EventType[],
+  typed: Typed,
+  fault?: CreationFault,
+): Page {
+  const t = textsFor(view, newSubscriptionTexts);
+  const fields = html`${subscriptionFields(view, catalog, typed, fault)}
+<p class="hint">${t.secretHint}</p>
+${egressAddresses(view, config)}`;
+  return {
+    title: t.title,
+    body: html`${breadcrumbs(view, 'webhooks')}
+${webhookGuide(view, 'deliveries')}
+${fault?.general ? notice('bad', fault.general) : nothing}
+${formOf(view, { action: '/webhooks/new', submit: t.submit, fields })}
+<p><a href="${pathTo(view, '/webhooks')}">${t.cancel}</a></p>`,
+  };
 }
 
 async function create(

@@ -12,8 +12,8 @@ import { formerLaneOwners } from './webhooks/lanes/former-lane-owners.ts';
 import { expiredListeners } from './webhooks/listeners/expired-listeners.ts';
 import { endedResends } from './webhooks/resends/ended-resends.ts';
 import { webhookPartitionsAhead } from './webhooks/retention/partitions.ts';
-import { disabledBacklogs } from './webhooks/subscriptions/cancel-backlog.ts';
 import { deletedSubscriptions } from './webhooks/subscriptions/deleted-subscriptions.ts';
+import { disabledBacklogs } from './webhooks/subscriptions/disabled-backlogs.ts';
 
 /** The periodic tasks that every services process runs, whichever areas it serves. */
 const platformTasks = ({ AUDIT_RETENTION }: ServicesConfig): PeriodicTask[] => [

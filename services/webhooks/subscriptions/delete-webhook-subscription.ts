@@ -10,9 +10,6 @@ import { SigningSecretEntity } from './subscription.entity.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription, lockSubscriptions } from './subscription-store.ts';
 
-/** The time limit for canceling open deliveries before the response. */
-const TIMEOUT_MS = 5_000;
-
 /**
  * Disables a subscription permanently, deletes its secrets, and frees its url and its place in the limit. Its row stays for
  * as long as its deliveries can be read.
@@ -40,6 +37,6 @@ export async function deleteWebhookSubscription(
       return { subscription: storedSubscriptionMessage(subscription) };
     },
   );
-  await cancelBacklog(writes, request, context, TIMEOUT_MS);
+  await cancelBacklog(writes, request, context);
   return answer;
 }

@@ -9,9 +9,6 @@ import { disableSubscription } from './disable-subscription.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { lockSubscription, lockSubscriptions } from './subscription-store.ts';
 
-/** The time limit for canceling open deliveries before the response. */
-const TIMEOUT_MS = 5_000;
-
 /** Stops delivery at once. Idempotent. */
 export async function disableWebhookSubscription(
   writes: Writes,
@@ -28,6 +25,6 @@ export async function disableWebhookSubscription(
       return { subscription: storedSubscriptionMessage(subscription) };
     },
   );
-  await cancelBacklog(writes, request, context, TIMEOUT_MS);
+  await cancelBacklog(writes, request, context);
   return answer;
 }

@@ -6,7 +6,7 @@ import * as retryDelivery from '../../../services/contracts/webhooks/retry-deliv
 import { Database } from '../../../services/platform/database/database.ts';
 import { PeriodicTasks } from '../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { disabledBacklogs } from '../../../services/webhooks/subscriptions/cancel-backlog.ts';
+import { disabledBacklogs } from '../../../services/webhooks/subscriptions/disabled-backlogs.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
 import { answered, startWebhooks } from './attempts-fixture.ts';
 import type { TestTenant } from './webhooks-fixture.ts';

@@ -7,7 +7,7 @@ import { createLogger } from '../../../../services/platform/process/telemetry.ts
 import { parseSnapshot } from '../../../../services/webhooks/lanes/delivery-reader.ts';
 import { ResultRecorder } from '../../../../services/webhooks/lanes/result-recorder.ts';
 import { SubscriptionCache } from '../../../../services/webhooks/lanes/subscription-cache.ts';
-import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/cancel-backlog.ts';
+import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { answered, startAttempts } from '../attempts-fixture.ts';

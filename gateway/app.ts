@@ -16,6 +16,7 @@ import { AccessLog } from './plugins/access-log.ts';
 import { announceDeprecations } from './plugins/deprecation.ts';
 import { serveDocs } from './plugins/docs.ts';
 import { serveErrorDocs } from './plugins/error-docs.ts';
+import { acceptOnManySockets } from './plugins/listening.ts';
 import { handleErrors, ProblemWriter } from './plugins/problem-details.ts';
 import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
 import { limitRequests } from './plugins/request-limit.ts';
@@ -78,7 +79,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   });
   const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
   socketErrors.watch(app.server);
-  closeGracefully(app);
+  closeGracefully(app, acceptOnManySockets(app));
   app.addHook('onListen', (done) => {
     baseUrl = publicUrl ?? `http://${config.HOST}:${(app.server.address() as AddressInfo).port}`;
     done();

@@ -5,6 +5,7 @@ import { createGateway } from '../gateway/app.ts';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
 import { createDashboard } from '../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-clients.ts';
+import { LISTEN_OPTIONS } from '../gateway/plugins/listening.ts';
 import { migrate } from '../services/platform/database/migrate.ts';
 import type { Config } from '../services/platform/process/config.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
@@ -72,14 +73,14 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   const gateway = { config: { ...publicConfig, DATABASE_URL: databaseUrl }, transport, logger };
   const live = createGateway({ environment: 'live', ...gateway });
   const sandbox = createGateway({ environment: 'test', ...gateway });
-  const listen = async (server: Listener, port: number, publicUrl?: string) => {
-    await server.listen({ host: config.HOST, port });
+  const listen = async (server: Listener, port: number, publicUrl?: string, options = {}) => {
+    await server.listen({ ...options, host: config.HOST, port });
     stack.defer(async () => void (await server.close()));
     return publicUrl ?? `http://${config.HOST}:${(server.server.address() as AddressInfo).port}`;
   };
   const grpcUrl = await listen(services.server, config.GRPC_PORT);
-  const liveUrl = await listen(live, config.LIVE_PORT);
-  const sandboxUrl = await listen(sandbox, config.SANDBOX_PORT);
+  const liveUrl = await listen(live, config.LIVE_PORT, undefined, LISTEN_OPTIONS);
+  const sandboxUrl = await listen(sandbox, config.SANDBOX_PORT, undefined, LISTEN_OPTIONS);
   const dashboard = await createDashboard({
     // Its pages link to the guides of both environments.
     config: {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LISTEN_OPTIONS } from '../../gateway/plugins/listening.ts';
 
 /** A server of the benchmark in a process of its own. */
 export interface BenchProcess {
@@ -12,10 +13,10 @@ export interface BenchProcess {
 
 /** In a server's process: listens on a free port and tells the bench which. */
 export async function announcePort(app: {
-  listen(options: { host: string; port: number }): Promise<unknown>;
+  listen(options: typeof LISTEN_OPTIONS & { host: string; port: number }): Promise<unknown>;
   server: { address(): AddressInfo | string | null };
 }): Promise<void> {
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ ...LISTEN_OPTIONS, host: '127.0.0.1', port: 0 });
   process.send?.((app.server.address() as AddressInfo).port);
 }
 
@@ -47,6 +48,10 @@ export async function startBenchProcess(
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const [port] = await once(child, 'message');
+  const exited = once(child, 'exit').then(([code]) => {
+    throw new Error(`${file} exited with ${code}`);
+  });
+  const [port] = await Promise.race([once(child, 'message'), exited]);
+  exited.catch(() => undefined);
   return { url: `http://127.0.0.1:${port}`, child };
 }

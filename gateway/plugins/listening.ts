@@ -1,0 +1,36 @@
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { GatewayApp } from '../gateway-app.ts';
+
+const SOCKETS = 16;
+/** Only Linux divides the connections to a port between its sockets. */
+const reusePort = process.platform === 'linux';
+
+/**
+ * For `listen` of a gateway. Connections wait in the kernel until a busy process accepts them; one that finds no place there
+ * is tried again by its client after 1, 3, 7 and 15 seconds. Node's default is 511 places.
+ */
+export const LISTEN_OPTIONS = { backlog: 4_096, reusePort };
+
+/**
+ * Opens more sockets on the port of a gateway that listens with {@link LISTEN_OPTIONS}. Node.js accepts one connection per
+ * socket and turn of the event loop. When it is busy, turns are long, and new connections would wait for half a minute
+ * while others are served.
+ *
+ * @returns the servers that have connections of the gateway: its own, and one per socket once it listens.
+ */
+export function acceptOnManySockets(app: GatewayApp): readonly Server[] {
+  const servers: Server[] = [app.server];
+  app.addHook('onListen', (done) => {
+    const { address: host, port } = app.server.address() as AddressInfo;
+    while (reusePort && servers.length < SOCKETS) {
+      const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+        app.server.emit('connection', socket),
+      );
+      // The gateway may listen without sharing its port.
+      server.on('error', () => undefined);
+      servers.push(server.listen({ host, port, ...LISTEN_OPTIONS }));
+    }
+    done();
+  });
+  return servers;
+}

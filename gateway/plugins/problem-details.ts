@@ -42,6 +42,8 @@ export class ProblemWriter {
   #log(problem: Problem, requestId: string): void {
     const { status } = PROBLEM_TYPES[problem.code];
     if (status < 500) return;
+    // Requests refused because of overload are counted, and many: their line in the access log must suffice.
+    if (problem.code === 'SERVICE_UNAVAILABLE' && problem.cause === undefined) return;
     const level = problem.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
     this.#logger[level]({ err: problem.cause ?? problem, requestId, code: problem.code }, 'request failed');
   }

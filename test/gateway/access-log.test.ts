@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { createRouterTransport } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
+import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyHint, newApiKey } from '../../services/platform/api-key-format.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { testConfig } from '../support/harness.ts';
@@ -31,4 +34,29 @@ test('the log contains no API key, wherever a request contains it', async () => 
   expect(log).not.toContain(key);
   expect(log).toContain(`"path":"/v1/products/${apiKeyHint(key)}…"`);
   expect(log.match(/"msg":"request"/g)).toHaveLength(paths.length + 1);
+});
+
+test('a request refused because of overload has one line in the log', async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
+  const merchantId = randomUUID();
+  const transport = createRouterTransport((router) => {
+    const caller = { apiKeyId: randomUUID(), merchantId, scopes: [ApiKeyScope.REFUNDS_READ] };
+    router.rpc(ApiKeyService.method.authenticateApiKey, () => caller);
+  });
+  const config = { ...testConfig(), API_MAX_CONCURRENT_REQUESTS: 0 };
+  const app = createGateway({ environment: 'live', config, transport, logger });
+  onTestFinished(() => app.close());
+  const port = await listenOnFreePort(app);
+  lines.length = 0;
+  await call(port, '/v1/refund-cases', { key: newApiKey('live') });
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      msg: 'request',
+      status: 503,
+      code: 'SERVICE_UNAVAILABLE',
+      operation: 'listRefundCases',
+      merchantId,
+    }),
+  ]);
 });

@@ -18,13 +18,14 @@ import { unblockDisputed } from './refund-execution.ts';
 
 /**
  * Closes a dispute. With the payment's last dispute, PAYMENT_DISPUTED is cleared from its cases, unless one was lost.
- * DISPUTE_NOT_FOUND, DISPUTE_CLOSED.
+ * DISPUTE_NOT_FOUND, DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS, DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN.
  */
 export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
-    const ended = endDispute(dispute, request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON', payment, at);
+    const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
+    const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, payment, at);
     Object.assign(dispute, ended);
     tx.logStep('a dispute was closed', { disputeId: dispute.id, outcome: ended.outcome });
     await tx.publish({
@@ -34,7 +35,7 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       occurredAt: ended.closedAt,
     });
     // Without a sale it holds nothing, but what is lost is deducted from the merchant's other funds.
-    if (dispute.saleId !== null || (ended.outcome === 'LOST' && dispute.amountMinor !== null)) {
+    if (dispute.saleId !== null || ended.outcome === 'LOST') {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
     const { paymentIntentId } = dispute;

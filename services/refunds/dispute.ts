@@ -20,6 +20,8 @@ export type DisputeReason =
 export type Dispute = Readonly<{
   /** The sale whose funds it holds, if known. */
   saleId: string | null;
+  /** In centavos; null for the rest of the sale. */
+  amountMinor: bigint | null;
   openedAt: Date;
   /** Until when the merchant can respond; null if they can until it is closed. */
   dueAt: Date | null;
@@ -80,23 +82,45 @@ export function recordResponse(
   return { responseText, respondedAt: later(dispute.openedAt, at) };
 }
 
+/** How a dispute ended, with its amount in centavos if it was opened without a sale and an amount. */
+interface DisputeEnd {
+  readonly outcome: DisputeOutcome;
+  readonly amountMinor: bigint | undefined;
+}
+
 /**
- * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now.
- * DISPUTE_CLOSED.
+ * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now. One that
+ * is lost has a sale or an amount, so that funds know what to deduct. DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS,
+ * DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN.
  */
 export function endDispute(
   dispute: Dispute,
-  outcome: DisputeOutcome,
-  payment: Pick<KnownPayment, 'saleId'>,
+  { outcome, amountMinor: namedMinor }: DisputeEnd,
+  payment: Pick<KnownPayment, 'saleId' | 'paidAmountMinor'>,
   at: Date,
-): Pick<Dispute, 'saleId' | 'outcome'> & { readonly closedAt: Date } {
+): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome'> & { readonly closedAt: Date } {
   requireOpen(dispute);
   const { openedAt, respondedAt } = dispute;
-  return {
-    saleId: dispute.saleId ?? payment.saleId,
-    closedAt: later(respondedAt ?? openedAt, at),
-    outcome,
-  };
+  const saleId = dispute.saleId ?? payment.saleId;
+  const amountMinor = endedAmount(dispute, namedMinor, payment);
+  if (outcome === 'LOST' && saleId === null && amountMinor === null) {
+    const message = 'the dispute has neither a sale nor an amount: name the amount that was lost';
+    throw failedPrecondition('DISPUTE_AMOUNT_UNKNOWN', message, { field: 'amount_minor' });
+  }
+  return { saleId, amountMinor, closedAt: later(respondedAt ?? openedAt, at), outcome };
+}
+
+/** A dispute's amount, or what its sale has left, is held from its opening, so it no longer changes. */
+function endedAmount(
+  { saleId, amountMinor }: Dispute,
+  namedMinor: bigint | undefined,
+  payment: Pick<KnownPayment, 'paidAmountMinor'>,
+): bigint | null {
+  if (namedMinor === undefined || namedMinor === amountMinor) return amountMinor;
+  if (saleId === null && amountMinor === null) return disputedAmount(payment, namedMinor);
+  throw failedPrecondition('DISPUTE_AMOUNT_DIFFERS', 'the dispute was opened for another amount', {
+    amountMinor: String(amountMinor ?? ''),
+  });
 }
 
 /**

@@ -41,7 +41,8 @@ export function disputeList(harness: TestHarness, way: Way = 'inProcess'): ListS
         async insert(place) {
           const occurredAt = timestampFromMs(START_MS + place);
           const paymentIntentId = PAYMENTS[opened++ % 3]!;
-          await refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId, occurredAt });
+          const dispute = { disputeId: randomUUID(), paymentIntentId, amountMinor: 70n };
+          await refunds.openDispute({ ...write(), ...dispute, occurredAt });
         },
         async change({ key: disputeId, status }, pick) {
           const outcome = pick % 2 ? DisputeOutcome.WON : DisputeOutcome.LOST;

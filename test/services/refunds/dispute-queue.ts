@@ -43,7 +43,7 @@ export function disputeQueue(harness: TestHarness): Queue {
             );
           },
           async insert(place) {
-            const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
+            const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 70n };
             const due = opened++ % 3 ? { dueAt: timestampFromMs(START_MS + place) } : {};
             const occurredAt = timestampFromMs(START_MS + (opened % 3 === 1 ? place : -1_000));
             await refunds.openDispute({ ...write(), ...dispute, ...due, occurredAt });

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ApprovalMode,
+  DisputeAction,
   DisputeOutcome,
   DisputeReason,
   MerchantDecisionKind,
@@ -121,7 +122,7 @@ describe('disputes', () => {
     const [lost, won] = [randomUUID(), randomUUID()];
     const { paymentIntentId } = facts;
     for (const disputeId of [lost, won]) {
-      await refunds.openDispute({ ...write(), disputeId, paymentIntentId });
+      await refunds.openDispute({ ...write(), disputeId, paymentIntentId, amountMinor: 70n });
     }
     await refunds.closeDispute({ ...write(), disputeId: lost, outcome: DisputeOutcome.LOST });
     await refunds.closeDispute({ ...write(), disputeId: won, outcome: DisputeOutcome.WON });
@@ -135,6 +136,19 @@ describe('disputes', () => {
         'REFUND_CASE_BLOCKED',
       );
     }
+  });
+
+  it('without a sale and an amount stay open in the queue until their loss names the amount', async () => {
+    const { refunds, tenant, write } = refundsOf(harness, 'grpc');
+    const disputeId = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID() });
+    const lose = (amountMinor?: bigint) =>
+      refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST, amountMinor });
+    await expectRefusal(lose(), Code.FailedPrecondition, 'DISPUTE_AMOUNT_UNKNOWN', { field: 'amount_minor' });
+    const { items } = await refunds.listDisputeQueue(tenant);
+    expect(items).toMatchObject([{ dispute: { id: disputeId }, nextAction: DisputeAction.RECORD_OUTCOME }]);
+    expect((await lose(70n)).dispute).toMatchObject({ amountMinor: 70n, outcome: DisputeOutcome.LOST });
+    expect((await refunds.listDisputeQueue(tenant)).items).toEqual([]);
   });
 
   it('are returned with their sale and outcome; without an outcome they are won', async () => {

@@ -94,10 +94,13 @@ describe('the refund window', () => {
   });
 });
 
+type Payment = Parameters<typeof endDispute>[2];
+
 describe('a dispute', () => {
   const unknown = { ...facts({ saleId: null }), paidAmountMinor: null };
   const dispute = {
     saleId: null,
+    amountMinor: null,
     openedAt: at('05T00:00:00'),
     dueAt: at('08T00:00:00'),
     closedAt: null,
@@ -105,6 +108,8 @@ describe('a dispute', () => {
     respondedAt: null,
     outcome: null,
   };
+
+  const end = (outcome: 'WON' | 'LOST', amountMinor?: bigint) => ({ outcome, amountMinor });
 
   it('holds the sale of its payment, or the one in the request while the facts are unknown', () => {
     expect(disputedSale(facts(), undefined)).toBe('sale');
@@ -118,13 +123,33 @@ describe('a dispute', () => {
   });
 
   it('ends once, not before it was opened, with the sale that is known by then', () => {
-    const ended = endDispute(dispute, 'LOST', facts(), at('06T00:00:00'));
-    expect(ended).toEqual({ saleId: 'sale', closedAt: at('06T00:00:00'), outcome: 'LOST' });
-    const own = endDispute({ ...dispute, saleId: 'own' }, 'WON', facts(), at('01T00:00:00'));
+    const ended = endDispute(dispute, end('LOST'), facts(), at('06T00:00:00'));
+    const closed = { amountMinor: null, closedAt: at('06T00:00:00'), outcome: 'LOST' };
+    expect(ended).toEqual({ ...closed, saleId: 'sale' });
+    const own = endDispute({ ...dispute, saleId: 'own' }, end('WON'), facts(), at('01T00:00:00'));
     expect(own).toMatchObject({ saleId: 'own', closedAt: dispute.openedAt, outcome: 'WON' });
-    expect(() => endDispute({ ...dispute, ...ended }, 'WON', facts(), at('07T00:00:00'))).toThrow(
+    expect(() => endDispute({ ...dispute, ...ended }, end('WON'), facts(), at('07T00:00:00'))).toThrow(
       expect.objectContaining({ reason: 'DISPUTE_CLOSED', metadata: { state: 'CLOSED' } }),
     );
+  });
+
+  it('is lost for an amount or a sale; its end may name the amount only if it was opened without both', () => {
+    const ends = (
+      opened: object,
+      outcome: 'WON' | 'LOST',
+      amountMinor?: bigint,
+      payment: Payment = unknown,
+    ) => endDispute({ ...dispute, ...opened }, end(outcome, amountMinor), payment, at('06T00:00:00'));
+    const refused = (reason: string) => expect.objectContaining({ reason });
+    expect(() => ends({}, 'LOST')).toThrow(refused('DISPUTE_AMOUNT_UNKNOWN'));
+    expect(ends({}, 'WON')).toMatchObject({ saleId: null, amountMinor: null });
+    expect(ends({}, 'LOST', 70n)).toMatchObject({ saleId: null, amountMinor: 70n });
+    expect(ends({ amountMinor: 70n }, 'LOST')).toMatchObject({ amountMinor: 70n });
+    expect(ends({ amountMinor: 70n }, 'LOST', 70n)).toMatchObject({ amountMinor: 70n });
+    expect(() => ends({ amountMinor: 70n }, 'LOST', 71n)).toThrow(refused('DISPUTE_AMOUNT_DIFFERS'));
+    expect(() => ends({ saleId: 'own' }, 'LOST', 70n)).toThrow(refused('DISPUTE_AMOUNT_DIFFERS'));
+    const known = { ...facts({ saleId: null }), paidAmountMinor: 70n };
+    expect(() => ends({}, 'LOST', 71n, known)).toThrow(refused('DISPUTE_EXCEEDS_PAYMENT'));
   });
 
   it('covers the requested amount, at most the amount paid, or else the rest of the sale', () => {
@@ -171,7 +196,7 @@ describe('a dispute', () => {
         expect.objectContaining({ reason, message, metadata }),
       );
     }
-    const { closedAt } = endDispute({ ...dispute, ...responded }, 'WON', facts(), at('06T00:00:00'));
+    const { closedAt } = endDispute({ ...dispute, ...responded }, end('WON'), facts(), at('06T00:00:00'));
     expect(closedAt).toEqual(responded.respondedAt);
   });
 

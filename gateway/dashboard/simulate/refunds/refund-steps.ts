@@ -203,8 +203,14 @@ export const REFUND_STEPS: readonly RefundStep[] = [
 async function openDispute({ clients, view, write }: Act): Promise<void> {
   const { refundCaseId, ...request } = write;
   const { refundCase } = await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
-  const { paymentIntentId } = refundCase!;
+  const { paymentIntentId, saleId, amountMinor } = refundCase!;
   const disputeId = request.idempotencyKey;
-  const dispute = { disputeId, paymentIntentId, ...disputeTerms() };
+  // Without a sale there is no rest of it to dispute.
+  const dispute = {
+    disputeId,
+    paymentIntentId,
+    ...disputeTerms(),
+    ...(saleId === undefined && { amountMinor }),
+  };
   await clients.refundCases.openDispute({ ...request, ...dispute }, view.call);
 }

@@ -42,7 +42,9 @@ it('lists disputes awaiting a response first, earliest due date first, and by st
   await dispute(DisputeReason.DUPLICATE, 100);
   await dispute(DisputeReason.FRAUDULENT, 20, { amountMinor: 123_456n });
   await dispute(DisputeReason.GENERAL, -1);
-  const { id: disputeId, paymentIntentId } = await dispute(DisputeReason.UNRECOGNIZED, 50);
+  const { id: disputeId, paymentIntentId } = await dispute(DisputeReason.UNRECOGNIZED, 50, {
+    amountMinor: 5_000n,
+  });
   await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
   const seen = async (query: string) => rows(await visitor.get(`${list}?${query}`));
   const awaiting = [

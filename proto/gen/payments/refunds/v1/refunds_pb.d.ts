@@ -963,8 +963,8 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The payment's sale in funds, for a payment without a refund case. If neither is known, nothing is blocked, and a lost
-   * dispute is deducted only if it has an amount.
+   * The payment's sale in funds, for a payment without a refund case. If neither is known, nothing is blocked, and the
+   * dispute can be lost only for an amount.
    *
    * @generated from field: optional string sale_id = 7;
    */
@@ -1126,6 +1126,14 @@ export declare type CloseDisputeRequest = Message<"payments.refunds.v1.CloseDisp
    * @generated from field: payments.refunds.v1.DisputeOutcome outcome = 6;
    */
   outcome: DisputeOutcome;
+
+  /**
+   * The disputed amount in centavos, at most what was paid, if the dispute was opened without a sale and an amount. For
+   * any other dispute only the amount that it has, if any.
+   *
+   * @generated from field: optional int64 amount_minor = 7;
+   */
+  amountMinor?: bigint | undefined;
 };
 
 /**
@@ -3481,8 +3489,11 @@ export declare const RefundCaseService: GenService<{
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
    * whose status does not change. After a lost dispute the blocker remains, and new cases get it too, because the
    * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
-   * amount deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. NOT_FOUND
-   * (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata.
+   * amount deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. The disputes of a sale
+   * that is recorded take no more than what was captured less what has been refunded. NOT_FOUND (DISPUTE_NOT_FOUND);
+   * FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN) for a lost dispute
+   * without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an amount other than
+   * the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
    */

@@ -185,6 +185,5 @@ export const PostingEntity = defineEntity({
   },
 });
 
-export type BlockRow = InferEntity<typeof BlockEntity>;
 export type InstallmentRow = InferEntity<typeof InstallmentEntity>;
 export type ReleaseEntityRow = InferEntity<typeof ReleaseEntity>;

@@ -1,6 +1,15 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
 import { type HeldSale, type Hold, wantedMinor } from './holds.ts';
+import { lostMinorOf } from './lost-disputes.sql.ts';
+
+const LOST = `
+select asked.id, ${lostMinorOf('asked.id', {
+  merchantId: ':merchantId',
+  environment: ':environment',
+  schema: 'funds.',
+})}::text as lost_minor
+  from (select value::uuid as id from json_array_elements_text(:ids::json)) as asked`;
 
 /** The open blocks of an account's sales, read under its lock. */
 export class HoldStore {
@@ -24,7 +33,9 @@ export class HoldStore {
       { orderBy },
     );
     const bySale = Map.groupBy(open, ({ saleId }) => saleId);
-    const sales = await this.#sales([...bySale.keys()]);
+    const limited = open.filter(({ reason, amountMinor }) => reason !== 'REFUND_IN_PROGRESS' || !amountMinor);
+    const lost = await this.#lost(new Set(limited.map(({ saleId }) => saleId)));
+    const sales = await this.#sales([...bySale.keys()], lost);
     const holds = new Map<string, Hold[]>();
     for (const [saleId, blocks] of bySale) {
       const wanted = blocks.flatMap(({ id, reason, sourceId, amountMinor }) => {
@@ -37,7 +48,15 @@ export class HoldStore {
     return holds;
   }
 
-  async #sales(ids: readonly string[]): Promise<Map<string, HeldSale>> {
+  /** What lost disputes of these sales have taken, by sale. */
+  async #lost(saleIds: ReadonlySet<string>): Promise<Map<string, bigint>> {
+    if (saleIds.size === 0) return new Map();
+    const ids = JSON.stringify([...saleIds]);
+    const rows = await this.#tx.execute<{ id: string; lost_minor: string }>(LOST, { ids });
+    return new Map(rows.map((row) => [row.id, BigInt(row.lost_minor)]));
+  }
+
+  async #sales(ids: readonly string[], lost: ReadonlyMap<string, bigint>): Promise<Map<string, HeldSale>> {
     if (ids.length === 0) return new Map();
     const sales = await this.#tx.find(SaleEntity, { id: { $in: [...ids] } });
     const captured = new Map(sales.map(({ id, grossMinor }) => [id, grossMinor]));
@@ -45,7 +64,8 @@ export class HoldStore {
     const bySale = Map.groupBy(debits, ({ saleId }) => saleId);
     const held = ids.map((id): [string, HeldSale] => {
       const refunds = (bySale.get(id) ?? []).map((debit) => [debit.refundCaseId, debit.amountMinor] as const);
-      return [id, { capturedMinor: captured.get(id), refundsMinor: new Map(refunds) }];
+      const lostMinor = lost.get(id) ?? 0n;
+      return [id, { capturedMinor: captured.get(id), refundsMinor: new Map(refunds), lostMinor }];
     });
     return new Map(held);
   }

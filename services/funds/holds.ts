@@ -24,26 +24,28 @@ export interface HeldSale {
   readonly capturedMinor: bigint | undefined;
   /** The debits of the sale's refunds that have not been reversed, by refund case. */
   readonly refundsMinor: ReadonlyMap<string, bigint>;
+  /** What lost disputes of the sale have taken, in centavos. */
+  readonly lostMinor: bigint;
 }
 
 /**
  * The amount that a block should hold: its own, less what its refund has been debited; without an amount, the rest of
- * the sale: captured less all refunds. Nothing else lowers it: if a deduction or another, lost block takes from held
+ * the sale: captured less all refunds and lost disputes. A dispute holds no more than that rest, because the customer
+ * cannot get the same money twice. Nothing else lowers the amount: if a deduction or another, lost block takes from held
  * installments, the sale's other installments replace what it took. Undefined for the rest of a sale that is not
  * recorded.
  */
 export function wantedMinor(
-  block: OpenBlock & { readonly amountMinor: bigint | null },
-  { capturedMinor, refundsMinor }: HeldSale,
+  { reason, sourceId, amountMinor }: OpenBlock & { readonly amountMinor: bigint | null },
+  { capturedMinor, refundsMinor, lostMinor }: HeldSale,
 ): bigint | undefined {
-  if (block.amountMinor === null) {
-    return capturedMinor === undefined
-      ? undefined
-      : atLeastZero(capturedMinor - sumOf(refundsMinor.values()));
+  if (reason === 'REFUND_IN_PROGRESS' && amountMinor !== null) {
+    return atLeastZero(amountMinor - (refundsMinor.get(sourceId) ?? 0n));
   }
-  const isRefund = block.reason === 'REFUND_IN_PROGRESS';
-  const refundedMinor = isRefund ? (refundsMinor.get(block.sourceId) ?? 0n) : 0n;
-  return atLeastZero(block.amountMinor - refundedMinor);
+  const isCapped = amountMinor === null || reason === 'HOLD_OR_DISPUTE';
+  if (!isCapped || capturedMinor === undefined) return amountMinor ?? undefined;
+  const restMinor = atLeastZero(capturedMinor - sumOf(refundsMinor.values()) - lostMinor);
+  return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
 }
 
 /** The amount that a block holds of its sale's installments. */

@@ -12,7 +12,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { allocateBlocked } from './allocation.ts';
 import { type Deduction, deductFrom } from './deduction.ts';
-import { BlockEntity, type BlockRow, DeductionEntity, PostingEntity } from './funds.entity.ts';
+import { BlockEntity, DeductionEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
 import { heldMinor } from './holds.ts';
@@ -47,8 +47,7 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
       const cause = blockCause('CONSUMPTION', block, saleId);
       await account.storeAllocations({ kind: 'CONSUMPTION', sourceId, saleId }, allocations, cause);
       if (request.deductUnmet && unmetMinor !== undefined) {
-        const lostMinor = row.amountMinor === null ? await lostBefore(tx, row) : 0n;
-        await deductUnmet(tx, account, { sourceId, saleId, amountMinor: unmetMinor - lostMinor });
+        await deductUnmet(tx, account, { sourceId, saleId, amountMinor: unmetMinor });
       }
     } else {
       const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
@@ -66,25 +65,11 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
   });
 }
 
-/** The customer has got all of a lost dispute, however little of the sale was left to hold. */
+/** The customer has got all of a lost dispute, however little of it the sale's installments could hold. */
 async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: Deduction): Promise<void> {
   const { sourceId, amountMinor } = unmet;
   if (amountMinor <= 0n || (await tx.findOne(DeductionEntity, { sourceId }))) return;
   await deductFrom(tx, account, unmet);
-}
-
-/**
- * The amount in centavos that lost disputes of the block's sale have taken before. It no longer belongs to the rest of
- * the sale: the customer cannot get it twice.
- */
-async function lostBefore(tx: TenantTransaction, { id, saleId }: BlockRow): Promise<bigint> {
-  const lost = await tx.find(BlockEntity, { saleId, outcome: 'CONSUMED', id: { $ne: id } });
-  const sources = { sourceId: { $in: lost.map(({ sourceId }) => sourceId) } };
-  const taken = [
-    ...(await tx.find(PostingEntity, { ...sources, kind: 'CONSUMPTION' })),
-    ...(await tx.find(DeductionEntity, sources)),
-  ];
-  return taken.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }
 
 const saleNotRecorded = () =>

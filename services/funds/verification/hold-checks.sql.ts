@@ -1,3 +1,4 @@
+import { lostMinorOf } from '../lost-disputes.sql.ts';
 import { compare, subject } from './difference.sql.ts';
 
 const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'installment.id' };
@@ -16,17 +17,26 @@ select ${subject(INSTALLMENT)}, 'HOLD', 'held_by', 'an open block of the sale', 
  where not exists (select from block where block.id = held.id and block.sale_id = installment.sale_id
                       and closed_at is null)`;
 
+const LOST_MINOR = lostMinorOf('block.sale_id', {
+  merchantId: 'block.merchant_id',
+  environment: 'block.environment',
+  schema: '',
+});
+
 const sumWhere = (condition: string) => `coalesce(sum(remaining_minor) filter (where ${condition}), 0)`;
 
 /**
  * An open block holds what it should, or all that its sale has: its amount less the debit of its refund, or, without an
- * amount, what was captured less all refunds. It shares nothing while anything of the sale is unheld.
+ * amount, what was captured less all refunds and lost disputes, which also limits disputes. It shares nothing while
+ * anything of the sale is unheld.
  */
 const HELD_AMOUNTS = `
 select ${subject({ sale: 'sale_id', source: 'source_id' })}, figure.* from (
   select block.id, block.sale_id, block.source_id, held.*, greatest(0, case
-           when block.amount_minor is null then sale.gross_minor - refunds.all_minor
-           when block.reason = 'REFUND_IN_PROGRESS' then block.amount_minor - refunds.own_minor
+           when block.reason = 'REFUND_IN_PROGRESS' and block.amount_minor is not null
+             then block.amount_minor - refunds.own_minor
+           when block.reason = 'HOLD_OR_DISPUTE' or block.amount_minor is null
+             then least(block.amount_minor, sale.gross_minor - refunds.all_minor - ${LOST_MINOR})
            else block.amount_minor end) as wanted_minor
     from block join sale on sale.id = block.sale_id
     cross join lateral (

@@ -54,6 +54,8 @@ export class FundsModel {
   blocks: readonly ModelBlock[] = [];
   debts: (Debt & { readonly on: CivilDate })[] = [];
   debits = new Map<string, ModelDebit>();
+  /** What lost disputes have taken, by sale. */
+  lost = new Map<string, bigint>();
   /** Everything deducted so far, net of reversals: what the installments and the open debts must add up to. */
   chargedMinor = 0n;
   advancedMinor = 0n;
@@ -97,13 +99,15 @@ export class FundsModel {
     this.#store([]);
   }
 
-  unblock({ id, saleId }: ModelBlock, lost: boolean): void {
+  unblock({ id, saleId, reason }: ModelBlock, lost: boolean): void {
     const block = this.blocks.find((open) => open.id === id)!;
     this.blocks = this.blocks.filter((open) => open !== block);
     const held = this.installmentsOf(saleId).filter((installment) => rules.isHeldBy(installment, block));
     if (lost) {
       const allocations = allocateBlocked(held, block, this.today);
-      this.chargedMinor += allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
+      const takenMinor = allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
+      this.chargedMinor += takenMinor;
+      if (reason === 'HOLD_OR_DISPUTE') this.lost.set(saleId, (this.lost.get(saleId) ?? 0n) + takenMinor);
       this.#store(allocations);
     } else {
       this.#store(held.map((before) => ({ before, after: rules.unhold(before, block, this.today) })));
@@ -126,7 +130,9 @@ export class FundsModel {
   wantedMinor(block: ModelBlock): bigint | undefined {
     const refunds = [...this.debits].filter(([, { saleId }]) => saleId === block.saleId);
     const refundsMinor = new Map(refunds.map(([caseId, { amountMinor }]) => [caseId, amountMinor]));
-    return wantedMinor(block, { capturedMinor: this.sales.get(block.saleId)?.grossMinor, refundsMinor });
+    const lostMinor = this.lost.get(block.saleId) ?? 0n;
+    const capturedMinor = this.sales.get(block.saleId)?.grossMinor;
+    return wantedMinor(block, { capturedMinor, refundsMinor, lostMinor });
   }
 
   reserve(advanceRequestId: string, quoted: readonly QuotedInstallment[]): boolean {

@@ -39,7 +39,8 @@ const view = (parts: readonly Installment[]) =>
     .map((each) => [each.number, each.part, remainingMinor(each), each.heldBy.map(({ id }) => id).join('')]);
 
 describe('a block should hold', () => {
-  const sale = { capturedMinor: 1000n, refundsMinor: new Map(Object.entries({ case: 150n, other: 50n })) };
+  const refundsMinor = new Map(Object.entries({ case: 150n, other: 50n }));
+  const sale = { capturedMinor: 1000n, refundsMinor, lostMinor: 0n };
 
   test.each<[string, OpenBlock, bigint | null, bigint]>([
     ['its amount', DISPUTE, 400n, 400n],
@@ -56,8 +57,20 @@ describe('a block should hold', () => {
     expect(wantedMinor({ ...DISPUTE, amountMinor: null }, { ...sale, capturedMinor: 100n })).toBe(0n);
   });
 
+  test('no more for a dispute than refunds and lost disputes have left of the sale', () => {
+    const left = { ...sale, lostMinor: 500n };
+    const wanted = (block: OpenBlock, amountMinor: bigint | null) =>
+      wantedMinor({ ...block, amountMinor }, left);
+    expect(wanted(DISPUTE, null)).toBe(300n);
+    expect(wanted(DISPUTE, 400n)).toBe(300n);
+    expect(wanted(DISPUTE, 200n)).toBe(200n);
+    expect(wanted(OTHER, 400n)).toBe(350n);
+    expect(wanted({ ...DISPUTE, reason: 'KYC_PENDING' }, 400n)).toBe(400n);
+    expect(wantedMinor({ ...DISPUTE, amountMinor: 400n }, { ...left, lostMinor: 900n })).toBe(0n);
+  });
+
   test('its amount of a sale that is not recorded, and nothing known without an amount', () => {
-    const unrecorded = { capturedMinor: undefined, refundsMinor: new Map() };
+    const unrecorded = { capturedMinor: undefined, refundsMinor: new Map(), lostMinor: 0n };
     expect(wantedMinor({ ...DISPUTE, amountMinor: 5n }, unrecorded)).toBe(5n);
     expect(wantedMinor({ ...DISPUTE, amountMinor: null }, unrecorded)).toBeUndefined();
   });

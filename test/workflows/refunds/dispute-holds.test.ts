@@ -95,15 +95,15 @@ describe("a dispute holds its payment's funds", () => {
     expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
   });
 
-  it('and several that are lost take the rest of their sale once', async () => {
+  it.each<[string, readonly (bigint | undefined)[]]>([
+    ['for the rest of it', [100n, undefined, undefined]],
+    ['for amounts', [100n, 150n, 300n]],
+  ])('and several that are lost %s take their sale once', async (_, amounts) => {
     const { refunds, write, funds, dispute, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 300n, fees: 30n });
     const payment = randomUUID();
-    const disputes = [
-      await dispute(payment, saleId, 100n),
-      await dispute(payment, saleId),
-      await dispute(payment, saleId),
-    ];
+    const disputes: string[] = [];
+    for (const amountMinor of amounts) disputes.push(await dispute(payment, saleId, amountMinor));
     for (const disputeId of disputes) {
       await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
       await eventually(async () =>
@@ -123,7 +123,7 @@ describe("a dispute holds its payment's funds", () => {
     // Without an outcome nothing is deducted.
     await refunds.closeDispute({ ...write(), disputeId });
     await eventually(async () => expect(await rows()).toEqual([{ left: 700n, released: true }]));
-    await refunds.closeDispute({ ...write(), disputeId: silent, outcome: DisputeOutcome.LOST });
+    await refunds.closeDispute({ ...write(), disputeId: silent });
     expect((await refunds.getDispute({ ...tenant, disputeId: silent })).dispute?.saleId).toBeUndefined();
     expect(await rows()).toEqual([{ left: 700n, released: true }]);
   });
@@ -143,14 +143,21 @@ describe("a dispute holds its payment's funds", () => {
     expect((await funds.balance()).openDebtsAmountMinor).toBe(20n);
   });
 
-  it('not without a sale, but when it is lost, its amount is deducted from other funds', async () => {
-    const { refunds, write, funds, dispute, rows } = merchant();
-    await funds.sell({ gross: 300n });
-    const disputeId = await dispute(randomUUID(), undefined, 400n);
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
-    expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
-  });
+  it.each([
+    { amount: 'at its opening', opening: 400n, closing: undefined },
+    { amount: 'at its end', opening: undefined, closing: 400n },
+  ])(
+    'not without a sale, but when it is lost, its amount, named $amount, is deducted from other funds',
+    async ({ opening, closing }) => {
+      const { refunds, write, funds, dispute, rows } = merchant();
+      await funds.sell({ gross: 300n });
+      const disputeId = await dispute(randomUUID(), undefined, opening);
+      const lost = { disputeId, outcome: DisputeOutcome.LOST, amountMinor: closing };
+      await refunds.closeDispute({ ...write(), ...lost });
+      await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
+      expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
+    },
+  );
 
   it('even if the sale is known only at its end, or start and end arrive together', async () => {
     const { refunds, write, open, dispute, rows, earn } = merchant();

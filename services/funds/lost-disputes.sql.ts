@@ -1,0 +1,42 @@
+/** SQL expressions of the tenant, and the prefix of its tables. */
+interface Scope {
+  readonly merchantId: string;
+  readonly environment: string;
+  readonly schema: 'funds.' | '';
+}
+
+/**
+ * The amounts that a source has taken: by its lost blocks from the installments of their sales, and by its deduction.
+ * `source` is an SQL expression, and `saleId` too: of the sale to which they are limited.
+ */
+export function amountsTakenBy(
+  source: string,
+  { merchantId, environment, schema }: Scope,
+  saleId?: string,
+): string {
+  return `
+     select posting.amount_minor
+       from ${schema}posting join ${schema}installment
+         on installment.merchant_id = ${merchantId} and installment.environment = ${environment}
+        and installment.id = posting.installment_id
+      where posting.merchant_id = ${merchantId} and posting.environment = ${environment}
+        and posting.source_id = ${source} and posting.kind = 'CONSUMPTION'
+        ${saleId ? `and installment.sale_id = ${saleId}` : ''}
+     union all
+     select deduction.amount_minor from ${schema}deduction
+      where deduction.merchant_id = ${merchantId} and deduction.environment = ${environment}
+        and deduction.source_id = ${source} ${saleId ? `and deduction.sale_id = ${saleId}` : ''}`;
+}
+
+/** The sum that lost disputes have taken of a sale; `saleId` is an SQL expression. */
+export function lostMinorOf(saleId: string, scope: Scope): string {
+  const { merchantId, environment, schema } = scope;
+  return `(
+  select coalesce(sum(taken.amount_minor), 0)
+    from (select distinct other.source_id from ${schema}block as other
+           where other.merchant_id = ${merchantId} and other.environment = ${environment}
+             and other.sale_id = ${saleId} and other.reason = 'HOLD_OR_DISPUTE'
+             and other.outcome = 'CONSUMED') as lost
+   cross join lateral (${amountsTakenBy('lost.source_id', scope, saleId)}
+   ) as taken)`;
+}

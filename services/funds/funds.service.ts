@@ -24,6 +24,7 @@ import { releaseDueFunds } from './release-due-funds.ts';
 import { reserveForAdvance } from './reserve-for-advance.ts';
 import { reverseRefundDebit } from './reverse-refund-debit.ts';
 import { SaleIntake } from './sale-intake.ts';
+import { scanDeductions } from './scan-deductions.ts';
 import { scanOpenBlocks } from './scan-open-blocks.ts';
 import { scanRefundDebits } from './scan-refund-debits.ts';
 import { scanReservations } from './scan-reservations.ts';
@@ -64,6 +65,7 @@ export function fundsService({
     listVerificationQueue: (request) => listVerificationQueue(database, pagination, request),
     scanRefundDebits: (request, context) => scanRefundDebits(database, request, context),
     scanOpenBlocks: (request, context) => scanOpenBlocks(database, request, context),
+    scanDeductions: (request, context) => scanDeductions(database, request, context),
     scanReservations: (request, context) => scanReservations(database, request, context),
     listAdvanceableInstallments: (request, context) =>
       listAdvanceableInstallments(database, request, context),

@@ -1,13 +1,16 @@
+import { sql } from 'kysely';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import type {
   BlockEntity,
+  DeductionEntity,
   PendingDebitEntity,
   RefundDebitEntity,
   ReservationEntity,
 } from './funds.entity.ts';
+import { amountsTakenBy, lostMinorOf } from './lost-disputes.sql.ts';
 
 type BlockTable = ReadTable<typeof BlockEntity>;
 type RefundDebitTable = ReadTable<typeof RefundDebitEntity>;
@@ -15,6 +18,7 @@ type ReservationTable = ReadTable<typeof ReservationEntity>;
 
 const db = queryBuilder<{
   'funds.block': BlockTable;
+  'funds.deduction': ReadTable<typeof DeductionEntity>;
   'funds.refund_debit': RefundDebitTable;
   'funds.pending_debit': ReadTable<typeof PendingDebitEntity>;
   'funds.reservation': ReservationTable;
@@ -55,6 +59,57 @@ export const scanOpenBlocks = prepareRead<
     .where('reason', '=', parameters('reason'))
     .select(['merchant_id', 'environment', 'source_id', 'sale_id', 'amount_minor']);
   return inScanOrder(blocks, 'source_id', parameters).compile();
+});
+
+interface SourceDeductionReadRow {
+  merchant_id: BlockTable['merchant_id'];
+  environment: BlockTable['environment'];
+  source_id: string;
+  amount_minor: bigint;
+  sale_rest_minor: bigint | null;
+}
+
+const OF_SOURCE = {
+  merchantId: 'source.merchant_id',
+  environment: 'source.environment',
+  schema: 'funds.',
+} as const;
+
+const TAKEN_MINOR = sql.raw<bigint>(`(
+  select coalesce(sum(taken.amount_minor), 0)
+    from (${amountsTakenBy('source.source_id', OF_SOURCE)}) as taken)::bigint`);
+
+/** Of the sale whose block was lost last; a source has more than one only if other teams block by it. */
+const SALE_REST_MINOR = sql.raw<bigint | null>(`(
+  select sale.gross_minor
+         - (select coalesce(sum(refund_debit.amount_minor), 0) from funds.refund_debit
+             where refund_debit.merchant_id = source.merchant_id and refund_debit.environment = source.environment
+               and refund_debit.sale_id = sale.id and refund_debit.reversed_at is null)
+         - ${lostMinorOf('sale.id', OF_SOURCE)}
+    from funds.block join funds.sale
+      on sale.merchant_id = source.merchant_id and sale.environment = source.environment and sale.id = block.sale_id
+   where block.merchant_id = source.merchant_id and block.environment = source.environment
+     and block.source_id = source.source_id and block.reason = 'HOLD_OR_DISPUTE' and block.outcome = 'CONSUMED'
+   order by block.closed_at desc limit 1)::bigint`);
+
+/** A page of the sources that have a lost dispute block or a deduction, each with the sum that it has taken. */
+export const scanDeductions = prepareRead<RecordScan, SourceDeductionReadRow>((parameters) => {
+  const lostBlocks = db
+    .selectFrom('funds.block')
+    .where('reason', '=', sql.lit('HOLD_OR_DISPUTE'))
+    .where('outcome', '=', sql.lit('CONSUMED'))
+    .select(['merchant_id', 'environment', 'source_id']);
+  const deductions = db.selectFrom('funds.deduction').select(['merchant_id', 'environment', 'source_id']);
+  // Each of the two is limited to a page, so that both are read in the order of an index.
+  const sources = db
+    .selectFrom(inScanOrder(lostBlocks, 'source_id', parameters).as('lost_block'))
+    .selectAll()
+    .union(db.selectFrom(inScanOrder(deductions, 'source_id', parameters).as('deducted')).selectAll());
+  const taken = db
+    .selectFrom(sources.as('source'))
+    .select(['merchant_id', 'environment', 'source_id'])
+    .select([TAKEN_MINOR.as('amount_minor'), SALE_REST_MINOR.as('sale_rest_minor')]);
+  return inScanOrder(taken, 'source_id', parameters).compile();
 });
 
 type ReservationReadRow = Pick<

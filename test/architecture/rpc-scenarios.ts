@@ -217,6 +217,7 @@ async function funds(transport: Transport) {
   await client.scanRefundDebits({ ...tenant, after, state: RefundDebitState.DEBITED });
   await client.scanRefundDebits({ ...tenant, state: RefundDebitState.PENDING });
   await client.scanOpenBlocks({ ...tenant, after, reason: BlockReason.REFUND_IN_PROGRESS });
+  await client.scanDeductions({ ...tenant, after });
   await client.scanReservations({ ...tenant, after });
   for (let debts = 0; debts < 2; debts += 1) await caller.deduct(9_000_000n);
   await twoPages((page) => client.listDebts({ ...tenant, ...page }));

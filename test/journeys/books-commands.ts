@@ -77,7 +77,9 @@ const refundCommands: Record<string, Command> = {
     const payment = builder.own('payments');
     const id = randomUUID();
     const paymentIntentId = payment?.id ?? randomUUID();
-    const request = { ...builder.write(), disputeId: id, paymentIntentId, saleId: payment?.saleId };
+    const amountMinor = builder.draw.choice % 3 === 0 ? builder.draw.amountMinor : undefined;
+    const dispute = { disputeId: id, paymentIntentId, saleId: payment?.saleId, amountMinor };
+    const request = { ...builder.write(), ...dispute };
     return async () => {
       await builder.clients.refunds.openDispute(request);
       builder.account.learn('disputes', { id, saleId: payment?.saleId });
@@ -163,7 +165,8 @@ const fundsCommands: Record<string, Command> = {
     const unknown = { saleId: randomUUID(), sourceId: randomUUID(), reason: BlockReason.HOLD_OR_DISPUTE };
     const { saleId, sourceId, reason } = builder.one('holds') ?? unknown;
     const outcome = builder.pick(BlockOutcome.RETURNED, BlockOutcome.CONSUMED);
-    const request = { ...builder.write(), saleId, sourceId, reason, outcome };
+    const deductUnmet = builder.draw.choice % 3 > 0;
+    const request = { ...builder.write(), saleId, sourceId, reason, outcome, deductUnmet };
     return () => builder.clients.funds.unblockFunds(request);
   },
   DebitForRefund(builder) {

@@ -72,7 +72,12 @@ const REFUSALS = new Set([
   ...['REFUND_DEBIT_REVERSED', 'INSUFFICIENT_AVAILABLE_BALANCE', 'NOTHING_TO_ADVANCE', 'QUOTE_EXPIRED'],
   ...['QUOTE_STALE', 'QUOTE_ALREADY_REQUESTED', 'ADVANCE_REQUEST_STATE', 'COVERED_PART_DUE'],
   ...['BLOCK_AMOUNT_DIFFERS', 'ADVANCE_NOT_DUE', 'PRODUCT_STATE', 'PRODUCT_WITHOUT_PRICE', 'PRICE_RETIRED'],
-  ...['LAST_PRICE_OF_ACTIVE_PRODUCT', 'IDEMPOTENCY_KEY_IN_USE'],
+  ...[
+    'LAST_PRICE_OF_ACTIVE_PRODUCT',
+    'IDEMPOTENCY_KEY_IN_USE',
+    'DISPUTE_AMOUNT_UNKNOWN',
+    'SALE_NOT_RECORDED',
+  ],
 ]);
 
 /** Commands that advance a case, an advance or a product are more frequent than the rest. */
@@ -113,8 +118,10 @@ const drawOf = (focus: ReadonlySet<string>): fc.Arbitrary<Draw> =>
   });
 type Step = { readonly days: number } | { readonly batch: readonly Draw[] };
 const days = fc.oneof(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 8, max: 60 }));
+type Way = readonly (string | number | readonly [name: string, choice: number])[];
+const LOSE_DISPUTE: Way = ['OpenDispute', ['BlockFunds', 2], ['UnblockFunds', 1]];
 /** Paths that random commands seldom complete: commands on the newest objects, with days in between. */
-const WAYS: readonly (readonly (string | number)[])[] = [
+const WAYS: readonly Way[] = [
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'ReleaseAdvance', 240, 'SettleAdvance'],
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'RefuseAdvance'],
   ['OpenRefundCase', 'StartRefund', 'RecordRefundDebit', 'RecordProviderOutcome', 'RecordProviderOutcome'],
@@ -128,17 +135,22 @@ const WAYS: readonly (readonly (string | number)[])[] = [
   ['CreateProduct', 'CreatePrice', 'RetirePrice'],
   ['OpenRefundCase', 'OpenDispute', 'BlockFunds', 'CloseDispute', 'UnblockFunds'],
   ['RecordSale', 60, 'ReleaseDueFunds', 'DebitForRefund', 'ReverseRefundDebit'],
+  ['RecordSale', ['OpenRefundCase', 3], ...LOSE_DISPUTE, ...LOSE_DISPUTE],
+  ['RecordSale', ['OpenRefundCase', 3], 60, 'ReleaseDueFunds', 'DebitForRefund', ...LOSE_DISPUTE],
 ];
+const LONGEST = Math.max(...WAYS.map(({ length }) => length));
 /** The steps of a path, with one account and a draw for each. */
-const stepsOf = (way: (typeof WAYS)[number], draws: readonly Draw[]): Step[] =>
-  way.map((name, index): Step => {
-    if (typeof name === 'number') return { days: name };
+const stepsOf = (way: Way, draws: readonly Draw[]): Step[] =>
+  way.map((step, index): Step => {
+    if (typeof step === 'number') return { days: step };
     const { account } = draws[0]!;
-    return { batch: [{ ...draws[index]!, name, account, foreign: false, at: 0 }] };
+    const draw = draws[index]!;
+    const [name, choice] = typeof step === 'string' ? [step, draw.choice] : step;
+    return { batch: [{ ...draw, name, choice, account, foreign: false, at: 0 }] };
   });
 const wayOf = (draw: fc.Arbitrary<Draw>): fc.Arbitrary<Step[]> =>
   fc
-    .tuple(fc.constantFrom(...WAYS), fc.array(draw, { minLength: 7, maxLength: 7 }))
+    .tuple(fc.constantFrom(...WAYS), fc.array(draw, { minLength: LONGEST, maxLength: LONGEST }))
     .map(([way, draws]) => stepsOf(way, draws));
 const fragmentOf = (draw: fc.Arbitrary<Draw>): fc.Arbitrary<Step[]> =>
   fc.oneof(
@@ -164,6 +176,8 @@ class Books {
   readonly #accounts: readonly Account[];
   readonly #last = new Map<string, { status: string; updatedAt: number }>();
   readonly #calendars = new Map<string, string>();
+  /** What the sources of deductions have taken. */
+  readonly #taken = new Map<string, bigint>();
   #on = START;
   #sent = 0;
 
@@ -178,7 +192,7 @@ class Books {
       if ('days' in step) this.#on = addDays(this.#on, step.days);
       else if (this.#sent + step.batch.length <= MAX_COMMANDS) await this.#send(step.batch);
     }
-    for (const account of this.#accounts) await this.#check(account, 0);
+    for (const account of this.#accounts) await this.#check(account, []);
   }
 
   async #send(batch: readonly Draw[]): Promise<void> {
@@ -191,12 +205,14 @@ class Books {
     const ready = builders.map((builder) => ({ builder, call: COMMANDS[builder.draw.name]!(builder) }));
     await Promise.all(ready.map(({ builder, call }) => send(builder, call, batch.length === 1)));
     const touched = Map.groupBy(builders, ({ account }) => account);
-    await Promise.all([...touched].map(([account, { length }]) => this.#check(account, length)));
+    await Promise.all([...touched].map(([account, sent]) => this.#check(account, sent)));
   }
 
-  /** `commands`: how many were just sent to the account, which is the maximum number of explained moves. */
-  async #check(account: Account, commands: number): Promise<void> {
+  /** `sent`: the commands just sent to the account; their number is the maximum number of explained moves. */
+  async #check(account: Account, sent: readonly CommandBuilder[]): Promise<void> {
+    const { length: commands } = sent;
     await Promise.all([
+      this.#checkDeductions(account, sent),
       this.#checkRefunds(account, commands),
       this.#checkAdvances(account, commands),
       this.#checkProducts(account, commands),
@@ -276,6 +292,17 @@ class Books {
       this.#calendars.set(key, seen);
       const { days } = await funds.getReleaseCalendar({ ...tenant, month });
       expect(days).toMatchObject([...Map.groupBy(ofMonth, ({ date }) => date)].map(dayOf));
+    }
+  }
+
+  /** A lost dispute takes no more of its sale than refunds and other disputes have left; a refund may follow it. */
+  async #checkDeductions({ tenant }: Account, sent: readonly CommandBuilder[]): Promise<void> {
+    const { deductions } = await this.#clients.funds.scanDeductions(tenant);
+    const isRefunded = sent.some(({ draw }) => draw.name === 'DebitForRefund');
+    for (const { sourceId, amountMinor, saleRestMinor = 0n } of deductions) {
+      const hasTaken = amountMinor > (this.#taken.get(sourceId) ?? 0n);
+      this.#taken.set(sourceId, amountMinor);
+      if (hasTaken && !isRefunded) expect(saleRestMinor, `rest after ${sourceId}`).toBeGreaterThanOrEqual(0n);
     }
   }
 
@@ -419,7 +446,9 @@ test('any commands of all areas, sequential or concurrent, leave every list cons
   for (let choice = 0; choice < CHOICES; choice += 1) {
     const draw = { name: '', account: 0, foreign: false, twice: false, at: 0, choice, amountMinor: 100n };
     const open = new Set<string | number>(missing());
-    for (const way of WAYS.filter((way) => way.some((name) => open.has(name))))
+    for (const way of WAYS.filter((way) =>
+      way.some((step) => open.has(typeof step === 'object' ? step[0] : step)),
+    ))
       await new Books().run(stepsOf(way, Array(way.length).fill(draw)));
   }
   for (let more = 0; more < 12 && missing().length > 0; more += 1) {

@@ -11,7 +11,11 @@ import {
   RefundDebitState,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment, RecordPosition } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { RefundCaseScope, type RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DisputeOutcome,
+  RefundCaseScope,
+  type RefundCaseService,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../services/platform/enum-name.ts';
 import { environmentEnum, environmentName, type Tenant } from '../../services/platform/tenant.ts';
 import type { ComparisonName, Finding, RecordKey } from './area-check.contract.ts';
@@ -19,6 +23,7 @@ import {
   type AdvanceState,
   judgeAdvance,
   judgeDebit,
+  judgeDisputeDeduction,
   judgeDisputeHold,
   judgePendingDebit,
   judgeRefundHold,
@@ -73,7 +78,7 @@ export function areaComparisons(
   clients: AreaCheckClients,
   { paysOut }: { readonly paysOut: boolean },
 ): Readonly<Record<ComparisonName, Comparison>> {
-  const { debits, blocks, reservations, cases, disputes, advances } = scansOf(clients);
+  const { debits, blocks, deductions, reservations, cases, disputes, advances } = scansOf(clients);
   return {
     REFUND_DEBITS: comparison(debits(RefundDebitState.DEBITED), cases(RefundCaseScope.DEBITED), judgeDebit),
     PENDING_DEBITS: comparison(
@@ -90,6 +95,7 @@ export function areaComparisons(
     ADVANCES: comparison(reservations, advances, (reservation, advance) =>
       judgeAdvance(reservation, advance, { paysOut, nowMs: Date.now() }),
     ),
+    DISPUTE_DEDUCTIONS: comparison(deductions, disputes, judgeDisputeDeduction),
   };
 }
 
@@ -103,6 +109,14 @@ function scansOf({ refunds, funds, advances }: AreaCheckClients) {
     blocks: (reason: BlockReason) => async (range: Range) => {
       const { blocks, next } = await funds.scanOpenBlocks({ ...requestOf(range), reason }, CALL);
       return pageOf(blocks, next, ({ sourceId: id }) => ({ id }));
+    },
+    deductions: async (range: Range) => {
+      const { deductions, next } = await funds.scanDeductions(requestOf(range), CALL);
+      return pageOf(deductions, next, ({ sourceId: id, amountMinor, saleRestMinor }) => ({
+        id,
+        amountMinor,
+        saleRestMinor,
+      }));
     },
     reservations: async (range: Range) => {
       const { reservations, next } = await funds.scanReservations(requestOf(range), CALL);
@@ -122,7 +136,12 @@ function scansOf({ refunds, funds, advances }: AreaCheckClients) {
     },
     disputes: async (range: Range) => {
       const { disputes, next } = await refunds.scanDisputes(requestOf(range), CALL);
-      return pageOf(disputes, next, ({ id, closedAt }) => ({ id, isClosed: closedAt !== undefined }));
+      return pageOf(disputes, next, ({ id, closedAt, outcome, amountMinor }) => ({
+        id,
+        isClosed: closedAt !== undefined,
+        isLost: outcome === DisputeOutcome.LOST,
+        amountMinor,
+      }));
     },
     advances: async (range: Range) => {
       const { advanceRequests, next } = await advances.scanAdvanceRequests(requestOf(range), CALL);

@@ -51,6 +51,31 @@ export function judgeDisputeHold(
   return finding('HOLD_OF_CLOSED_DISPUTE', 'an open dispute', 'a closed dispute');
 }
 
+/**
+ * A lost dispute was deducted: its amount or, if less was left of its sale, all of it. A dispute that is open or was won
+ * was not. Other teams deduct too, so an unknown source is no difference.
+ */
+export function judgeDisputeDeduction(
+  deduction: (Amount & { readonly saleRestMinor: bigint | undefined }) | undefined,
+  dispute: { readonly isLost: boolean; readonly amountMinor: bigint | undefined } | undefined,
+): Finding[] {
+  if (dispute === undefined) return [];
+  if (!dispute.isLost) {
+    if (deduction === undefined) return [];
+    return finding('DEDUCTION_WITHOUT_LOST_DISPUTE', 'a lost dispute', 'a dispute that is open or was won');
+  }
+  if (deduction === undefined) return finding('LOST_DISPUTE_WITHOUT_DEDUCTION', 'a deduction', 'none');
+  const { amountMinor, saleRestMinor } = deduction;
+  if (saleRestMinor !== undefined && saleRestMinor < 0n) {
+    const found = `${amountMinor}, which is ${-saleRestMinor} too much`;
+    return finding('DISPUTE_DEDUCTION_AMOUNT', 'no more than was left of the sale', found);
+  }
+  // Without an amount it was all that was left of the sale when the dispute was lost, which only funds know.
+  if (dispute.amountMinor === undefined || amountMinor === dispute.amountMinor) return [];
+  if (amountMinor < dispute.amountMinor && saleRestMinor === 0n) return [];
+  return finding('DISPUTE_DEDUCTION_AMOUNT', String(dispute.amountMinor), String(amountMinor));
+}
+
 export interface AdvanceState extends Amount {
   readonly status: 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'SETTLED';
   readonly payout: { readonly isAccepted: boolean; readonly lastAnswerAtMs: number } | undefined;

@@ -3,6 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
+  DisputeOutcome,
   ProviderOutcome,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -16,8 +17,9 @@ export type AreaBooks = Awaited<ReturnType<typeof playAreas>>;
 
 /**
  * A merchant with a record of everything that the check compares, each as it should be: refunds that are processing,
- * have succeeded, have failed and await funding; holds of an open case, of an open dispute and of other teams; advances
- * that are released, approved and refused.
+ * have succeeded, have failed and await funding; holds of an open case, of an open dispute and of other teams; disputes
+ * that were lost for a part, for the rest and for more than the rest of a sale; advances that are released, approved and
+ * refused.
  */
 export async function playAreas({ harness }: AreaHarness, provider: TestProvider) {
   const merchant = merchantOf(harness);
@@ -40,6 +42,12 @@ export async function playAreas({ harness }: AreaHarness, provider: TestProvider
   const { id: canceled } = await open({ amountMinor: 300n, paidAmountMinor: 2_000n, saleId: canceledSale });
   await refunds.cancelRefundCase({ ...write(), refundCaseId: canceled });
   const dispute = await merchant.dispute(randomUUID(), await earn(3_000n));
+  const lost = async (amountMinor?: bigint) => {
+    const disputeId = await merchant.dispute(randomUUID(), await earn(3_000n), amountMinor);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    return disputeId;
+  };
+  const [lostPart, lostRest, lostMore] = [await lost(1_000n), await lost(), await lost(5_000n)];
   const heldSale = await earn(4_000n);
   await funds.block(heldSale, randomUUID(), BlockReason.HOLD_OR_DISPUTE, undefined, 100n);
   await funds.block(heldSale, randomUUID(), BlockReason.KYC_PENDING, undefined, 100n);
@@ -59,7 +67,8 @@ export async function playAreas({ harness }: AreaHarness, provider: TestProvider
   await advances.releaseAdvance({ ...write(), advanceRequestId: released });
   await advances.refuseAdvance({ ...write(), advanceRequestId: refused, reason: 'not this time' });
 
-  const books = { merchant, processing, succeeded, unfunded, reviewed, dispute, released, held };
+  const disputes = { dispute, lostPart, lostRest, lostMore };
+  const books = { merchant, processing, succeeded, unfunded, reviewed, ...disputes, released, held };
   await eventually(async () => {
     const { advanceRequest } = await advances.getAdvanceRequest({
       ...merchant.tenant,

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import proto from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import {
   AREA_RULES,
@@ -67,8 +70,9 @@ describe('the area check', () => {
       failed: [],
       cutShort: [],
     });
-    // Two debits, one that is pending, three open cases, a dispute and a hold of another team, three advances.
-    expect(result.compared).toBe(11);
+    // Two debits, one that is pending, three open cases, four disputes and a hold of another team, three advances, and
+    // the deductions of the four disputes.
+    expect(result.compared).toBe(18);
     const { values } = await metrics.getSingleMetric('payments_area_check_end_timestamp_seconds')!.get();
     expect(values[0]!.value).toBeGreaterThanOrEqual(started);
   });
@@ -88,6 +92,25 @@ describe('the area check', () => {
       expect(await check()).toMatchObject({ candidates: 0 });
     },
   );
+
+  it('reports a lost dispute whose sale is not recorded until it is deducted by hand', async () => {
+    const { refunds, funds, write, dispute } = books.merchant;
+    const saleId = randomUUID();
+    const disputeId = await dispute(randomUUID(), saleId);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    await eventually(async () => {
+      const { differences } = await check();
+      const rules = ['HOLD_OF_CLOSED_DISPUTE', 'LOST_DISPUTE_WITHOUT_DEDUCTION'];
+      expect(differences).toMatchObject(rules.map((rule) => ({ rule, id: disputeId })));
+    });
+    const block = { saleId, sourceId: disputeId, reason: BlockReason.HOLD_OR_DISPUTE };
+    await funds.client.unblockFunds({ ...write(), ...block, outcome: BlockOutcome.RETURNED });
+    await funds.client.applyDeduction({ ...write(), sourceId: disputeId, amountMinor: 100n });
+    await eventually(async () =>
+      expect(await running.resultOf(disputeHold.endWorkflowId(disputeId))).toBe('ENDED'),
+    );
+    expect(await check()).toMatchObject({ candidates: 0 });
+  });
 
   it('is tested with every rule', () => {
     expect(new Set(AREA_CORRUPTIONS.map(({ rule }) => rule))).toEqual(new Set(AREA_RULES));

@@ -15,6 +15,15 @@ const reservation = (change: string) =>
   `update funds.reservation set ${change} where advance_request_id = $1`;
 const advance = (change: string) => `update advances.request set ${change} where id = $1`;
 
+const lostBlock = (outcome: string) => `update funds.block set outcome = '${outcome}' where source_id = $1`;
+const dispute = (change: string) => `update refunds.dispute set ${change} where id = $1`;
+const DEDUCTED_AGAIN = {
+  rule: 'DISPUTE_DEDUCTION_AMOUNT',
+  breaking: `insert into funds.deduction (merchant_id, environment, source_id, sale_id, amount_minor, open_debt_minor, occurred_at)
+    select merchant_id, environment, source_id, sale_id, 1000, 0, closed_at from funds.block where source_id = $1`,
+  repair: 'delete from funds.deduction where source_id = $1',
+} as const;
+
 const NO_PAYOUT = `payout_submitted_at = null, payout_attempts = 0, payout_last_answer_at = null,
   payout_last_answer = null, payout_accepted_at = null, payout_provider_id = null`;
 const ACCEPTED_PAYOUT = `payout_submitted_at = now(), payout_attempts = 1, payout_last_answer_at = now(),
@@ -58,6 +67,27 @@ export const AREA_CORRUPTIONS: readonly AreaCorruption[] = [
     record: 'dispute',
     breaking: "update refunds.dispute set closed_at = opened_at, outcome = 'WON' where id = $1",
     repair: 'update refunds.dispute set closed_at = null, outcome = null where id = $1',
+  },
+  {
+    rule: 'LOST_DISPUTE_WITHOUT_DEDUCTION',
+    record: 'lostRest',
+    breaking: lostBlock('RETURNED'),
+    repair: lostBlock('CONSUMED'),
+  },
+  { ...DEDUCTED_AGAIN, record: 'lostPart' },
+  { ...DEDUCTED_AGAIN, record: 'lostRest' },
+  { ...DEDUCTED_AGAIN, record: 'lostMore' },
+  {
+    rule: 'DISPUTE_DEDUCTION_AMOUNT',
+    record: 'lostPart',
+    breaking: dispute('amount_minor = amount_minor + 1'),
+    repair: dispute('amount_minor = amount_minor - 1'),
+  },
+  {
+    rule: 'DEDUCTION_WITHOUT_LOST_DISPUTE',
+    record: 'lostPart',
+    breaking: dispute("outcome = 'WON'"),
+    repair: dispute("outcome = 'LOST'"),
   },
   {
     rule: 'ADVANCE_WITHOUT_RESERVATION',

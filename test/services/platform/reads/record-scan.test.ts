@@ -107,6 +107,7 @@ describe('a scan', () => {
     for (const call of [
       () => funds.scanRefundDebits({ state }),
       () => funds.scanOpenBlocks({ reason }),
+      () => funds.scanDeductions({}),
       () => funds.scanReservations({}),
       () => refunds.scanRefundCases({ scope: RefundCaseScope.OPEN }),
       () => refunds.scanDisputes({}),

@@ -2309,7 +2309,7 @@ export declare type BlockFundsRequest = Message<"payments.funds.v1.BlockFundsReq
   once: boolean;
 
   /**
-   * What the block should hold; absent for the rest of the sale: captured less refunded, at any time.
+   * What the block should hold; absent for the rest of the sale at any time.
    *
    * @generated from field: optional int64 amount_minor = 9;
    */
@@ -2402,8 +2402,7 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
 
   /**
    * With the outcome CONSUMED: also deducts what the block could not hold, for the same source: first from the
-   * sale, then from free installments; the rest becomes a debt. A block of the rest of the sale leaves out what lost
-   * blocks of the sale have taken before. Has no effect if the source has been deducted before.
+   * sale, then from free installments; the rest becomes a debt. Has no effect if the source has been deducted before.
    *
    * @generated from field: bool deduct_unmet = 9;
    */
@@ -3339,6 +3338,117 @@ export declare type ScanOpenBlocksResponse = Message<"payments.funds.v1.ScanOpen
 export declare const ScanOpenBlocksResponseSchema: GenMessage<ScanOpenBlocksResponse>;
 
 /**
+ * The deductions to read.
+ *
+ * @generated from message payments.funds.v1.ScanDeductionsRequest
+ */
+export declare type ScanDeductionsRequest = Message<"payments.funds.v1.ScanDeductionsRequest"> & {
+  /**
+   * Absent for all merchants; requires the grant operations.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Where to continue: `next` of the previous call, or any other position.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition after = 3;
+   */
+  after?: RecordPosition | undefined;
+
+  /**
+   * Only the record with this id; requires merchant_id. The id of a deduction is its source's.
+   *
+   * @generated from field: optional string id = 4;
+   */
+  id?: string | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanDeductionsRequest.
+ * Use `create(ScanDeductionsRequestSchema)` to create a new message.
+ */
+export declare const ScanDeductionsRequestSchema: GenMessage<ScanDeductionsRequest>;
+
+/**
+ * What a source has taken: what its lost HOLD_OR_DISPUTE blocks held, and its deduction.
+ *
+ * @generated from message payments.funds.v1.SourceDeduction
+ */
+export declare type SourceDeduction = Message<"payments.funds.v1.SourceDeduction"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The dispute or other cause.
+   *
+   * @generated from field: string source_id = 3;
+   */
+  sourceId: string;
+
+  /**
+   * 0 for a block that was lost when nothing was left of its sale.
+   *
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor: bigint;
+
+  /**
+   * What is left of the sale of the lost block: captured, less refunded, less what lost disputes have taken; negative
+   * when these are more. Absent without a lost block or before its sale is recorded.
+   *
+   * @generated from field: optional int64 sale_rest_minor = 5;
+   */
+  saleRestMinor?: bigint | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.SourceDeduction.
+ * Use `create(SourceDeductionSchema)` to create a new message.
+ */
+export declare const SourceDeductionSchema: GenMessage<SourceDeduction>;
+
+/**
+ * A page of deductions.
+ *
+ * @generated from message payments.funds.v1.ScanDeductionsResponse
+ */
+export declare type ScanDeductionsResponse = Message<"payments.funds.v1.ScanDeductionsResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.SourceDeduction deductions = 1;
+   */
+  deductions: SourceDeduction[];
+
+  /**
+   * The last position of the page; absent at the end.
+   *
+   * @generated from field: payments.merchant.v1.RecordPosition next = 2;
+   */
+  next?: RecordPosition | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ScanDeductionsResponse.
+ * Use `create(ScanDeductionsResponseSchema)` to create a new message.
+ */
+export declare const ScanDeductionsResponseSchema: GenMessage<ScanDeductionsResponse>;
+
+/**
  * The reservations to read.
  *
  * @generated from message payments.funds.v1.ScanReservationsRequest
@@ -4192,6 +4302,16 @@ export declare const FundsService: GenService<{
     output: typeof ScanOpenBlocksResponseSchema;
   },
   /**
+   * Reads what sources such as lost disputes have taken from a merchant, ascending by (merchant, environment, source).
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ScanDeductions
+   */
+  scanDeductions: {
+    methodKind: "unary";
+    input: typeof ScanDeductionsRequestSchema;
+    output: typeof ScanDeductionsResponseSchema;
+  },
+  /**
    * Reads the reservations that are held or settled, ascending by (merchant, environment, advance request).
    *
    * @generated from rpc payments.funds.v1.FundsService.ScanReservations
@@ -4238,7 +4358,8 @@ export declare const FundsService: GenService<{
     output: typeof ApplyDeductionResponseSchema;
   },
   /**
-   * Holds an amount of a sale for a reason and a source: amount_minor, or the rest of the sale (captured less refunded).
+   * Holds an amount of a sale for a reason and a source: amount_minor, or the rest of the sale: captured less refunded
+   * and less what lost disputes (HOLD_OR_DISPUTE, CONSUMED) have taken. HOLD_OR_DISPUTE holds no more than that rest.
    * Holds installments that are neither advanced nor reserved, latest date first, and splits one into parts where it
    * needs a portion. Blocks hold different amounts of the sale, and share only while nothing of it is unheld. What
    * cannot be held is unmet, and held in the transaction in which the sale's money becomes free: an installment is freed,

@@ -57,7 +57,7 @@ export async function previewResend(
   const selection = await withMissedEvents(execute, selectionOf(request, new Date()));
   if (subscriptionId !== null) {
     const [subscription] = await database.read(selectSubscription({ ...tenant, id: subscriptionId }));
-    if (!subscription) throw subscriptionNotFound();
+    if (!subscription || subscription.deleted_at) throw subscriptionNotFound();
     requireEnabled(subscription.state);
   }
   const { eventId } = selection;

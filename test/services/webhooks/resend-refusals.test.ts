@@ -78,6 +78,12 @@ describe('a resend', () => {
       Code.FailedPrecondition,
       'WEBHOOK_SUBSCRIPTION_STATE',
     );
+    const deleted = { ...tenant, subscriptionId: disabled };
+    await fixture.subscriptions.deleteWebhookSubscription({ ...deleted, idempotencyKey: newKey() });
+    const toDeleted = period(now - 1, now, { subscriptionId: disabled });
+    await expectRefusal(toDeleted, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+    const previewOfDeleted = preview({ subscriptionId: disabled });
+    await expectRefusal(previewOfDeleted, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
     await expectRefusal(fixture.goOn(randomUUID()), Code.NotFound, 'RESEND_NOT_FOUND');
     const asked = Array.from({ length: 13 }, () =>
       period(now - 1, now, { subscriptionId }).catch((error) => error),

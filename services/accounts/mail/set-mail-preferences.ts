@@ -7,9 +7,10 @@ import {
 import type { Database } from '../../platform/database/database.ts';
 import { executeNamed } from '../../platform/database/named-sql.ts';
 import { enumName } from '../../platform/enum-name.ts';
+import { notFound } from '../../platform/errors.ts';
 import { recordSessionAudit } from '../audit/record-session-audit.ts';
 
-/** Sets which mails an account does not want. Repeating has no effect. */
+/** Sets which mails an account does not want. Repeating has no effect. NOT_FOUND (ACCOUNT_NOT_FOUND). */
 export async function setMailPreferences(
   database: Database,
   request: SetMailPreferencesRequest,
@@ -18,6 +19,8 @@ export async function setMailPreferences(
   const { accountId } = request;
   const unwanted = JSON.stringify(request.unwanted.map((topic) => enumName(MailTopic, topic)));
   await database.transaction(async (em) => {
+    const known = await executeNamed(em, 'select from accounts.account where id = :accountId', { accountId });
+    if (known.length === 0) throw notFound('ACCOUNT_NOT_FOUND', 'the account does not exist');
     await executeNamed(
       em,
       `delete from accounts.unwanted_mail

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
@@ -46,4 +49,11 @@ test('without a contact, mail goes to administrators and developers with a verif
   const { emails } = await fixture().client.getMerchantContact(tenant);
   expect(emails).toHaveLength(20);
   expect(emails[0]).toBe(developer.email);
+});
+
+test('an account that does not exist has no mail preferences to set', async () => {
+  for (const unwanted of [[MailTopic.WEBHOOK_PROBLEMS], []]) {
+    const set = fixture().client.setMailPreferences({ accountId: randomUUID(), unwanted });
+    await expectRefusal(set, Code.NotFound, 'ACCOUNT_NOT_FOUND');
+  }
 });

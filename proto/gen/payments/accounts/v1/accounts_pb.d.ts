@@ -1712,7 +1712,7 @@ export declare const AccountService: GenService<{
     output: typeof GetMailPreferencesResponseSchema;
   },
   /**
-   * Sets which mails a person does not want, from all of their merchants.
+   * Sets which mails a person does not want, from all of their merchants. NOT_FOUND (ACCOUNT_NOT_FOUND).
    *
    * @generated from rpc payments.accounts.v1.AccountService.SetMailPreferences
    */

@@ -6,12 +6,8 @@ const LAST_DAYS_AGO = 1;
 const FIRST_ORDER = 10_400;
 const CUSTOMERS = 40;
 const INSTALLMENTS = [2, 3, 6, 4, 10, 12];
-const REASONS = [
-  BlockReason.HOLD_OR_DISPUTE,
-  BlockReason.REFUND_IN_PROGRESS,
-  BlockReason.KYC_PENDING,
-  BlockReason.COMPLIANCE_HOLD,
-];
+/** Without REFUND_IN_PROGRESS: such a block belongs to a refund case, and the demo's cases bring their own. */
+const REASONS = [BlockReason.HOLD_OR_DISPUTE, BlockReason.KYC_PENDING, BlockReason.COMPLIANCE_HOLD];
 
 /** A planned sale. */
 export interface DemoSale {
@@ -58,7 +54,7 @@ export async function recordDemoSale(demo: DemoTenant, sale: DemoSale): Promise<
   });
 }
 
-/** Blocks funds for every reason, returns one block and consumes another, and applies deductions. */
+/** Blocks funds for every other reason, returns one block and consumes another, and applies deductions. */
 export async function blockAndDeduct(demo: DemoTenant, sales: readonly DemoSale[]): Promise<void> {
   const { funds } = demo.clients;
   const recent = sales.filter((_, n) => n % 3 !== 0).slice(-24);

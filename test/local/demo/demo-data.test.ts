@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { DataFolder } from '../../../local/data-folder.ts';
@@ -8,6 +9,8 @@ import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
 import { keepDemoRefundsReported } from '../../../local/demo/demo-signs-of-life.ts';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { type AreaCheckResult, workflowType } from '../../../workflows/area-check/area-check.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { type GatewayHarness, startGateways } from '../../gateway/gateway-harness.ts';
 import { describeDocumentedAnswers } from '../../gateway/openapi-answers.ts';
 import { newTenant, type TestHarness } from '../../support/harness.ts';
@@ -82,7 +85,7 @@ it('has no silent refund after a sign of life, which leaves the refunds as they 
   expect(silent(after)).toEqual([]);
 });
 
-it('does not change when the workflows that it has started run', async () => {
+it('does not change when the workflows that it has started run, and its areas agree then', async () => {
   const before = await cases();
   const temporal = await createTestNamespace();
   const worker = await startHarnessWorker(harness, temporal);
@@ -90,6 +93,10 @@ it('does not change when the workflows that it has started run', async () => {
   expect((await sqlOf(harness, executions)).length).toBeGreaterThan(5);
   await vi.waitFor(async () => expect(await sqlOf(harness, executions)).toEqual([]), 400_000);
   expect((await cases()).map(visible)).toEqual(before.map(visible));
+  const options = { taskQueue: TASK_QUEUE, args: [{ recheckAfterMs: 1 }] };
+  const check = (): Promise<AreaCheckResult> =>
+    temporal.client.workflow.execute(workflowType, { ...options, workflowId: randomUUID() });
+  await vi.waitFor(async () => expect(await check()).toMatchObject({ differences: [], failed: [] }), 30_000);
   await worker.close();
   await temporal[Symbol.asyncDispose]();
 }, 450_000);

@@ -17,8 +17,9 @@ interface ConnectionError extends Error {
 
 interface SocketFailure {
   readonly problem: Problem;
-  /** The request target, if known. */
-  readonly target?: string;
+  /** Method and target of the request, if known. */
+  readonly method?: string | undefined;
+  readonly target?: string | undefined;
 }
 
 interface SocketErrorOptions {
@@ -35,6 +36,8 @@ interface Exchange {
 
 const LONG_REQUEST_LINE = /^[A-Z]+ [^\n]{8000}/;
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([!-~]+) HTTP\/1\.[01]\r?\n/;
+const METHOD = /^(?:\r?\n)*([A-Z]+) /;
+const END_OF_HEAD = '\r\n\r\n';
 const LINGER_MS = 1_000;
 
 /**
@@ -79,28 +82,30 @@ export class SocketErrors {
   handle(error: ConnectionError, socket: Duplex): void {
     const silent = (socket as Socket).bytesRead === 0;
     if (error.code === 'ECONNRESET' || socket.destroyed || silent) socket.destroy();
-    else this.#fail(socket, failureOf(error, this.#options), error.code);
+    else this.#fail(socket, { method: methodOf(error), ...failureOf(error, this.#options) }, error.code);
   }
 
-  #fail(socket: Duplex, { problem, target = '/' }: SocketFailure, reason: string | undefined): void {
+  #fail(socket: Duplex, failure: SocketFailure, reason: string | undefined): void {
     // Only the first error is reported; later input is discarded.
     if (this.#failed.has(socket)) return;
     this.#failed.add(socket);
+    const end = () => this.#end(socket, failure, reason);
     const last = this.#lastRequests.get(socket);
-    const end = (failedTarget: string) => this.#end(socket, problem, reason, failedTarget);
     if (last === undefined) {
-      end(target);
+      end();
       return;
     }
     const { request, response } = last;
-    if (request.complete) afterResponse(response, () => end(target));
+    const { method, url: target } = request;
+    const endLast = () => this.#end(socket, { ...failure, method, target }, reason);
+    if (request.complete) afterResponse(response, end);
     else if (response.headersSent) afterResponse(response, () => close(socket));
     // The failed request gets the socket once earlier requests have their responses.
-    else if (response.socket) end(request.url!);
-    else response.once('socket', () => end(request.url!));
+    else if (response.socket) endLast();
+    else response.once('socket', endLast);
   }
 
-  #end(socket: Duplex, problem: Problem, reason: string | undefined, target: string): void {
+  #end(socket: Duplex, { problem, method, target = '/' }: SocketFailure, reason: string | undefined): void {
     if (!socket.writable) return;
     const requestId = newRequestId();
     const { status } = PROBLEM_TYPES[problem.code];
@@ -115,7 +120,8 @@ export class SocketErrors {
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     this.#log.requestRejected(requestId, { status, code: problem.code, reason });
-    close(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+    const content = method === 'HEAD' ? '' : body;
+    close(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${content}`);
   }
 }
 
@@ -163,6 +169,13 @@ function startsWithLongTarget({ rawPacket }: ConnectionError): boolean {
 function failedLine({ rawPacket, bytesParsed = 0 }: ConnectionError): string {
   const text = textOf(rawPacket);
   return text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1);
+}
+
+/** The method of the request whose head could not be parsed, unless that head began in an earlier chunk. */
+function methodOf({ rawPacket, bytesParsed = 0 }: ConnectionError): string | undefined {
+  const text = textOf(rawPacket);
+  const end = text.lastIndexOf(END_OF_HEAD, bytesParsed - END_OF_HEAD.length);
+  return METHOD.exec(end < 0 ? text : text.slice(end + END_OF_HEAD.length))?.[1];
 }
 
 function textOf(packet: unknown): string {

@@ -207,6 +207,18 @@ describe('on the socket', () => {
     expect(answer.json.instance).toBe(/\/v1[^?]*/.exec(target)![0]);
   });
 
+  it.each([
+    ['an invalid target', 400, 'HEAD ;/v1/refund-cases HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an invalid header', 400, 'HEAD /v1/refund-cases HTTP/1.1\r\nHost: a\r\nX : a\r\n\r\n'],
+    ['large headers', 431, `HEAD / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`],
+  ])('HEAD with %s is %d without a body', async (_what, status, bytes) => {
+    for (const earlier of ['', 'GET /nope HTTP/1.1\r\nHost: a\r\n\r\n']) {
+      const received = await exchange(live, earlier + bytes);
+      const answer = received.slice(received.lastIndexOf('HTTP/1.1 '));
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*\r\ncontent-length: [1-9][^]*\r\n\r\n$`));
+    }
+  });
+
   it('a long method is truncated', async () => {
     const answer = await sendRaw(live, `${'M'.repeat(9_000)} /v1/refund-cases HTTP/1.1\r\n\r\n`);
     expectProblem(answer, 'METHOD_NOT_ALLOWED', /^The method M{50} is/);

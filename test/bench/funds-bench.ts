@@ -11,8 +11,8 @@ import { readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
 import { createServices } from '../../services/server.ts';
+import { median } from '../support/quantile.ts';
 import { benchDatabase } from './bench-database.ts';
-import { median } from './median.ts';
 import { seedFunds } from './seed-funds.ts';
 
 const SMALL_INSTALLMENTS = 5_000;

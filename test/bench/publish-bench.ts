@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { textTable } from '../../local/text-table.ts';
+import { median } from '../support/quantile.ts';
 import { benchDatabase } from './bench-database.ts';
 import { type BenchProcess, cpuMicroseconds, startBenchProcess } from './bench-process.ts';
 import type { Load } from './event-publisher.ts';
-import { median } from './median.ts';
 import { cpuSeconds } from './process-cpu.ts';
 import { CALLERS, callerOfMany, makeCalls, type PublishCaller } from './publish-calls.ts';
 

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import autocannon from 'autocannon';
-import { median, quantile } from './median.ts';
+import { median, quantile } from '../support/quantile.ts';
 import { callGrpc } from './publish-calls.ts';
 
 const ROUNDS = 5;

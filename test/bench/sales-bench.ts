@@ -12,8 +12,8 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createServices } from '../../services/server.ts';
+import { median, quantile } from '../support/quantile.ts';
 import { benchDatabase } from './bench-database.ts';
-import { median, quantile } from './median.ts';
 
 const SECONDS = 10;
 const PER_SECOND = 500;

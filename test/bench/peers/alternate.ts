@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { textTable } from '../../../local/text-table.ts';
-import { median } from '../median.ts';
+import { median } from '../../support/quantile.ts';
 
 /**
  * This system and Outpost side by side: both are started, and every run is made of one and at once of the other, for

@@ -125,6 +125,7 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/replay.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    runner: 'test/support/limited-imports.ts',
     // Many tests wait for a timer or another process: more than two for each core keep the machine busy.
     maxWorkers: Math.min(Math.max(Math.round(availableParallelism() * 2.5), 3), 8),
     sequence: { sequencer: LongestFirst },

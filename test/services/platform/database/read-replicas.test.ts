@@ -1,20 +1,30 @@
+import { randomBytes } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { CompiledQuery } from 'kysely';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { createGateway } from '../../../../gateway/app.ts';
+import { GATEWAY_CALLER } from '../../../../gateway/clients.ts';
 import { declaredServices } from '../../../../local/grants-table.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../../local/postgres/postgres-server.ts';
+import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { migrate } from '../../../../services/platform/database/migrate.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { overTransport } from '../../../architecture/over-transport.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
+import { DASHBOARD_SETTINGS, dashboardOn, Visitor } from '../../../gateway/dashboard/dashboard-fixture.ts';
+import { call } from '../../../gateway/http-call.ts';
+import { listenOnFreePort } from '../../../gateway/listen.ts';
 import { temporaryDataFolder } from '../../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../../reconciliation/victims.ts';
 import { startStandby } from '../../../support/base-backup.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { query } from '../../../support/query.ts';
 import { type Scraped, scrape } from '../../../support/scrape.ts';
+import { newUrl } from '../../webhooks/webhooks-fixture.ts';
 
 const MAX_LAG_MS = 2_000;
 /** Of a request to the public API. */
@@ -47,7 +57,8 @@ beforeAll(async () => {
   replica = await startStandby(primary, primaryFolder, stack.use(temporaryDataFolder()).folder);
   stack.defer(() => replica.stop());
   const settings = {
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    ...DASHBOARD_SETTINGS,
+    API_KEY_PEPPERS: `v1:${randomBytes(32).toString('base64')}`,
     DATABASE_REPLICA_URLS: replica.url,
     DATABASE_REPLICA_MAX_LAG: `${MAX_LAG_MS}ms`,
   };
@@ -74,10 +85,16 @@ async function newProduct(): Promise<string> {
 
 /** A list, and which server answered it. */
 async function listed() {
+  const list = () => productsOf(other).listProducts({ ...tenant, pageSize: 100 });
+  const { answer, from } = await observed(list);
+  return { ids: answer.products.map(({ id }) => id), from };
+}
+
+/** An answer, and which server answered the lists for it. */
+async function observed<Answer>(ask: () => Promise<Answer>) {
   const before = await scrape();
-  const { products } = await productsOf(other).listProducts({ ...tenant, pageSize: 100 });
-  const from = outcomesBetween(before, await scrape()).join(' ');
-  return { ids: products.map(({ id }) => id), from };
+  const answer = await ask();
+  return { answer, from: outcomesBetween(before, await scrape()).join(' ') };
 }
 
 const outcomesBetween = (before: Scraped, after: Scraped) =>
@@ -159,6 +176,58 @@ it('a list that the replica cannot show in time comes from the primary, until th
   }
   await expect.poll(async () => (await listed()).from, SOON).toBe('replica');
 });
+
+/** The dashboard and the public API of a process, over HTTP. */
+async function openHttp(each: TestHarness) {
+  const { config, services } = each;
+  const transport = services.transportFor(GATEWAY_CALLER);
+  const gateway = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
+  onTestFinished(() => gateway.close());
+  const dashboard = await dashboardOn(each);
+  onTestFinished(() => dashboard.close());
+  return { dashboard, apiPort: await listenOnFreePort(gateway) };
+}
+
+it.for(['follows', 'is paused'])(
+  'over HTTP, a program and a person list what they have just written while the replica %s',
+  async (state) => {
+    const [here, there] = [await openHttp(harness), await openHttp(other)];
+    const shop = newTenant();
+    const { key } = await createClient(ApiKeyService, harness.transports.inProcess).issueApiKey({
+      ...shop,
+      idempotencyKey: newKey(),
+      name: 'Shop',
+      scopes: [ApiKeyScope.WEBHOOKS_MANAGE],
+    });
+    const developer = await here.dashboard.signIn({ [shop.merchantId]: Role.DEVELOPER });
+    const developerThere = new Visitor(there.dashboard.baseUrl, developer.token, developer.accountId);
+    const [apiPath, page] = ['/v1/webhook-subscriptions', `/live/${shop.merchantId}/webhooks`];
+    const [ofProgram, ofPerson] = [newUrl(), newUrl()];
+    if (state === 'is paused') await pauseReplay();
+    try {
+      const created = await call(here.apiPort, apiPath, {
+        key,
+        headers: { 'idempotency-key': newKey() },
+        body: { url: ofProgram, eventTypes: ['payment.succeeded.v1'] },
+      });
+      expect(created.status).toBe(201);
+      const list = await observed(() => call(there.apiPort, apiPath, { key }));
+      expect(list.answer.json.data).toMatchObject([{ url: ofProgram }]);
+      await developer.submit(`${page}/new`, '/webhooks/new', {
+        url: ofPerson,
+        event_types: 'payment.succeeded.v1',
+      });
+      const shown = await observed(() => developerThere.get(page));
+      expect(shown.answer.text).toContain(ofPerson);
+      for (const { from } of [list, shown]) {
+        if (state === 'follows') expect(from).toBe('replica');
+        else expect(from).not.toContain('replica');
+      }
+    } finally {
+      await query(replica.url, 'select pg_wal_replay_resume()');
+    }
+  },
+);
 
 it.for(['killed', 'silent'])(
   'no list fails while the replica is %s, and it is used again after',

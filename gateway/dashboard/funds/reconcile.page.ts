@@ -145,7 +145,8 @@ function refundTable(view: View, totals: readonly RefundCaseTotal[]): Html {
 
 function advanceTable(view: View, totals: readonly AdvanceRequestTotal[]): Html {
   const t = textsFor(view, reconcileTexts);
-  const { statuses } = textsFor(view, advancesTexts);
+  // The totals do not tell which payouts the provider has accepted.
+  const statuses = { ...textsFor(view, advancesTexts).statuses, RELEASED: t.paidOrPaying };
   return dataTable<AdvanceRequestTotal>(
     t.byStatus,
     [

@@ -14,6 +14,7 @@ export const reconcileTexts = {
     amount: 'Valor',
     fee: 'Taxa',
     net: 'Líquido',
+    paidOrPaying: 'Paga ou com pagamento em andamento',
     none: 'Nada neste período.',
     lists: {
       statement: { name: 'Extrato', hint: 'Tudo o que mudou o saldo no período.' },
@@ -47,6 +48,7 @@ export const reconcileTexts = {
     amount: 'Amount',
     fee: 'Fee',
     net: 'Net',
+    paidOrPaying: 'Paid, or payout in progress',
     none: 'Nothing in this period.',
     lists: {
       statement: { name: 'Statement', hint: 'Everything that changed the balance in the period.' },

@@ -94,7 +94,8 @@ describe('a request', () => {
   });
 
   it('counts as paid only once the provider has accepted the payout', async () => {
-    const { client, funds, approve, release, settle, requestOne, visitor, home } = await oldMerchant();
+    const { client, funds, approve, release, settle, requestOne, visitor, home, merchantId } =
+      await oldMerchant();
     const { id: advanceRequestId } = await requestOne();
     await approve(advanceRequestId);
     await release(advanceRequestId);
@@ -109,6 +110,11 @@ describe('a request', () => {
     const badge = (document: HTMLElement) => textOf(document.querySelector('.badge'));
     expect(badge(paying)).toBe('Payout in progress');
     expect(badge((await visitor.get(home)).document)).toBe('Payout in progress');
+    const month = 'from=2020-06-01&to=2020-06-30';
+    const totals = (await visitor.get(`/live/${merchantId}/funds/reconcile?${month}`)).document;
+    expect(textOf(totals.querySelector('section[aria-labelledby=advances] tbody td'))).toBe(
+      'Paid, or payout in progress',
+    );
     await settle(advanceRequestId);
     expect(steps(await see()).slice(2)).toEqual(['now Payout', 'done Settlement']);
     await answer({ case: 'accepted', value: { providerPayoutId: 'po_1' } });

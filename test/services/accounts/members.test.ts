@@ -167,9 +167,21 @@ describe('a member whose address is the contact', () => {
     expect(await client.getMerchantContact(tenant)).toMatchObject(fallback);
     expect(await client.getMerchantContact(sandbox)).toMatchObject(fallback);
     expect(await client.getMerchantContact(other)).toMatchObject({ isSet: true });
-    await setContact(tenant, 'ops@shop.example');
+    await setContact(tenant, ana);
     await remove(tenant, (await join(tenant, Role.VIEWER)).accountId);
-    expect(await client.getMerchantContact(tenant)).toMatchObject({ emails: ['ops@shop.example'] });
+    expect(await client.getMerchantContact(tenant)).toMatchObject({ emails: [ana], isSet: true });
+  });
+
+  it('stays the contact when somebody who merely claims the address is removed', async () => {
+    const { client, join, remove, signIn, write } = accountsFixture(harness.transports.inProcess);
+    const tenant = newTenant();
+    await join(tenant, Role.ADMIN);
+    const address = 'ops@shop.example';
+    await client.setMerchantContact({ ...write(tenant), email: address, language: Language.EN });
+    const { accountId, issuer, subject, name } = await join(tenant, Role.VIEWER);
+    await signIn({ issuer, subject, name, email: address, emailVerified: false });
+    await remove(tenant, accountId);
+    expect(await client.getMerchantContact(tenant)).toMatchObject({ emails: [address], isSet: true });
   });
 });
 

@@ -292,14 +292,14 @@ function start(
   });
 }
 
-describe.concurrent('administrators, when no contact is set', () => {
-  /** A merchant with administrators and no contact. */
-  async function administered(count: number) {
+describe.concurrent('administrators and developers, when no contact is set', () => {
+  /** A merchant with people of these roles and no contact. */
+  async function withPeople(...roles: readonly Role[]) {
     const merchant = await newMerchant();
     const { tenant, accounts } = merchant;
     const write = () => ({ ...tenant, idempotencyKey: newKey() });
-    const emails = Array.from({ length: count }, () => `admin-${randomUUID()}@merchant.example`);
-    for (const email of emails) {
+    const people = roles.map((role) => ({ role, email: `person-${randomUUID()}@merchant.example` }));
+    for (const { role, email } of people) {
       const { account } = await accounts.startSession({
         issuer: 'https://id.example',
         subject: email,
@@ -310,28 +310,34 @@ describe.concurrent('administrators, when no contact is set', () => {
         ipAddress: '203.0.113.7',
         userAgent: 'x',
       });
-      const { invitation } = await accounts.inviteMember({ ...write(), email, role: Role.ADMIN });
+      const { invitation } = await accounts.inviteMember({ ...write(), email, role });
       await accounts.acceptInvitation({ ...write(), invitationId: invitation!.id, accountId: account!.id });
     }
     await accounts.setMerchantContact({ ...write(), language: Language.PT_BR });
-    return { merchant, emails };
+    return { merchant, emails: people.map(({ email }) => email) };
   }
 
-  it('each get their own mail, even when one address is permanently rejected', async () => {
-    const { merchant, emails } = await administered(3);
-    const [gone = '', ...others] = emails;
-    inbox.rejections.set(gone, { at: 'RCPT', code: 550 });
-    const attempts = inbox.attempts(gone);
-    await merchant.fail();
-    for (const email of others) {
-      const about = () => inbox.mailTo(email).filter(({ mail }) => mail.subject?.startsWith('Webhook'));
-      await vi.waitFor(() => expect(about()).toHaveLength(1), { timeout: 40_000 });
-      expect(about()[0]!.to).toEqual([email]);
-    }
-    const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    await hasNotified(handle);
-    expect(inbox.attempts(gone)).toBe(attempts + 1);
-  });
+  it.each([
+    [503, 'WEBHOOK_ERROR'],
+    [410, 'WEBHOOK_GONE'],
+  ] as const)(
+    'each get their own mail about a %i, even when one address is permanently rejected',
+    async (httpStatus, kind) => {
+      const { merchant, emails } = await withPeople(Role.ADMIN, Role.ADMIN, Role.DEVELOPER);
+      const [gone = '', ...others] = emails;
+      inbox.rejections.set(gone, { at: 'RCPT', code: 550 });
+      const attempts = inbox.attempts(gone);
+      await merchant.fail(httpStatus);
+      for (const email of others) {
+        const about = () => inbox.mailTo(email).filter(({ mail }) => mail.subject?.startsWith('Webhook'));
+        await vi.waitFor(() => expect(about()).toHaveLength(1), { timeout: 40_000 });
+        expect(about()[0]!.to).toEqual([email]);
+      }
+      const handle = noticeHandle(temporal, kind, merchant.subscriptionId);
+      await hasNotified(handle);
+      expect(inbox.attempts(gone)).toBe(attempts + 1);
+    },
+  );
 });
 
 describe.concurrent('an invited person', () => {

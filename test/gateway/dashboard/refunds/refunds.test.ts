@@ -131,6 +131,8 @@ it('does not announce the execution of a disputed case that the merchant approve
   await refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId });
   expect(await decision()).toContain('nothing is paid during the dispute');
   expect(await decision()).not.toContain(executed);
+  const status = (await visitor.get(`${list}/${id}`)).document.querySelector('.card');
+  expect(status!.text).toContain('Approve or contest by the deadline.');
 });
 
 it('asks for the response to a dispute while a case is reviewed, and says when nothing is needed', async () => {

@@ -1175,7 +1175,8 @@ export declare type PublishEventRequest = Message<"payments.webhooks.v1.PublishE
   type: string;
 
   /**
-   * The object that the event is about; each event of an object increments its sequence.
+   * The object that the event is about; each event of an object increments its sequence. Where data has an id, pass that:
+   * endpoints get the sequence with the data, without object_id. Not compared with the data.
    *
    * @generated from field: string object_id = 5;
    */
@@ -1269,7 +1270,8 @@ export declare type EventToPublish = Message<"payments.webhooks.v1.EventToPublis
   type: string;
 
   /**
-   * The object that the event is about; each event of an object increments its sequence.
+   * The object that the event is about; each event of an object increments its sequence. Where data has an id, pass that:
+   * endpoints get the sequence with the data, without object_id. Not compared with the data.
    *
    * @generated from field: string object_id = 2;
    */

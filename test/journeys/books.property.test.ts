@@ -35,7 +35,7 @@ const SEQUENCES = 8;
 /** Additional sequences, tried while a command has not succeeded yet. */
 const MORE_SEQUENCES = 4;
 const MAX_COMMANDS = 60;
-/** A multiple of the numbers of alternatives that commands choose from. */
+/** More than any command has alternatives. */
 const CHOICES = 42;
 const START = '2020-06-01';
 

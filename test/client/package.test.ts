@@ -8,7 +8,7 @@ import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { signWebhook } from '../../services/webhooks/attempts/sign.ts';
+import { signWebhook } from '../../services/webhooks/attempts/send-attempt.ts';
 import {
   type GatewayHarness,
   newMerchant,

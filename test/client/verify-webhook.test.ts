@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from '../../client/index.ts';
-import { signWebhook } from '../../services/webhooks/attempts/sign.ts';
+import { signWebhook } from '../../services/webhooks/attempts/send-attempt.ts';
 import { DELIVERIES, headersOf } from '../gateway/docs-samples/deliveries.ts';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;

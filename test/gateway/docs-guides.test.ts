@@ -23,7 +23,7 @@ import {
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
-import { signWebhook } from '../../services/webhooks/attempts/sign.ts';
+import { signWebhook } from '../../services/webhooks/attempts/send-attempt.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { objectsIn } from './openapi-reader.ts';

@@ -3,21 +3,28 @@ import type { CrossTenantDatabase, Run } from '../../platform/database/cross-ten
 import type { Config } from '../../platform/process/config.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
+import { RECORD_SUCCESSES, type SucceededRow, successRow } from '../deliveries/end-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
 import { logReports } from './log-reports.ts';
-import { changedHealths, type PlannedReport, type PlanSettings, planReports } from './plan-reports.ts';
-import { RECORD, RECORD_LATE, recordRow } from './record-attempts.sql.ts';
-import { RECORD_SUCCESSES, type SucceededRow, successRow } from './record-successes.sql.ts';
+import {
+  changedHealths,
+  type PlannedReport,
+  type PlanSettings,
+  planReports,
+  type ReportedRow,
+} from './plan-reports.ts';
 import {
   FIND_LOST,
   LOCK_REPORTED,
   type LostRow,
   READ_REPORTED,
-  type ReportedRow,
-} from './reported-deliveries.sql.ts';
+  RECORD,
+  RECORD_LATE,
+  recordRow,
+} from './record-attempts.sql.ts';
 import { healthRow, STORE_HEALTH } from './store-health.sql.ts';
 import { type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
 

@@ -1,6 +1,8 @@
+import type { EnvironmentName } from '../../platform/tenant.ts';
 import {
   afterReport,
   type DeliveryChange,
+  type DeliveryStatusName,
   isKnown,
   isSuccess,
   type ReportedAttempt,
@@ -11,9 +13,39 @@ import {
   afterSuccess,
   exhaustionError,
   isSameHealth,
+  type SubscriptionError,
   type SubscriptionHealth,
+  type SubscriptionState,
 } from '../subscriptions/subscription.ts';
-import type { ReportedRow } from './reported-deliveries.sql.ts';
+
+/** A delivery and its subscription when a report arrives. */
+export interface ReportedRow {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+  readonly subscription_id: string;
+  readonly event_id: string;
+  readonly object_id: string;
+  readonly request_id: string;
+  readonly ordered: boolean;
+  readonly status: DeliveryStatusName;
+  readonly attempt_count: number;
+  readonly next_attempt_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly in_flight_until: Date | null;
+  readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
+  /** The current epoch of the lane. */
+  readonly epoch: bigint;
+  readonly state: SubscriptionState;
+  readonly generation: bigint;
+  readonly error: SubscriptionError | null;
+  readonly error_at: Date | null;
+  readonly holding: boolean;
+  readonly probe_at: Date | null;
+  readonly paused_at: Date | null;
+  /** The number of the subscription's deliveries with a retry workflow; counted for a PENDING delivery only. */
+  readonly retrying: number;
+}
 
 export interface PlanSettings {
   readonly schedules: Readonly<Record<ReportedRow['environment'], readonly number[]>>;

@@ -5,7 +5,7 @@ import type {
   HttpHeader,
   SentRequest,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { webhookHeaders } from '../attempts/webhook-request.ts';
+import { webhookHeaders } from '../attempts/send-attempt.ts';
 import { attemptMessage } from './delivery.message.ts';
 import type { FullAttemptReadRow, TargetReadRow } from './delivery.queries.ts';
 

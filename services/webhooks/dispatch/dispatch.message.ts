@@ -5,7 +5,7 @@ import {
   DeliveryStatus,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DeliveryRecord } from '../../contracts/webhooks/record-deliveries.contract.ts';
-import type { RetryState } from './retry-state.ts';
+import type { RetryState } from './retry-attempt.ts';
 
 /** The message of a delivery's state. */
 export function deliveryStateMessage({ status, delayMs, last }: RetryState): DeliveryState {

@@ -7,11 +7,10 @@ import { continueResend } from '../resends/continue-resend.ts';
 import { applyRetention } from '../retention/apply-retention.ts';
 import { PartitionsAhead } from '../retention/partitions.ts';
 import { workflowLink } from '../workflow-link.ts';
-import { awaitAttempt } from './await-attempt.ts';
 import { listDeliveryRecords } from './delivery-records.ts';
 import { deliveryRecordMessage, deliveryStateMessage } from './dispatch.message.ts';
 import { registerDispatchMetrics } from './dispatch-metrics.ts';
-import { requestAttempt } from './request-attempt.ts';
+import { awaitAttempt, requestAttempt } from './retry-attempt.ts';
 
 /** The RPCs of the worker. */
 export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typeof DispatchService> {

@@ -8,8 +8,7 @@ import { getEventFeed } from './get-event-feed.ts';
 import { listEventFeed } from './list-event-feed.ts';
 import { listEventTypes } from './list-event-types.ts';
 import { listEvents } from './list-events.ts';
-import { publishEvent } from './publish-event.ts';
-import { publishEvents } from './publish-events.ts';
+import { publishEvent, publishEvents } from './publish-events.ts';
 
 /** The RPCs about events. */
 export function eventService(dependencies: AreaDependencies): ServiceImpl<typeof EventService> {

@@ -2,12 +2,11 @@ import type { Logger } from 'pino';
 import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
 import type { DeliveryReader } from './delivery-reader.ts';
-import type { LaneDispatcher } from './lane-dispatcher.ts';
+import { type LaneDispatcher, laneKey, type TableLooks } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import type { LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
-import { laneKey, type TableLooks } from './table-looks.ts';
 
 const LOCK_HOLDING: Statement = {
   name: 'lock_holding',

@@ -1,10 +1,39 @@
+import type { CommittedDelivery, CommittedEvent, Taking } from '../../platform/outbox/delivery-handover.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANES, type LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import { SubscriptionQueue } from './subscription-queue.ts';
-import { laneKey, type TableLooks } from './table-looks.ts';
+
+/** The key of a lane, for {@link Look.isCurrent}. */
+export const laneKey = (lane: number) => `lane ${lane}`;
+
+/** A read of the table of open deliveries. */
+export interface Look {
+  /** Whether the result is still right about a delivery, a subscription or a lane ({@link laneKey}). */
+  isCurrent(id: string): boolean;
+  end(): void;
+}
+
+/** The looks in progress. Each may return rows that have changed since it began. */
+export class TableLooks {
+  readonly #outdated = new Set<Set<string>>();
+
+  begin(): Look {
+    const ids = new Set<string>();
+    this.#outdated.add(ids);
+    return { isCurrent: (id) => !ids.has(id), end: () => this.#outdated.delete(ids) };
+  }
+
+  /**
+   * Call this when a result was recorded, a subscription has changed or a lane was lost: looks that began earlier may
+   * return the former state.
+   */
+  outdate(id: string): void {
+    for (const ids of this.#outdated) ids.add(id);
+  }
+}
 
 export interface LaneDispatcherDeps {
   readonly leases: Pick<LaneLeases, 'epochOf' | 'isConfirmed'>;
@@ -78,6 +107,18 @@ export class LaneDispatcher {
     this.pump();
   }
 
+  /**
+   * Takes the deliveries that this process publishes, as they commit. Counts as a look that began before the
+   * publication, so changes in the meantime outdate it.
+   */
+  takeCommitted(): Taking {
+    const look = this.#deps.looks.begin();
+    return {
+      take: (events) => events.map((event) => this.#takeEvent(look, event)).every(Boolean),
+      end: look.end,
+    };
+  }
+
   /** Reads the deliveries of these subscriptions again: the change may have canceled or held some. */
   changed(subscriptionIds: Iterable<string>): void {
     for (const id of subscriptionIds) {
@@ -143,6 +184,29 @@ export class LaneDispatcher {
   /** Starts no more attempts. */
   stop(): void {
     this.#stopped = true;
+  }
+
+  #takeEvent(look: Look, event: CommittedEvent): boolean {
+    const taken = event.deliveries.flatMap((delivery): QueuedDelivery[] => {
+      const subscription = this.#deps.subscriptionOf(delivery.subscriptionId);
+      if (!subscription || !this.#mayTake(look, subscription, delivery)) return [];
+      return [queuedDelivery(event, delivery, subscription.lane)];
+    });
+    this.add(taken, look.isCurrent);
+    return taken.length === event.deliveries.length;
+  }
+
+  /** Refuses deliveries of subscriptions that have older ones left in the table. */
+  #mayTake(
+    { isCurrent }: Look,
+    { id, lane, generation }: LaneSubscription,
+    delivery: CommittedDelivery,
+  ): boolean {
+    if (delivery.status !== 'PENDING' || generation < delivery.generation) return false;
+    if (this.#deps.leases.epochOf(lane) === undefined || !isCurrent(laneKey(lane)) || !isCurrent(id))
+      return false;
+    const queue = this.queueOf(id);
+    return !queue.isFull && !queue.hasMore;
   }
 
   #enqueue(queue: SubscriptionQueue, delivery: QueuedDelivery): void {
@@ -215,3 +279,23 @@ export class LaneDispatcher {
     this.pump();
   }
 }
+
+const queuedDelivery = (
+  { merchantId, environment, id: eventId, objectId, body }: CommittedEvent,
+  { id, subscriptionId, generation, ordered }: CommittedDelivery,
+  lane: number,
+): QueuedDelivery => ({
+  id,
+  environment,
+  lane,
+  generation,
+  ordered,
+  body,
+  merchant_id: merchantId,
+  subscription_id: subscriptionId,
+  event_id: eventId,
+  object_id: objectId,
+  status: 'PENDING',
+  attempt_count: 0,
+  resent: false,
+});

@@ -8,12 +8,11 @@ import type {
 import type { KeyRing } from '../../platform/key-ring.ts';
 import { unblockDeliveries } from '../attempts/unblock-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
-import type { LaneDispatcher } from './lane-dispatcher.ts';
+import { type LaneDispatcher, laneKey, type TableLooks } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
-import { laneKey, type TableLooks } from './table-looks.ts';
 
 /** Deliveries read at a time for one subscription. */
 const PAGE = 100;

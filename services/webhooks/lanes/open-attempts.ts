@@ -1,20 +1,51 @@
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { Logger } from 'pino';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
+import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
+import { metrics } from '../../platform/process/telemetry.ts';
+import { ENVIRONMENTS } from '../../platform/tenant.ts';
+import { isTracing, traceFor } from '../../platform/tracing/tracing.ts';
 import type { RecordedDelivery } from '../attempts/attempt-recorder.ts';
-import { type AttemptSender, countOpen } from '../attempts/attempt-sender.ts';
-import { isSuccess, type LaneEpoch, type ReportedAttempt } from '../deliveries/delivery.ts';
+import { type Attempt, sendAttempt } from '../attempts/send-attempt.ts';
+import {
+  type AttemptResult,
+  isSuccess,
+  type LaneEpoch,
+  type ReportedAttempt,
+} from '../deliveries/delivery.ts';
+import { RecordWorkflows } from '../deliveries/end-deliveries.ts';
 import { observeFirstAttempt } from '../dispatch/dispatch-metrics.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import type { LaneLeases } from './lane-leases.ts';
-import { RecordWorkflows } from './record-workflows.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
-import type { TableLooks } from './table-looks.ts';
 
 /** Attempts in flight in one process, each of which takes about 100 KB with TLS. */
 const MAX_OPEN = 2_000;
 /** An attempt that takes longer is recorded as in flight, and its retry workflow started. */
 const RECORD_AFTER_MS = 1_500;
+
+const openGauge = new Gauge({
+  name: 'payments_webhook_attempts_open',
+  help: 'Attempts under way, or ended and not yet recorded.',
+  registers: [metrics],
+});
+const endedCounter = new Counter({
+  name: 'payments_webhook_attempts_total',
+  help: 'Attempts that ended, by environment and outcome: delivered, a class of HTTP status, or a failure.',
+  labelNames: ['environment', 'outcome'],
+  registers: [metrics],
+});
+const duration = new Histogram({
+  name: 'payments_webhook_attempt_duration_seconds',
+  help: 'Time from the begin of an attempt to the end of its answer, by environment.',
+  labelNames: ['environment'],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+  registers: [metrics],
+});
+for (const environment of ENVIRONMENTS) endedCounter.inc({ environment, outcome: 'delivered' }, 0);
 
 interface OpenAttempt {
   readonly delivery: QueuedDelivery;
@@ -30,11 +61,12 @@ interface OpenAttempt {
 
 export interface OpenAttemptsDeps {
   readonly leases: Pick<LaneLeases, 'ownerId' | 'epochOf'>;
-  readonly sender: AttemptSender;
+  readonly guards: EnvironmentGuards;
   readonly recorder: ResultRecorder;
-  readonly looks: TableLooks;
+  readonly looks: { outdate(deliveryId: string): void };
   /** Called when a retry workflow was added to the outbox. */
   readonly onCommand: () => void;
+  readonly logger: Logger;
 }
 
 /** The attempts of this process from their start until their result is recorded. */
@@ -42,6 +74,7 @@ export class OpenAttempts {
   readonly #deps: OpenAttemptsDeps;
   readonly #open = new Map<string, OpenAttempt>();
   readonly #workflows: RecordWorkflows;
+  readonly #aborting = new AbortController();
 
   constructor(deps: OpenAttemptsDeps) {
     this.#deps = deps;
@@ -111,6 +144,11 @@ export class OpenAttempts {
     }
   }
 
+  /** Aborts the attempts in flight. */
+  abort(): void {
+    this.#aborting.abort();
+  }
+
   async #make(
     subscription: LaneSubscription,
     queue: SubscriptionQueue,
@@ -118,8 +156,8 @@ export class OpenAttempts {
     onFreed: () => void,
   ): Promise<void> {
     const { delivery } = attempt;
-    const closed = countOpen();
-    const result = await this.#deps.sender.send(delivery, {
+    openGauge.inc();
+    const result = await this.#send(delivery, {
       subscriptionId: subscription.id,
       url: subscription.url,
       eventId: delivery.event_id,
@@ -129,7 +167,7 @@ export class OpenAttempts {
     });
     queue.ended(delivery.id, isSuccess(result), subscription);
     const close = () => {
-      if (this.#open.delete(delivery.id)) closed();
+      if (this.#open.delete(delivery.id)) openGauge.dec();
     };
     const onRecorded = (recorded: RecordedDelivery | undefined) => {
       close();
@@ -148,6 +186,26 @@ export class OpenAttempts {
     onFreed();
   }
 
+  /** Never rejects. */
+  async #send(delivery: QueuedDelivery, attempt: Attempt): Promise<AttemptResult> {
+    const { id: deliveryId, merchant_id: merchantId, environment } = delivery;
+    const { guards, logger } = this.#deps;
+    const result = await traceAttempt(delivery, attempt, () =>
+      sendAttempt({ guard: guards[environment] }, attempt, this.#aborting.signal).catch(
+        (error: unknown): AttemptResult => {
+          // A bug on our side; the delivery still follows its schedule.
+          const { eventId, subscriptionId } = attempt;
+          const facts = { deliveryId, eventId, subscriptionId, merchantId, environment };
+          logger.error({ ...facts, err: error }, 'an attempt could not be made');
+          return { endedAt: attempt.startedAt, latencyMs: 0, failure: 'PROTOCOL' };
+        },
+      ),
+    );
+    endedCounter.inc({ environment, outcome: outcomeOf(result) });
+    duration.observe({ environment }, (result.latencyMs ?? 0) / 1_000);
+    return result;
+  }
+
   #reportOf(attempt: OpenAttempt, outcome: ReportedAttempt['outcome']): ReportedAttempt {
     const { delivery, generation, owner, startedAt } = attempt;
     const succeeded = 'result' in outcome && isSuccess(outcome.result);
@@ -161,4 +219,37 @@ export class OpenAttempts {
       outcome,
     };
   }
+}
+
+function outcomeOf(result: AttemptResult): string {
+  if (isSuccess(result)) return 'delivered';
+  return result.failure ?? `${Math.floor(result.httpStatus! / 100)}xx`;
+}
+
+const REQUEST_ID = /"requestId":("(?:[^"\\]|\\.)*")/;
+
+/** Makes an attempt part of the trace of the request that caused the event, if this process records traces. */
+function traceAttempt(
+  { id, merchant_id, attempt_count, body }: QueuedDelivery,
+  { eventId, subscriptionId }: Attempt,
+  send: () => Promise<AttemptResult>,
+): Promise<AttemptResult> {
+  if (!isTracing()) return send();
+  const [, requestId = '""'] = REQUEST_ID.exec(body) ?? [];
+  const attributes = {
+    'payments.merchant_id': merchant_id,
+    'payments.delivery_id': id,
+    'payments.event_id': eventId,
+    'payments.subscription_id': subscriptionId,
+    'payments.attempt': attempt_count + 1,
+  };
+  const traced = { name: 'webhook attempt', kind: SpanKind.CLIENT, attributes };
+  return traceFor(JSON.parse(requestId), traced, async (span) => {
+    const result = await send();
+    const { httpStatus, failure } = result;
+    if (httpStatus !== undefined) span?.setAttribute('http.response.status_code', httpStatus);
+    if (failure !== undefined) span?.setAttribute('error.type', failure);
+    if (!isSuccess(result)) span?.setStatus({ code: SpanStatusCode.ERROR });
+    return result;
+  });
 }

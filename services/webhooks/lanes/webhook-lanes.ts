@@ -9,20 +9,16 @@ import type { DeliveryHandover } from '../../platform/outbox/delivery-handover.t
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { WorkSignal } from '../../platform/outbox/work-signal.ts';
 import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
-import { AttemptSender } from '../attempts/attempt-sender.ts';
 import { unblockLanes } from '../attempts/unblock-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
-import { LaneDispatcher } from './lane-dispatcher.ts';
+import { LaneDispatcher, TableLooks } from './lane-dispatcher.ts';
 import { LaneLeases } from './lane-leases.ts';
+import { measureLanes } from './lane-metrics.ts';
 import { LaneReading } from './lane-reading.ts';
 import { OpenAttempts } from './open-attempts.ts';
 import { ResultRecorder } from './result-recorder.ts';
-import { measureSendLag } from './send-lag.ts';
-import { countSetAside } from './set-aside.ts';
-import { TableLooks } from './table-looks.ts';
-import { takeCommitted } from './take-committed.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** The pause between two looks: at least, so that events that arrive together are read together, and at most. */
@@ -65,7 +61,6 @@ export interface WebhookLanesDeps {
 export class WebhookLanes {
   readonly #deps: WebhookLanesDeps;
   readonly #leases: LaneLeases;
-  readonly #sender: AttemptSender;
   readonly #results: ResultRecorder;
   readonly #looks = new TableLooks();
   readonly #attempts: OpenAttempts;
@@ -92,7 +87,6 @@ export class WebhookLanes {
     const { db, recorder, guards, logger, workSignal, outboxSignal, firstWaits } = deps;
     const looks = this.#looks;
     this.#deps = deps;
-    this.#sender = new AttemptSender(guards, logger);
     // The request id of events and commands that results cause.
     this.#results = new ResultRecorder(recorder, logger, uuidv7());
     const leases = new LaneLeases({
@@ -109,9 +103,10 @@ export class WebhookLanes {
     const attempts = new OpenAttempts({
       leases,
       looks,
-      sender: this.#sender,
+      guards,
       recorder: this.#results,
       onCommand: () => outboxSignal.committed('COMMANDS'),
+      logger,
     });
     const dispatcher = new LaneDispatcher({
       leases,
@@ -133,9 +128,8 @@ export class WebhookLanes {
     this.#lookedAtMs = performance.now();
     if (this.#running) return;
     this.#atClose.push(
-      measureSendLag(() => this.#lagMs()),
-      countSetAside(() => this.#setAside()),
-      this.#deps.deliveryHandover.takeWith(() => this.#takeCommitted()),
+      measureLanes({ lagMs: () => this.#lagMs(), setAside: () => this.#setAside() }),
+      this.#deps.deliveryHandover.takeWith(() => this.#dispatcher.takeCommitted()),
     );
     this.#running = this.#run();
   }
@@ -152,7 +146,7 @@ export class WebhookLanes {
     await Promise.all([this.#running, this.#held.close()]);
     const endBy = performance.now() + CLOSE_MS;
     while (this.#attempts.count > 0 && performance.now() < endBy) await delay(20);
-    this.#sender.abort();
+    this.#attempts.abort();
     await this.#results.flush(FLUSH_WITHIN_MS);
     await this.#deps.statistics.close();
     await closeGuards(this.#deps.guards);
@@ -214,15 +208,6 @@ export class WebhookLanes {
   #endReading(): void {
     this.#reading?.close();
     this.#reading = undefined;
-  }
-
-  #takeCommitted() {
-    return takeCommitted({
-      leases: this.#leases,
-      dispatcher: this.#dispatcher,
-      looks: this.#looks,
-      subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
-    });
   }
 
   #readMore(id: string): void {

@@ -8,7 +8,7 @@ import type { AreaDependencies } from '../../platform/area.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { auditRow, recordAudit } from '../../platform/writes/audit.ts';
-import { signedHeaders } from '../attempts/webhook-request.ts';
+import { signedHeaders } from '../attempts/send-attempt.ts';
 import { EVENT_CATALOG, requireEventTypes } from '../events/event-types/event-catalog.ts';
 import { endListenerDelivery, type ListenerDeliveryRow, selectOldestOpen } from './listener-deliveries.ts';
 import { addListener, removeListener, renewListener } from './listener-store.ts';

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { signWebhook } from '../../../services/webhooks/attempts/sign.ts';
+import { signWebhook } from '../../../services/webhooks/attempts/send-attempt.ts';
 
 export interface Delivery {
   readonly what: string;

@@ -4,20 +4,20 @@ import type { Run } from '../../../services/platform/database/cross-tenant-datab
 import { Database } from '../../../services/platform/database/database.ts';
 import { bindNamed } from '../../../services/platform/database/named-sql.ts';
 import { eventRow } from '../../../services/platform/outbox/outbox.ts';
-import { RECORD } from '../../../services/webhooks/attempts/record-attempts.sql.ts';
-import { RECORD_SUCCESSES } from '../../../services/webhooks/attempts/record-successes.sql.ts';
 import {
   FIND_LOST,
   LOCK_REPORTED,
   READ_REPORTED,
-} from '../../../services/webhooks/attempts/reported-deliveries.sql.ts';
+  RECORD,
+} from '../../../services/webhooks/attempts/record-attempts.sql.ts';
 import { FIND_BLOCKED } from '../../../services/webhooks/attempts/unblock-deliveries.ts';
+import { RECORD_SUCCESSES } from '../../../services/webhooks/deliveries/end-deliveries.ts';
 import {
   LANES as MEASURE_LANES,
   SUBSCRIPTIONS,
 } from '../../../services/webhooks/dispatch/dispatch-metrics.ts';
-import { readRetryState } from '../../../services/webhooks/dispatch/retry-state.ts';
-import { PUBLISH_CALLS } from '../../../services/webhooks/events/publish-together.ts';
+import { readRetryState } from '../../../services/webhooks/dispatch/retry-attempt.ts';
+import { PUBLISH_CALLS } from '../../../services/webhooks/events/event-intake.ts';
 import { DeliveryReader } from '../../../services/webhooks/lanes/delivery-reader.ts';
 import { FIRST_KEPT } from '../../../services/webhooks/retention/apply-retention.ts';
 import { FIND_OLD } from '../../../services/webhooks/retention/expire-deliveries.ts';

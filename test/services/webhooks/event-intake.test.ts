@@ -11,7 +11,7 @@ import type { CrossTenantDatabase } from '../../../services/platform/database/cr
 import { DeliveryHandover } from '../../../services/platform/outbox/delivery-handover.ts';
 import type { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
 import { EventIntake } from '../../../services/webhooks/events/event-intake.ts';
-import { publicationOf } from '../../../services/webhooks/events/publication.ts';
+import { publicationOf } from '../../../services/webhooks/events/publish-events.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { signWebhook } from '../../../../services/webhooks/attempts/sign.ts';
+import { signWebhook } from '../../../../services/webhooks/attempts/send-attempt.ts';
 
 const secretOf = (bytes: Uint8Array) => `whsec_${Buffer.from(bytes).toString('base64')}`;
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(secretOf);

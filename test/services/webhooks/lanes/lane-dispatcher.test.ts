@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import type { QueuedDelivery } from '../../../../services/webhooks/lanes/delivery-reader.ts';
-import { LaneDispatcher } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
+import { LaneDispatcher, TableLooks } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
 import type { LaneSubscription } from '../../../../services/webhooks/lanes/subscription-cache.ts';
-import { TableLooks } from '../../../../services/webhooks/lanes/table-looks.ts';
 
 it('sends no held delivery after a pause, until the lease of its lane is confirmed again', () => {
   const sent: string[] = [];

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
-import { RecordWorkflows } from '../../../../services/webhooks/lanes/record-workflows.ts';
+import { RecordWorkflows } from '../../../../services/webhooks/deliveries/end-deliveries.ts';
 import { ResultRecorder } from '../../../../services/webhooks/lanes/result-recorder.ts';
 
 describe('results', () => {

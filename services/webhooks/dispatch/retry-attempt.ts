@@ -1,6 +1,61 @@
-import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { DELIVERY_BY_ID } from '../attempts/delivery-by-id.sql.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { DELIVERY_BY_ID } from '../attempts/record-attempts.sql.ts';
 import type { AttemptFailureName, DeliveryStatusName } from '../deliveries/delivery.ts';
+
+/** The owner of the lane reads the change. With `now`, the attempt is due whatever its time. */
+const REQUEST: Statement = {
+  name: 'request_attempt',
+  text: `
+update webhooks.open_delivery
+   set requested = true, next_attempt_at = least(next_attempt_at, now()), changed_xid = pg_current_xact_id()
+ where id = :id and status = 'RETRYING' and (:now::boolean or next_attempt_at <= now())
+   and in_flight_until is null and not requested`,
+};
+
+/** The number of the requested attempt, undefined if none is due, and the state of the delivery. */
+export interface RequestedAttempt {
+  readonly attemptNumber: number | undefined;
+  readonly state: RetryState;
+}
+
+/** Requests the next attempt, if it is due. */
+export async function requestAttempt(
+  { run }: CrossTenantDatabase,
+  id: string,
+  now: boolean,
+): Promise<RequestedAttempt> {
+  await run(REQUEST, { id, now });
+  const state = await readRetryState(run, id);
+  return { attemptNumber: state.requested ? state.attemptCount + 1 : undefined, state };
+}
+
+/** The first wait between two looks: most attempts end soon, but one that hangs takes 15 s. */
+const FIRST_POLL_MS = 25;
+const MAX_POLL_MS = 1_000;
+
+/** Waits for the end of an attempt. @returns whether it has ended, and the state of the delivery. */
+export async function awaitAttempt(
+  db: CrossTenantDatabase,
+  { id, attemptNumber, waitMs }: { id: string; attemptNumber: number; waitMs: number },
+  signal: AbortSignal,
+): Promise<{ readonly ended: boolean; readonly state: RetryState }> {
+  const endsAt = performance.now() + waitMs;
+  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * 2, MAX_POLL_MS)) {
+    const state = await readRetryState(db.run, id);
+    const ended = hasEnded(state, attemptNumber);
+    const leftMs = endsAt - performance.now();
+    if (ended || leftMs <= 0 || signal.aborted) return { ended, state };
+    await delay(Math.min(pollMs, leftMs), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** An attempt that is recorded as in flight has not ended; one that is no longer requested will never be made. */
+function hasEnded({ status, requested, attemptCount, last }: RetryState, attemptNumber: number): boolean {
+  if (status !== 'RETRYING') return true;
+  if (attemptCount < attemptNumber) return !requested;
+  return attemptCount > attemptNumber || last?.httpStatus !== undefined || last?.failure !== undefined;
+}
 
 /** A delivery as its retry workflow needs it. */
 export interface RetryState {

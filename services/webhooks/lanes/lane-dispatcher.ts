@@ -166,12 +166,11 @@ export class LaneDispatcher {
 
   /** Sends held deliveries, which are not queued: one as a probe, or all once their subscription has recovered. */
   sendHeld(subscription: LaneSubscription, due: readonly QueuedDelivery[]): void {
-    // The process may have been paused since it asked for their number.
-    if (this.heldCapacity(subscription) === 0) return;
     const queue = this.queueOf(subscription.id);
     for (const delivery of due) {
-      if (queue.has(delivery.id) || this.#deps.attempts.isFull) continue;
-      this.#start(subscription, queue, delivery);
+      // The process may have been paused, or have started other attempts, since it asked for their number.
+      if (this.#deps.attempts.isFull || this.heldCapacity(subscription) === 0) return;
+      if (!queue.has(delivery.id)) this.#start(subscription, queue, delivery);
     }
   }
 

@@ -1,33 +1,61 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { QueuedDelivery } from '../../../../services/webhooks/lanes/delivery-reader.ts';
 import { LaneDispatcher, TableLooks } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
 import type { LaneSubscription } from '../../../../services/webhooks/lanes/subscription-cache.ts';
+import type { SubscriptionQueue } from '../../../../services/webhooks/lanes/subscription-queue.ts';
 
-it('sends no held delivery after a pause, until the lease of its lane is confirmed again', () => {
-  const sent: string[] = [];
-  const leases = { isConfirmed: true, epochOf: () => 1n };
-  const dispatcher = new LaneDispatcher({
+/**
+ * What may happen between asking how many held deliveries may be sent and sending them. Reading them takes a
+ * millisecond, which no test can hit in a process, so leases and attempts are replaced here.
+ */
+
+const subscription = {
+  id: 'shop',
+  state: 'ERROR',
+  paused: false,
+  maxConcurrentAttempts: 3,
+  maxAttemptsPerSecond: null,
+  secretsAt: () => ['whsec_'],
+} as unknown as LaneSubscription;
+const delivery = (id: string) =>
+  ({ id, subscription_id: 'shop', lane: 1, attempt_count: 1 }) as QueuedDelivery;
+
+let sent: string[];
+let leases: { isConfirmed: boolean; epochOf: () => bigint };
+let dispatcher: LaneDispatcher;
+beforeEach(() => {
+  sent = [];
+  leases = { isConfirmed: true, epochOf: () => 1n };
+  dispatcher = new LaneDispatcher({
     leases,
     attempts: {
       isFull: false,
-      start: (_subscription: unknown, _queue: unknown, { id }: QueuedDelivery) => sent.push(id),
+      start(_subscription: LaneSubscription, queue: SubscriptionQueue, started: QueuedDelivery) {
+        queue.started(started, performance.now());
+        sent.push(started.id);
+      },
     } as unknown as OpenAttempts,
     looks: new TableLooks(),
-    subscriptionOf: () => undefined,
+    subscriptionOf: () => subscription,
     firstWaits: { live: 0, test: 0 },
     onNeedsMore: () => undefined,
   });
-  const limits = { maxConcurrentAttempts: null, maxAttemptsPerSecond: null };
-  const state = { id: 'shop', state: 'ERROR', paused: false, secretsAt: () => ['whsec_'] };
-  const subscription = { ...limits, ...state } as unknown as LaneSubscription;
-  const held = { id: 'held' } as QueuedDelivery;
-  expect(dispatcher.heldCapacity(subscription)).toBeGreaterThan(0);
+  expect(dispatcher.heldCapacity(subscription)).toBe(3);
+});
+
+it('sends no held delivery after a pause, until the lease of its lane is confirmed again', () => {
   // The process is stopped here, while it reads what is held; others take its lanes.
   leases.isConfirmed = false;
-  dispatcher.sendHeld(subscription, [held]);
+  dispatcher.sendHeld(subscription, [delivery('held')]);
   expect(sent).toEqual([]);
   leases.isConfirmed = true;
-  dispatcher.sendHeld(subscription, [held]);
+  dispatcher.sendHeld(subscription, [delivery('held')]);
   expect(sent).toEqual(['held']);
+});
+
+it('sends no more held deliveries than the limit allows beside those that were started meanwhile', () => {
+  dispatcher.add([delivery('new 1'), delivery('new 2')], () => true);
+  dispatcher.sendHeld(subscription, [delivery('held 1'), delivery('held 2'), delivery('held 3')]);
+  expect(sent).toEqual(['new 1', 'new 2', 'held 1']);
 });

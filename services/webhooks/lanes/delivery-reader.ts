@@ -51,7 +51,7 @@ with changed as materialized (
   (select false, d.* from webhooks.open_delivery d
     where (d.changed_xid, d.id) > (:afterXid::xid8, :afterId::uuid)
       and d.changed_xid < pg_snapshot_xmax(pg_current_snapshot()) and d.lane = any (:lanes::smallint[])
-      and (${SENDABLE} or d.status = 'BLOCKED') and d.subscription_id <> all (:full::uuid[])
+      and (d.status = 'BLOCKED' or ${SENDABLE} and d.subscription_id <> all (:full::uuid[]))
     order by d.changed_xid, d.id limit :limit)
 )
 select now_visible.snapshot, read.*
@@ -177,7 +177,7 @@ export class DeliveryReader {
 
   /**
    * A page of the deliveries that changed since the last call.
-   * @param full subscriptions whose deliveries stay in the table for now.
+   * @param full subscriptions whose deliveries stay in the table for now, except BLOCKED ones, which are never read again.
    */
   async readChanged(lanes: readonly number[], full: readonly string[]) {
     const rows = await this.#run<ChangedRow>(READ_CHANGED, {

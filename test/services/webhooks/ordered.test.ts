@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
@@ -9,7 +10,7 @@ import { newKey, newTenant } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 import { faultsOf, type LogEntry, loggingAnswer } from './ordered-log.ts';
-import type { TestTenant } from './webhooks-fixture.ts';
+import { PAYMENT, type TestTenant } from './webhooks-fixture.ts';
 
 let webhooks: LanesFixture;
 let tenant: TestTenant;
@@ -185,6 +186,36 @@ describe('an ordered subscription', () => {
       await untilStatuses({ 'a 1': 'SUCCEEDED', 'a 2': 'SUCCEEDED' });
     },
   );
+
+  it('goes on with an object while more deliveries of others are waiting than fit into memory', async () => {
+    const { id, endpoint } = await webhooks.subscribed(tenant, { ordered: true });
+    const held = endpoint.hold();
+    const payment = () => ({ type: 'payment.succeeded.v1', objectId: randomUUID(), data: PAYMENT });
+    for (let call = 0; call < 4; call += 1) {
+      const events = Array.from({ length: 100 }, payment);
+      await webhooks.events.publishEvents({ ...tenant, idempotencyKey: newKey(), events });
+    }
+    await eventually(() => expect(held.count).toBeGreaterThan(0));
+    // Published while the one before it was ending.
+    await webhooks.sql(
+      `insert into webhooks.open_delivery
+         (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
+          ordered, status, attempt_count, next_attempt_at)
+       select merchant_id, environment, uuidv7(), subscription_id, lane, event_id, event_type, 'a', 2, request_id, true,
+              'BLOCKED', 0, now()
+         from webhooks.open_delivery where subscription_id = $1 limit 1`,
+      [id],
+    );
+    const unblocked = () =>
+      webhooks.sql(
+        `select from webhooks.open_delivery where subscription_id = $1 and object_id = 'a' and status = 'PENDING'`,
+        [id],
+      );
+    // Not by the next check of all deliveries, which may be half a minute away.
+    await vi.waitFor(async () => expect(await unblocked()).toHaveLength(1), { timeout: 5_000 });
+    endpoint.answer(200);
+    held.release(200);
+  });
 });
 
 describe('whatever the outcomes and however many processes own lanes', () => {

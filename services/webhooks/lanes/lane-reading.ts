@@ -160,8 +160,7 @@ export class LaneReading {
     const lane = this.subscriptions.get(id)?.lane;
     if (lane === undefined || this.#deps.leases.epochOf(lane) === undefined) return;
     const queue = this.#deps.dispatcher.queueOf(id);
-    queue.hasMore = true;
-    queue.leftCount += 1;
+    queue.leaveInTable();
     if (queue.needsMore) void this.readMore(id);
   }
 

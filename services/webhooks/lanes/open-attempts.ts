@@ -174,6 +174,7 @@ export class OpenAttempts {
       this.#deps.looks.outdate(delivery.id);
       queue.forget(delivery.id);
       if (recorded?.status === 'RETRYING') this.#deps.onCommand();
+      if (!recorded && this.#isTakenAgain(attempt.owner)) queue.leaveInTable();
       onFreed();
     };
     const isPatient = isSuccess(result) && delivery.status === 'PENDING' && !delivery.ordered;
@@ -184,6 +185,12 @@ export class OpenAttempts {
       isPatient,
     });
     onFreed();
+  }
+
+  /** Whether its lane was lost and taken again: when it was read then, the delivery was passed over as known. */
+  #isTakenAgain({ lane, epoch }: LaneEpoch): boolean {
+    const current = this.#deps.leases.epochOf(lane);
+    return current !== undefined && current !== epoch;
   }
 
   /** Never rejects. */

@@ -128,11 +128,16 @@ export class SubscriptionQueue {
     for (const { id } of [...this.#ready, ...this.#resent]) this.#known.delete(id);
     for (const id of this.#delayed) this.#known.delete(id);
     this.#delayed.clear();
-    this.hasMore = true;
+    this.leaveInTable();
     this.cursor = undefined;
-    this.leftCount += 1;
     this.#ready.length = 0;
     this.#resent.length = 0;
+  }
+
+  /** The table has deliveries that are not in memory. */
+  leaveInTable(): void {
+    this.hasMore = true;
+    this.leftCount += 1;
   }
 
   #isSlow(nowMs: number): boolean {

@@ -217,9 +217,10 @@ export class WebhookLanes {
   async #openLanes(reading: LaneReading): Promise<void> {
     const lanes = [...this.#unread];
     if (lanes.length === 0) return;
+    // One that is lost and taken again meanwhile is read again.
+    this.#unread.clear();
     void this.#unblock(lanes);
     await reading.open(lanes);
-    for (const lane of lanes) this.#unread.delete(lane);
   }
 
   /**

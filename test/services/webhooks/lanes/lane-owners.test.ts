@@ -67,18 +67,19 @@ it('shares the lanes evenly between processes, and hands over those of a stoppin
   );
 });
 
+/** Another process takes the lane of a subscription, as after a pause of its owner, and dies. */
+const takeLaneOf = (subscriptionId: string) =>
+  webhooks.sql(
+    'update webhooks.lane set owner_id = null, epoch = epoch + 1 where id = webhooks.lane_of($1)',
+    [subscriptionId],
+  );
+
 it("refuses reports of a lane's former owner, and the new owner sends the deliveries", async () => {
   const tenant = newTenant(Environment.TEST);
   const { id, endpoint } = await webhooks.subscribed(tenant);
-  const [{ lane } = { lane: 0 }] = await webhooks.sql<{ lane: number }>(
-    'select lane from webhooks.subscription where id = $1',
-    [id],
-  );
   let isTaken = false;
   endpoint.answer(async (_request, response) => {
-    // Another process takes the lane while the attempt is in flight, as after a pause of its owner.
-    if (!isTaken)
-      await webhooks.sql('update webhooks.lane set owner_id = null, epoch = epoch + 1 where id = $1', [lane]);
+    if (!isTaken) await takeLaneOf(id);
     isTaken = true;
     response.writeHead(200).end();
   });
@@ -90,4 +91,20 @@ it("refuses reports of a lane's former owner, and the new owner sends the delive
     [event.id],
   );
   expect(attempts).toHaveLength(1);
+});
+
+it('sends again at once what was in flight while its lane was lost and taken again', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { id, endpoint } = await webhooks.subscribed(tenant);
+  const held = endpoint.hold();
+  const event = await webhooks.publish(tenant);
+  await eventually(() => expect(held.count).toBe(1));
+  await takeLaneOf(id);
+  await ownersBecome([63]);
+  await ownersBecome([64]);
+  endpoint.answer(200);
+  held.release(200);
+  // Not by the next check of all deliveries, which may be half a minute away.
+  await vi.waitFor(() => expect(endpoint.eventIds).toEqual([event.id, event.id]), { timeout: 5_000 });
+  await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED']));
 });

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newTenant } from '../../../support/harness.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
@@ -11,20 +11,26 @@ beforeAll(async () => {
 afterAll(() => webhooks?.[Symbol.asyncDispose]());
 
 /** A merchant whose endpoint answers 503. */
-async function failing() {
+async function failing(from = webhooks) {
   const tenant = newTenant(Environment.TEST);
-  const { id, endpoint } = await webhooks.subscribed(tenant);
+  const { id, endpoint } = await from.subscribed(tenant);
   endpoint.answer(503);
-  return { tenant, id, endpoint, statuses: () => webhooks.statuses(tenant) };
+  return { tenant, id, endpoint, statuses: () => from.statuses(tenant) };
+}
+
+/** A transaction that holds a subscription until it is rolled back. */
+async function lock({ id }: { readonly id: string }, from = webhooks) {
+  const locking = new pg.Client({ connectionString: from.harness.databaseUrl });
+  await locking.connect();
+  onTestFinished(() => locking.end());
+  await locking.query('begin');
+  await locking.query('select from webhooks.subscription where id = $1 for update', [id]);
+  return locking;
 }
 
 it('results wait while another transaction holds their subscription, without delaying others', async () => {
   const [held, other] = await Promise.all([failing(), failing()]);
-  const locking = new pg.Client({ connectionString: webhooks.harness.databaseUrl });
-  await locking.connect();
-  onTestFinished(() => locking.end());
-  await locking.query('begin');
-  await locking.query('select from webhooks.subscription where id = $1 for update', [held.id]);
+  const locking = await lock(held);
   await webhooks.publish(held.tenant);
   await eventually(() => expect(held.endpoint.eventIds).toHaveLength(1));
   await webhooks.publish(other.tenant);
@@ -32,4 +38,17 @@ it('results wait while another transaction holds their subscription, without del
   expect(await held.statuses()).toEqual(['PENDING']);
   await locking.query('rollback');
   await eventually(async () => expect(await held.statuses()).toEqual(['RETRYING']));
+});
+
+it('results that wait for their subscription do not delay a hand-over of lanes', async () => {
+  const stopping = await startLanesFixture();
+  const held = await failing(stopping);
+  const locking = await lock(held, stopping);
+  await stopping.publish(held.tenant);
+  await eventually(() => expect(held.endpoint.eventIds).toHaveLength(1));
+  const stopped = stopping[Symbol.asyncDispose]();
+  const owned = () => stopping.sql('select from webhooks.lane where owner_id is not null');
+  await vi.waitFor(async () => expect(await owned()).toEqual([]), { timeout: 4_000, interval: 50 });
+  await locking.query('rollback');
+  await stopped;
 });

@@ -71,7 +71,7 @@ interface RequestedEvent {
  * The events of a call. INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_DATA).
  * @param fieldOf the path of a field of an event in the request.
  */
-export function publicationOf(
+function publicationOf(
   call: PublishCall,
   requested: readonly RequestedEvent[],
   fieldOf: (index: number, field: string) => string,

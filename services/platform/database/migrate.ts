@@ -12,6 +12,7 @@ const ADVISORY_LOCK = 7_251_946_003;
 const LOCK_TIMEOUT = '2s';
 const LOCK_TRIES = 60;
 const RETRY_AFTER_MS = 1_000;
+const LOCK_POLL_MS = 100;
 /** The first line of a migration of one statement that PostgreSQL allows in no transaction, as `create index concurrently`. */
 const NO_TRANSACTION = '-- no transaction';
 
@@ -45,7 +46,7 @@ export async function migrate(databaseUrl: string, only?: readonly string[]): Pr
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await client.query(bindNamed('select pg_advisory_lock(:lock)', { lock: ADVISORY_LOCK }));
+    await lock(client);
     await client.query(CREATE_TABLE);
     const { rows } = await client.query<Omit<Migration, 'sql'>>('select name, sha256 from public.migration');
     const applied = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
@@ -57,6 +58,15 @@ export async function migrate(databaseUrl: string, only?: readonly string[]): Pr
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Tries again and again, because a statement that waits for the lock holds a snapshot: `create index concurrently` in the
+ * process that has the lock would wait for it in turn.
+ */
+async function lock(client: Client): Promise<void> {
+  const tryLock = bindNamed('select pg_try_advisory_lock(:lock) as locked', { lock: ADVISORY_LOCK });
+  while (!(await client.query<{ locked: boolean }>(tryLock)).rows[0]!.locked) await delay(LOCK_POLL_MS);
 }
 
 async function readMigrations(): Promise<Migration[]> {

@@ -24,7 +24,7 @@ import { createGateway } from './app.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { signInFaults } from './dashboard/session/secure-address.ts';
 import type { DashboardConfig } from './dashboard/shell/feature.ts';
-import { LISTEN_OPTIONS } from './plugins/listening.ts';
+import { listenAlone } from './plugins/listening.ts';
 
 const HEALTH_DEADLINE_MS = 2_000;
 
@@ -51,9 +51,8 @@ await runProcess('gateway', async () => {
     },
     metrics,
   });
-  const listen = { ...LISTEN_OPTIONS, host: config.HOST };
-  await live.listen({ ...listen, port: config.LIVE_PORT });
-  await sandbox.listen({ ...listen, port: config.SANDBOX_PORT });
+  await listenAlone(live, { host: config.HOST, port: config.LIVE_PORT });
+  await listenAlone(sandbox, { host: config.HOST, port: config.SANDBOX_PORT });
   const dashboard = await openDashboard(config, tls, logger);
   for (const listener of [live, sandbox, dashboard]) if (listener) drain.endConnectionsOf(listener.server);
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });

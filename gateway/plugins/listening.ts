@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { GatewayApp } from '../gateway-app.ts';
 
@@ -10,6 +11,20 @@ const reusePort = process.platform === 'linux';
  * is tried again by its client after 1, 3, 7 and 15 seconds. Node's default is 511 places.
  */
 export const LISTEN_OPTIONS = { backlog: 4_096, reusePort };
+
+/**
+ * Makes a gateway listen with {@link LISTEN_OPTIONS}.
+ * @throws EADDRINUSE also if another gateway listens on the port, with which it would share the connections.
+ */
+export async function listenAlone(
+  app: GatewayApp,
+  address: { readonly host: string; readonly port: number },
+) {
+  const probe = createServer().listen({ ...address });
+  await once(probe, 'listening');
+  await once(probe.close(), 'close');
+  await app.listen({ ...LISTEN_OPTIONS, ...address });
+}
 
 /**
  * Opens more sockets on the port of a gateway that listens with {@link LISTEN_OPTIONS}. Node.js accepts one connection per

@@ -25,13 +25,14 @@ test('serves both environments with services in another process, and reports its
     9_007_199_254_740_991n,
   );
   const [live, sandbox, ops] = [await findFreePort(), await findFreePort(), await findFreePort()];
-  const { child, exited, logged } = startRuntime('gateway/main.ts', {
+  const settings = {
     LIVE_PORT: String(live),
     SANDBOX_PORT: String(sandbox),
     OPS_PORT: String(ops),
     SERVICES_URL: harness.baseUrl,
     SERVICE_TOKEN: harness.token,
-  });
+  };
+  const { child, exited, logged } = startRuntime('gateway/main.ts', settings);
   await expect.poll(logged, { timeout: 40_000 }).toContain('the public API is listening');
 
   const product = await call(sandbox, `/v1/products/${productId}`, { key });
@@ -58,6 +59,9 @@ test('serves both environments with services in another process, and reports its
     environment: 'test',
   });
   expect(logged()).not.toContain(key);
+
+  const other = startRuntime('gateway/main.ts', { ...settings, LIVE_PORT: '0', OPS_PORT: '0' });
+  expect(await other.exited).toEqual({ exitCode: 1, stderr: expect.stringContaining('EADDRINUSE') });
 
   await harness.close();
   expectProblem(await call(sandbox, `/v1/products/${productId}`, { key }), 'SERVICE_UNAVAILABLE');

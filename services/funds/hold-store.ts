@@ -1,6 +1,6 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
-import { type HeldSale, type Hold, wantedMinor } from './holds.ts';
+import { type HeldSale, type Hold, isLimitedByRest, wantedMinor } from './holds.ts';
 import { lostMinorOf } from './lost-disputes.sql.ts';
 
 const LOST = `
@@ -33,8 +33,7 @@ export class HoldStore {
       { orderBy },
     );
     const bySale = Map.groupBy(open, ({ saleId }) => saleId);
-    const limited = open.filter(({ reason, amountMinor }) => reason !== 'REFUND_IN_PROGRESS' || !amountMinor);
-    const lost = await this.#lost(new Set(limited.map(({ saleId }) => saleId)));
+    const lost = await this.#lost(new Set(open.filter(isLimitedByRest).map(({ saleId }) => saleId)));
     const sales = await this.#sales([...bySale.keys()], lost);
     const holds = new Map<string, Hold[]>();
     for (const [saleId, blocks] of bySale) {

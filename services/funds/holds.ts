@@ -28,6 +28,13 @@ export interface HeldSale {
   readonly lostMinor: bigint;
 }
 
+/** Whether a block holds no more than the rest of its sale. */
+export const isLimitedByRest = ({
+  reason,
+  amountMinor,
+}: Pick<OpenBlock, 'reason'> & { readonly amountMinor: bigint | null }) =>
+  amountMinor === null || reason === 'HOLD_OR_DISPUTE';
+
 /**
  * The amount that a block should hold: its own, less what its refund has been debited; without an amount, the rest of
  * the sale: captured less all refunds and lost disputes. A dispute holds no more than that rest, because the customer
@@ -42,8 +49,8 @@ export function wantedMinor(
   if (reason === 'REFUND_IN_PROGRESS' && amountMinor !== null) {
     return atLeastZero(amountMinor - (refundsMinor.get(sourceId) ?? 0n));
   }
-  const isCapped = amountMinor === null || reason === 'HOLD_OR_DISPUTE';
-  if (!isCapped || capturedMinor === undefined) return amountMinor ?? undefined;
+  if (!isLimitedByRest({ reason, amountMinor }) || capturedMinor === undefined)
+    return amountMinor ?? undefined;
   const restMinor = atLeastZero(capturedMinor - sumOf(refundsMinor.values()) - lostMinor);
   return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
 }

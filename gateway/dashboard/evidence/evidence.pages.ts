@@ -8,8 +8,7 @@ import {
 import { MAX_EVIDENCE_CHUNK_BYTES } from '../../../services/contracts/refunds/evidence-limits.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import type { Section } from '../shell/access.ts';
-import type { Download } from '../shell/downloads.ts';
-import { streamed } from '../shell/downloads.ts';
+import { type Download, streamed } from '../shell/downloads.ts';
 import { noSuchPage, refusalText } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import type { UploadedFile } from '../shell/uploads.ts';

@@ -13,7 +13,7 @@ export async function getAdvanceRate(
   defaultRateBps: number,
   request: GetAdvanceRateRequest,
 ): Promise<GetAdvanceRateResponse> {
-  const [latest] = await database.read(selectRate({ ...tenantOf(request), at: new Date() }));
+  const latest = await database.readOne(selectRate({ ...tenantOf(request), at: new Date() }));
   return {
     $typeName: 'payments.advances.v1.GetAdvanceRateResponse',
     rate: advanceRateMessage(latest, defaultRateBps),

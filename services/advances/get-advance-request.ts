@@ -13,7 +13,7 @@ export async function getAdvanceRequest(
   database: Database,
   request: GetAdvanceRequestRequest,
 ): Promise<GetAdvanceRequestResponse> {
-  const [row] = await database.read(selectRequest({ ...tenantOf(request), id: request.advanceRequestId }));
+  const row = await database.readOne(selectRequest({ ...tenantOf(request), id: request.advanceRequestId }));
   if (!row) throw advanceRequestNotFound();
   return {
     $typeName: 'payments.advances.v1.GetAdvanceRequestResponse',

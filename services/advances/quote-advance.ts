@@ -37,7 +37,7 @@ export async function quoteAdvance(
     { merchantId, environment, toDate, occurredAt },
     callFor(context),
   );
-  const [rate] = await database.read(selectRate({ ...tenantOf(request), at: quotedAt }));
+  const rate = await database.readOne(selectRate({ ...tenantOf(request), at: quotedAt }));
   const monthlyRateBps = rate?.monthly_rate_bps ?? defaultRateBps;
   const figures = quoteInstallments(schedule.installments, {
     quotedOn: schedule.today,

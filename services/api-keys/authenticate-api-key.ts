@@ -25,7 +25,7 @@ export async function authenticateApiKey(
   request: AuthenticateApiKeyRequest,
 ): Promise<AuthenticateApiKeyResponse> {
   if (environmentOfApiKey(request.key) === undefined) throw invalidKey();
-  const [row] = await database.read(selectApiKeyByHash(candidateHashes(request.key, peppers)));
+  const row = await database.readOne(selectApiKeyByHash(candidateHashes(request.key, peppers)));
   if (!row) throw invalidKey();
   const now = new Date();
   requireActive(row, now);

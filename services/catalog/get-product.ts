@@ -13,7 +13,7 @@ export async function getProduct(
   database: Database,
   request: GetProductRequest,
 ): Promise<GetProductResponse> {
-  const [row] = await database.read(selectProduct({ ...tenantOf(request), id: request.productId }));
+  const row = await database.readOne(selectProduct({ ...tenantOf(request), id: request.productId }));
   if (!row) throw productNotFound();
   return { $typeName: 'payments.catalog.v1.GetProductResponse', product: productMessage(row) };
 }

@@ -10,7 +10,7 @@ export async function getBalance(
   database: Database,
   request: GetBalanceRequest,
 ): Promise<GetBalanceResponse> {
-  const [row] = await database.read(selectBalance(tenantOf(request)));
+  const row = await database.readOne(selectBalance(tenantOf(request)));
   if (!row) throw new Error('the sums of an account were not returned');
   const released = BigInt(row.released_minor);
   const debts = BigInt(row.open_debts_minor);

@@ -13,7 +13,7 @@ export async function getDispute(
   database: Database,
   request: GetDisputeRequest,
 ): Promise<GetDisputeResponse> {
-  const [row] = await database.read(selectDispute({ ...tenantOf(request), id: request.disputeId }));
+  const row = await database.readOne(selectDispute({ ...tenantOf(request), id: request.disputeId }));
   if (!row) throw disputeNotFound();
   return { $typeName: 'payments.refunds.v1.GetDisputeResponse', dispute: disputeMessage(row) };
 }

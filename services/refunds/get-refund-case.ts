@@ -13,7 +13,7 @@ export async function getRefundCase(
   database: Database,
   request: GetRefundCaseRequest,
 ): Promise<GetRefundCaseResponse> {
-  const [row] = await database.read(selectRefundCase({ ...tenantOf(request), id: request.refundCaseId }));
+  const row = await database.readOne(selectRefundCase({ ...tenantOf(request), id: request.refundCaseId }));
   if (!row) throw refundCaseNotFound();
   return { $typeName: 'payments.refunds.v1.GetRefundCaseResponse', refundCase: refundCaseMessage(row) };
 }

@@ -14,7 +14,7 @@ export async function listAccountInvitations(
   database: Database,
   { accountId }: ListAccountInvitationsRequest,
 ): Promise<ListAccountInvitationsResponse> {
-  const [account] = await database.read(selectVerifiedEmail({ accountId }));
+  const account = await database.readOne(selectVerifiedEmail({ accountId }));
   const rows = account
     ? await database.read(
         selectInvitationsTo({

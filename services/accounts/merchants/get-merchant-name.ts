@@ -12,6 +12,6 @@ export async function getMerchantName(
   request: GetMerchantNameRequest,
 ): Promise<GetMerchantNameResponse> {
   const { merchantId } = tenantOf(request);
-  const [merchant] = await database.read(selectMerchantName({ merchantId }));
+  const merchant = await database.readOne(selectMerchantName({ merchantId }));
   return { $typeName: 'payments.accounts.v1.GetMerchantNameResponse', name: merchant?.name ?? '' };
 }

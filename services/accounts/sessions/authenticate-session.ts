@@ -19,7 +19,7 @@ export async function authenticateSession(
   lastSeen: LastSeen,
   { tokenSha256, unattended }: AuthenticateSessionRequest,
 ): Promise<AuthenticateSessionResponse> {
-  const [row] = await database.read(selectSessionByToken({ tokenSha256 }));
+  const row = await database.readOne(selectSessionByToken({ tokenSha256 }));
   if (!row || row.ended_at) throw sessionInvalid();
   const now = new Date();
   const times = { lastSeenAt: timestampDate(row.last_seen_at), expiresAt: timestampDate(row.expires_at) };

@@ -40,7 +40,7 @@ export async function startSession(
       });
     }
   });
-  const [row] = await database.read(selectSessionByToken({ tokenSha256 }));
+  const row = await database.readOne(selectSessionByToken({ tokenSha256 }));
   return {
     $typeName: 'payments.accounts.v1.StartSessionResponse',
     account: accountMessage(row!),

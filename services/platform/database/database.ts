@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresql';
-import type { CompiledQuery } from 'kysely';
-import { Pool, type PoolClient, type QueryConfig } from 'pg';
+import { Pool, type PoolClient } from 'pg';
+import type { PreparedRead } from '../reads/prepared-read.ts';
 import { createSocket, readOptions, replicaOptions, writeOptions } from './connection-settings.ts';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { watchPool } from './pool-metrics.ts';
-import { PreparedQuery } from './prepared-query.ts';
+import { ReadPool, type ReadStatement } from './read-pool.ts';
 import { ReadReplicas, type ReplicaOptions } from './read-replicas.ts';
 import { readTypes } from './read-types.ts';
 import { requirePrimary } from './require-primary.ts';
@@ -51,6 +51,7 @@ const CLOSE_MS = 8_000;
 export class Database {
   readonly #orm: MikroORM;
   readonly #reads: Pool;
+  readonly #readPool: ReadPool;
   readonly #replicas: ReadReplicas | undefined;
   readonly #options: OpenOptions;
   readonly #statementNames = new Map<string, string>();
@@ -59,6 +60,7 @@ export class Database {
   private constructor(orm: MikroORM, reads: Pool, replicas: ReadReplicas | undefined, options: OpenOptions) {
     this.#orm = orm;
     this.#reads = reads;
+    this.#readPool = new ReadPool(reads);
     this.#replicas = replicas;
     this.#options = options;
   }
@@ -99,6 +101,7 @@ export class Database {
       connectionString: options.url,
       max: options.poolSize,
       options: readOptions(options.preparedStatements),
+      pipeline: true,
     });
     // A dead connection leaves the pool, and the next read opens another. Unhandled 'error' events would end the process:
     // the pool emits those of idle connections, each client in use its own.
@@ -119,40 +122,39 @@ export class Database {
    * Runs a hot read as a named prepared statement; rows have int8 as bigint and timestamptz as protobuf Timestamps, ready
    * for use in messages.
    */
-  read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
-    return traceSql('read', query.sql, () => this.#read<Row>(this.#statementOf(query)));
+  read<Row>(query: PreparedRead<Row>): Promise<Row[]> {
+    return traceSql('read', query.sql, () => this.#readPool.read<Row>(this.#statementOf(query)));
+  }
+
+  /** Like `read`, of one row at most, such as the one with an id. */
+  async readOne<Row>(query: PreparedRead<Row>): Promise<Row | undefined> {
+    const [row] = await this.read<Row>({ ...query, maxRows: 1 });
+    return row;
   }
 
   /**
    * Like `read`, for lists: from a replica if one is configured and shows everything that the primary had committed
    * at the time of the call. If the replica fails, the primary answers.
    */
-  readList<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
+  readList<Row>(query: PreparedRead<Row>): Promise<Row[]> {
     const replicas = this.#replicas;
     if (!replicas) return this.read(query);
     return traceSql('read', query.sql, async () => {
       const statement = this.#statementOf(query);
-      return (await replicas.read<Row>(statement)) ?? this.#read<Row>(statement);
+      return (await replicas.read<Row>(statement)) ?? this.#readPool.read<Row>(statement);
     });
-  }
-
-  async #read<Row>(statement: QueryConfig): Promise<Row[]> {
-    const { rows } = (await this.#reads.query(new PreparedQuery(statement))) as unknown as {
-      readonly rows: Row[];
-    };
-    return rows;
   }
 
   /**
    * Like `read`, in a read-only transaction of its own with one snapshot. The server cancels the statement after
    * `timeoutMs`, including waits for locks (see `isStatementCanceled`).
    */
-  readSnapshot<Row>(query: CompiledQuery<Row>, limits: { readonly timeoutMs: number }): Promise<Row[]> {
+  readSnapshot<Row>(query: PreparedRead<Row>, limits: { readonly timeoutMs: number }): Promise<Row[]> {
     return traceSql('read', query.sql, () => this.#readSnapshot(query, limits));
   }
 
   async #readSnapshot<Row>(
-    query: CompiledQuery<Row>,
+    query: PreparedRead<Row>,
     { timeoutMs }: { readonly timeoutMs: number },
   ): Promise<Row[]> {
     const begin = `begin isolation level repeatable read read only; set local statement_timeout = ${timeoutMs}`;
@@ -216,10 +218,10 @@ export class Database {
     await Promise.race([ended, delay(CLOSE_MS, undefined, { ref: false })]);
   }
 
-  #statementOf({ sql, parameters }: CompiledQuery) {
+  #statementOf({ sql, parameters, maxRows }: PreparedRead): ReadStatement {
     this.#options.onStatement?.(sql);
     const name = this.preparedStatements ? this.#statementName(sql) : undefined;
-    return { name, text: sql, values: parameters as unknown[], types: readTypes };
+    return { name, text: sql, values: parameters as unknown[], types: readTypes, maxRows };
   }
 
   #statementName(sql: string): string {

@@ -11,6 +11,7 @@ interface RowParsing {
 interface DescribingQuery extends pg.Query {
   readonly name: string | undefined;
   readonly _result: RowParsing;
+  callback?: (error: Error | null, result: pg.QueryResult) => void;
   _accumulateRows: boolean;
   prepare(connection: pg.Connection): void;
   handleRowDescription(message: unknown): void;

@@ -1,9 +1,10 @@
 import { setTimeout as delay, setImmediate as untilNextTurn } from 'node:timers/promises';
-import type { Pool, PoolConfig, QueryConfig } from 'pg';
+import type { Pool, PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { Counter, Gauge } from 'prom-client';
 import { metrics } from '../process/telemetry.ts';
 import { isConnectionLost } from './database-errors.ts';
+import type { ReadStatement } from './read-pool.ts';
 import { identityOf, Replica, type WalPosition } from './replica.ts';
 
 const CHECK_INTERVAL_MS = 1_000;
@@ -72,7 +73,7 @@ export class ReadReplicas {
   }
 
   /** The rows of a prepared statement, from a replica; undefined if the primary has to answer. */
-  async read<Row>(statement: QueryConfig): Promise<Row[] | undefined> {
+  async read<Row>(statement: ReadStatement): Promise<Row[] | undefined> {
     const replica = this.#next();
     if (!replica) {
       listReads.inc({ outcome: 'unused' });

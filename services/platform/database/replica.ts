@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Pool, type PoolConfig, type QueryConfig } from 'pg';
+import { Pool, type PoolConfig } from 'pg';
 import { watchPool } from './pool-metrics.ts';
-import { PreparedQuery } from './prepared-query.ts';
+import { ReadPool, type ReadStatement } from './read-pool.ts';
 
 /** How far a primary has flushed its WAL, and its timeline. Every failover begins a new timeline. */
 export interface WalPosition {
@@ -34,6 +34,7 @@ export class Replica {
   /** Host and port, for logs and metrics. */
   readonly name: string;
   readonly #pool: Pool;
+  readonly #readPool: ReadPool;
   readonly #maxLagMs: number;
   /** The timeline of the primary that it follows; undefined while it is not in use. */
   #timeline: number | undefined;
@@ -43,7 +44,8 @@ export class Replica {
   /** @param maxLagMs how long a read waits for the replica to catch up. */
   constructor(url: string, pool: PoolConfig, maxLagMs: number) {
     this.name = new URL(url).host;
-    this.#pool = new Pool({ ...pool, connectionString: url });
+    this.#pool = new Pool({ ...pool, connectionString: url, pipeline: true });
+    this.#readPool = new ReadPool(this.#pool);
     this.#maxLagMs = maxLagMs;
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
@@ -85,11 +87,8 @@ export class Replica {
     return false;
   }
 
-  async read<Row>(statement: QueryConfig): Promise<Row[]> {
-    const { rows } = (await this.#pool.query(new PreparedQuery(statement))) as unknown as {
-      readonly rows: Row[];
-    };
-    return rows;
+  read<Row>(statement: ReadStatement): Promise<Row[]> {
+    return this.#readPool.read(statement);
   }
 
   close(): Promise<void> {

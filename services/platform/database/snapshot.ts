@@ -1,5 +1,5 @@
-import type { CompiledQuery } from 'kysely';
 import type { PoolClient } from 'pg';
+import type { PreparedRead } from '../reads/prepared-read.ts';
 
 /** How long the transaction of a snapshot may take. */
 export interface SnapshotLimits {
@@ -8,7 +8,7 @@ export interface SnapshotLimits {
   readonly idleMs: number;
 }
 
-type Run = (connection: PoolClient, query: CompiledQuery) => Promise<unknown[]>;
+type Run = (connection: PoolClient, query: PreparedRead) => Promise<unknown[]>;
 
 /**
  * A read-only transaction whose reads all see the database at one moment. It holds a connection until it is disposed of;
@@ -45,7 +45,7 @@ export class Snapshot implements AsyncDisposable {
   }
 
   /** Like `Database.read`. */
-  async read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
+  async read<Row>(query: PreparedRead<Row>): Promise<Row[]> {
     if (this.#isDisposed) throw new Error('the snapshot has ended');
     try {
       return (await this.#run(this.#connection, query)) as Row[];

@@ -52,7 +52,7 @@ export class PersonCheck {
     const tokenSha256 = createHash('sha256').update(token).digest();
     // The request is validated later.
     const merchantId = isUuid(subject.merchantId) ? subject.merchantId! : NIL;
-    const [row] = await this.#database.read(selectPerson({ tokenSha256, merchantId }));
+    const row = await this.#database.readOne(selectPerson({ tokenSha256, merchantId }));
     if (!row) throw sessionInvalid();
     this.#requireUnexpired(timestampDate(row.last_seen_at), timestampDate(row.expires_at));
     const rule = ruleFor(personRule(method) ?? {}, subject, row.account_id);

@@ -1,6 +1,5 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import type { CompiledQuery } from 'kysely';
 import type { Database } from '../database/database.ts';
 import { isTransactionTimeout } from '../database/database-errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -10,6 +9,7 @@ import { type Tenant, tenantOf } from '../tenant.ts';
 import { auditRow, recordAudit } from '../writes/audit.ts';
 import type { Writes } from '../writes/writes.ts';
 import { type ListOrder, type PageRange, positionOf } from './list-order.ts';
+import type { PreparedRead } from './prepared-read.ts';
 
 /** Each holds a connection for reads. */
 const EXPORTS: SlotLimits = { live: 4, test: 2, perOwner: 2 };
@@ -84,7 +84,7 @@ export function exportRows<Row, Response>(
     respond,
   }: {
     readonly order: ListOrder<Row>;
-    select(page: Tenant & PageRange): CompiledQuery<Row>;
+    select(page: Tenant & PageRange): PreparedRead<Row>;
     respond(rows: readonly Row[]): Response;
   },
 ): AsyncGenerator<Response> {
@@ -99,7 +99,7 @@ export function exportRows<Row, Response>(
 export async function* everyPage<Row>(
   read: Read,
   order: ListOrder<Row>,
-  select: (range: PageRange) => CompiledQuery<Row>,
+  select: (range: PageRange) => PreparedRead<Row>,
 ): AsyncGenerator<Row[]> {
   let [after, afterTie]: readonly (string | undefined)[] = [];
   for (;;) {

@@ -15,15 +15,21 @@ class Placeholder {
   }
 }
 
+/** A read, compiled, with its values. */
+export type PreparedRead<Row = unknown> = CompiledQuery<Row> & {
+  /** The most rows that it returns; undefined if that is not known. */
+  readonly maxRows?: number | undefined;
+};
+
 /**
  * Prepares a hot read: builds and compiles it once per set of given parameters; later calls only fill in the values.
- * Compiling costs more than everything else that a small read does in this process.
+ * Compiling costs more than everything else that a small read does in this process. A parameter `limit` is the most rows.
  */
 export function prepareRead<P extends object, Row>(
   build: (parameters: ReadParameters<P>) => CompiledQuery<Row>,
 ) {
   const compiled = new Map<string, CompiledQuery<Row>>();
-  return (values: P): CompiledQuery<Row> => {
+  return (values: P): PreparedRead<Row> => {
     const given = values as Record<string, unknown>;
     let signature = '';
     for (const name in given) if (given[name] !== undefined) signature += `${name} `;
@@ -35,7 +41,8 @@ export function prepareRead<P extends object, Row>(
     const parameters = query.parameters.map((value) =>
       value instanceof Placeholder ? given[value.name] : value,
     );
-    return { ...query, parameters };
+    const { limit } = given;
+    return { ...query, parameters, maxRows: typeof limit === 'number' ? limit : undefined };
   };
 }
 

@@ -74,7 +74,7 @@ export const serviceTokenNotFound = () =>
 
 /** Reads the record of an existing token. */
 export async function readServiceToken(database: Database, id: string): Promise<ServiceToken> {
-  const [row] = await database.read(selectToken({ id }));
+  const row = await database.readOne(selectToken({ id }));
   return serviceTokenMessage(row!);
 }
 

@@ -26,7 +26,7 @@ export async function getDelivery(
   request: GetDeliveryRequest,
 ): Promise<GetDeliveryResponse> {
   const key = { ...tenantOf(request), id: request.deliveryId };
-  const [delivery] = await database.read(selectDelivery(key));
+  const delivery = await database.readOne(selectDelivery(key));
   if (!delivery) throw deliveryNotFound();
   // Read after the delivery, so that they explain its status.
   const { event_id: eventId, subscription_id: subscriptionId } = delivery;

@@ -10,7 +10,7 @@ import { eventNotFound } from './require-event.ts';
 
 /** One event. */
 export async function getEvent(database: Database, request: GetEventRequest): Promise<GetEventResponse> {
-  const [row] = await database.read(selectEvent({ ...tenantOf(request), id: request.eventId }));
+  const row = await database.readOne(selectEvent({ ...tenantOf(request), id: request.eventId }));
   if (!row) throw eventNotFound();
   return { $typeName: 'payments.webhooks.v1.GetEventResponse', event: eventMessage(row) };
 }

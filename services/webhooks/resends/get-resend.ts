@@ -15,7 +15,7 @@ export async function getResend(
   link: WorkflowLink,
   request: GetResendRequest,
 ): Promise<GetResendResponse> {
-  const [row] = await database.read(selectResend({ ...tenantOf(request), id: request.resendId }));
+  const row = await database.readOne(selectResend({ ...tenantOf(request), id: request.resendId }));
   if (!row) throw resendNotFound();
   return { $typeName: 'payments.webhooks.v1.GetResendResponse', resend: resendMessage(row, link) };
 }

@@ -56,7 +56,7 @@ export async function previewResend(
   const subscriptionId = request.subscriptionId?.toLowerCase() ?? null;
   const selection = await withMissedEvents(execute, selectionOf(request, new Date()));
   if (subscriptionId !== null) {
-    const [subscription] = await database.read(selectSubscription({ ...tenant, id: subscriptionId }));
+    const subscription = await database.readOne(selectSubscription({ ...tenant, id: subscriptionId }));
     if (!subscription || subscription.deleted_at) throw subscriptionNotFound();
     requireEnabled(subscription.state);
   }

@@ -16,7 +16,7 @@ export async function getWebhookSubscription(
   request: GetWebhookSubscriptionRequest,
 ): Promise<GetWebhookSubscriptionResponse> {
   const tenant = tenantOf(request);
-  const [row] = await database.read(selectSubscription({ ...tenant, id: request.subscriptionId }));
+  const row = await database.readOne(selectSubscription({ ...tenant, id: request.subscriptionId }));
   if (!row) throw subscriptionNotFound();
   const [health] = request.withHealth
     ? await database.read(selectEndpointLatencies({ ...tenant, ids: [row.id] }))

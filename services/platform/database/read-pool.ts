@@ -1,0 +1,119 @@
+import type { Duplex } from 'node:stream';
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { PreparedQuery } from './prepared-query.ts';
+
+/** A read, ready to be sent. */
+export interface ReadStatement extends QueryConfig {
+  /** The most rows that it returns; undefined if that is not known. */
+  readonly maxRows: number | undefined;
+}
+
+/** A page of ten, and the row that shows that there is another page. Larger results gain little, and come in bursts. */
+const MAX_SHARED_ROWS = 11;
+const MAX_SHARED_CONNECTIONS = 2;
+/** A statement that takes this long delays only those that were sent with it. */
+const SLOW_MS = 50;
+
+/**
+ * Runs reads on the connections of a pool. Half of the time of a short read goes into system calls, so concurrent short
+ * reads are sent together on shared connections, which PostgreSQL answers in order. All others have a connection to
+ * themselves.
+ */
+export class ReadPool {
+  readonly #pool: Pool;
+  readonly #shared = new Set<SharedConnection>();
+  readonly #maxShared: number;
+
+  /** @param pool its clients must have the option `pipeline`. At least half of it is left to its other users. */
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.#maxShared = Math.min(MAX_SHARED_CONNECTIONS, Math.floor(pool.options.max / 2));
+  }
+
+  async read<Row>(statement: ReadStatement): Promise<Row[]> {
+    const query = new PreparedQuery(statement);
+    const shared = isShort(statement) ? this.#sharedConnection() : undefined;
+    const result = shared ? shared.run(query) : (this.#pool.query(query) as unknown as Promise<QueryResult>);
+    return (await result).rows as Row[];
+  }
+
+  /** The least busy one; undefined if all wait for a slow statement. */
+  #sharedConnection(): SharedConnection | undefined {
+    if (this.#shared.size < this.#maxShared) {
+      const opened = new SharedConnection(this.#pool, () => this.#shared.delete(opened));
+      this.#shared.add(opened);
+      return opened;
+    }
+    let leastBusy: SharedConnection | undefined;
+    for (const each of this.#shared) {
+      if (!each.isSlow && (!leastBusy || each.unanswered < leastBusy.unanswered)) leastBusy = each;
+    }
+    return leastBusy;
+  }
+}
+
+/** Unnamed statements may go through a pooler, which is to see one at a time. */
+const isShort = ({ name, maxRows }: ReadStatement) =>
+  name !== undefined && maxRows !== undefined && maxRows <= MAX_SHARED_ROWS;
+
+/** A connection of a pool from its first statement until all are answered. */
+class SharedConnection {
+  readonly #client: Promise<PoolClient>;
+  readonly #onReleased: () => void;
+  #unanswered = 0;
+  #lastAnswerAt = performance.now();
+  #isCorked = false;
+
+  constructor(pool: Pool, onReleased: () => void) {
+    this.#client = pool.connect();
+    this.#onReleased = onReleased;
+  }
+
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** Whether PostgreSQL has answered nothing for a while. */
+  get isSlow(): boolean {
+    return performance.now() - this.#lastAnswerAt > SLOW_MS;
+  }
+
+  async run(query: PreparedQuery): Promise<QueryResult> {
+    this.#unanswered += 1;
+    try {
+      return await this.#send(await this.#client, query);
+    } finally {
+      this.#lastAnswerAt = performance.now();
+      this.#unanswered -= 1;
+      if (this.#unanswered === 0) this.#release();
+    }
+  }
+
+  #send(client: PoolClient, query: PreparedQuery): Promise<QueryResult> {
+    this.#cork(client.connection.stream);
+    return new Promise((resolve, reject) => {
+      query.callback = (error, result) => (error ? reject(error) : resolve(result));
+      client.query(query);
+    });
+  }
+
+  /** What is sent in one turn of the event loop is sent with one system call. */
+  #cork(stream: Duplex): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    stream.cork();
+    setImmediate(() => {
+      this.#isCorked = false;
+      stream.uncork();
+    });
+  }
+
+  /** The pool drops a connection that has failed. */
+  #release(): void {
+    this.#onReleased();
+    this.#client.then(
+      (client) => client.release(),
+      () => undefined,
+    );
+  }
+}

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Database } from '../../../../services/platform/database/database.ts';
+import { prepareRead } from '../../../../services/platform/reads/prepared-read.ts';
+import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
+import { createTestDatabase } from '../../../support/harness.ts';
+import { query } from '../../../support/query.ts';
+
+const POOL_SIZE = 4;
+const SLOW_SECONDS = 3;
+/** By then a connection that has answered nothing counts as slow. */
+const NOTICED_MS = 200;
+
+let url: string;
+let database: Database;
+const opened: Database[] = [];
+
+beforeAll(async () => {
+  url = await createTestDatabase();
+  database = await open(POOL_SIZE);
+});
+afterAll(() => Promise.all(opened.map((each) => each.close())));
+
+async function open(poolSize: number): Promise<Database> {
+  const each = await Database.open({ url, poolSize, preparedStatements: true, entities: [] });
+  opened.push(each);
+  return each;
+}
+
+interface Answer {
+  readonly n: number;
+  readonly pid: number;
+}
+
+const db = queryBuilder<object>();
+const readingAfter = (work: RawBuilder<unknown>) =>
+  prepareRead<{ readonly n: number }, Answer>((parameters) =>
+    db
+      .selectNoFrom([
+        sql<number>`${parameters('n')}::int`.as('n'),
+        sql<number>`pg_backend_pid()`.as('pid'),
+        work.as('work'),
+      ])
+      .compile(),
+  );
+const fast = readingAfter(sql`null`);
+const brief = readingAfter(sql`pg_sleep(0.005)::text`);
+const slow = readingAfter(sql`pg_sleep(${sql.lit(SLOW_SECONDS)})::text`);
+const inverse = prepareRead<{ readonly n: number }, Answer>((parameters) =>
+  db
+    .selectNoFrom([sql<number>`1 / ${parameters('n')}::int`.as('n'), sql<number>`pg_backend_pid()`.as('pid')])
+    .compile(),
+);
+
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+it('answers concurrent short reads on two connections, each with its own row or error', async () => {
+  const answers = await Promise.all(numbers(100).map((n) => database.readOne(fast({ n }))));
+  expect(answers.map((answer) => answer!.n)).toEqual(numbers(100));
+  expect(new Set(answers.map((answer) => answer!.pid)).size).toBe(2);
+  const mixed = await Promise.allSettled(numbers(20).map((n) => database.readOne(inverse({ n: n % 5 }))));
+  for (const [at, outcome] of mixed.entries()) {
+    if (at % 5 === 0) expect(String((outcome as PromiseRejectedResult).reason)).toContain('division by zero');
+    else expect(outcome).toMatchObject({ status: 'fulfilled', value: { n: at % 5 === 1 ? 1 : 0 } });
+  }
+});
+
+it('does not send short reads behind slow ones', async () => {
+  let slowAnswers = 0;
+  const stuck = numbers(2).map(async (n) => {
+    await database.readOne(slow({ n }));
+    slowAnswers += 1;
+  });
+  await delay(NOTICED_MS);
+  const answers = await Promise.all(numbers(20).map((n) => database.readOne(fast({ n }))));
+  expect(answers.map((answer) => answer!.n)).toEqual(numbers(20));
+  expect(slowAnswers).toBe(0);
+  await Promise.all(stuck);
+});
+
+it('fails the reads of a connection that dies, and replaces it', async () => {
+  for (let round = 0; round < POOL_SIZE; round += 1) {
+    const died = numbers(10).map((n) => database.readOne(slow({ n })));
+    const failed = Promise.allSettled(died);
+    await expect
+      .poll(() =>
+        query(
+          url,
+          `with busy as materialized (
+             select pid from pg_stat_activity
+              where datname = current_database() and state = 'active' and pid <> pg_backend_pid())
+           select count(pg_terminate_backend(pid))::int as ended from busy where (select count(*) from busy) = 2`,
+        ),
+      )
+      .toEqual([{ ended: 2 }]);
+    expect((await failed).map(({ status }) => status)).toEqual(numbers(10).map(() => 'rejected'));
+  }
+  const answers = await Promise.all(numbers(20).map((n) => database.readOne(fast({ n }))));
+  expect(answers.map((answer) => answer!.n)).toEqual(numbers(20));
+});
+
+it('leaves connections to others, however many short reads there are', async () => {
+  const small = await open(2);
+  let isConnected = false;
+  const readers = numbers(20).map(async (n) => {
+    while (!isConnected) await small.readOne(brief({ n }));
+  });
+  // Each is answered by itself, so that there are always some that are not.
+  await delay(NOTICED_MS);
+  const connection = await small.connect();
+  isConnected = true;
+  await Promise.all(readers);
+  connection.release();
+});

@@ -8,8 +8,8 @@ export interface ReadStatement extends QueryConfig {
   readonly maxRows: number | undefined;
 }
 
-/** A page of ten, and the row that shows that there is another page. Larger results gain little, and come in bursts. */
-const MAX_SHARED_ROWS = 11;
+/** A page of 25, and the row that shows that there is another page. Results of 50 rows are served more slowly if shared. */
+const MAX_SHARED_ROWS = 26;
 const MAX_SHARED_CONNECTIONS = 2;
 /** A statement that takes this long delays only those that were sent with it. */
 const SLOW_MS = 50;

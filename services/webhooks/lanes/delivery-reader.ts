@@ -38,7 +38,8 @@ const BODY = `
 
 /**
  * Deliveries that were committed since an earlier snapshot, by transactions that were in progress then or began
- * later. Misses none and reads none twice, however long a transaction takes.
+ * later. Misses none and reads none twice, however long a transaction takes. `coalesce` keeps the planner from the index
+ * of waiting deliveries, where it would read all dead rows that a long transaction keeps.
  */
 const READ_CHANGED: Statement = {
   name: 'read_changed_deliveries',
@@ -46,12 +47,12 @@ const READ_CHANGED: Statement = {
 with changed as materialized (
   select true as late, d.* from webhooks.open_delivery d
    where d.changed_xid = any (:inProgress::xid8[]) and d.lane = any (:lanes::smallint[])
-     and (${SENDABLE} or d.status = 'BLOCKED')
+     and coalesce(${SENDABLE} or d.status = 'BLOCKED', false)
   union all
   (select false, d.* from webhooks.open_delivery d
     where (d.changed_xid, d.id) > (:afterXid::xid8, :afterId::uuid)
       and d.changed_xid < pg_snapshot_xmax(pg_current_snapshot()) and d.lane = any (:lanes::smallint[])
-      and (d.status = 'BLOCKED' or ${SENDABLE} and d.subscription_id <> all (:full::uuid[]))
+      and coalesce(d.status = 'BLOCKED' or ${SENDABLE} and d.subscription_id <> all (:full::uuid[]), false)
     order by d.changed_xid, d.id limit :limit)
 )
 select now_visible.snapshot, read.*

@@ -1,7 +1,7 @@
 import { COMPUTED, type SourceImport } from './source-imports.ts';
 
 /** What the files of a part of the repository may import from it; `$area` stands for the area in the path. */
-interface Room {
+interface Part {
   readonly files: RegExp;
   readonly may: readonly string[];
 }
@@ -11,7 +11,7 @@ const CONTRACTS = 'services/contracts/';
 const GENERATED = 'proto/gen/';
 
 /** Who may import whom. The first part that a file matches counts. */
-const ROOMS: readonly Room[] = [
+const PARTS: readonly Part[] = [
   // Limits that a page and a service share.
   { files: /^gateway\//, may: ['gateway/', PLATFORM, GENERATED, `${CONTRACTS}[a-z]+/[a-z-]+-limits\\.ts$`] },
   { files: /^services\/platform\//, may: [PLATFORM, GENERATED] },
@@ -80,9 +80,9 @@ export function forbiddenImports(imports: readonly SourceImport[]): string[] {
 }
 
 function mayImport(from: string, to: string): boolean {
-  const room = ROOMS.find(({ files }) => files.test(from));
-  const area = room?.files.exec(from)?.groups?.area ?? '';
-  return room?.may.some((path) => new RegExp(`^${path.replace('$area', area)}`).test(to)) ?? false;
+  const part = PARTS.find(({ files }) => files.test(from));
+  const area = part?.files.exec(from)?.groups?.area ?? '';
+  return part?.may.some((path) => new RegExp(`^${path.replace('$area', area)}`).test(to)) ?? false;
 }
 
 /** Chains of run-time imports by which a file reaches what it must not. */

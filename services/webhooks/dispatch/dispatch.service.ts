@@ -5,7 +5,6 @@ import { CrossTenantDatabase } from '../../platform/database/cross-tenant-databa
 import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { continueResend } from '../resends/continue-resend.ts';
 import { applyRetention } from '../retention/apply-retention.ts';
-import { PartitionsAhead } from '../retention/partitions.ts';
 import { workflowLink } from '../workflow-link.ts';
 import { listDeliveryRecords } from './delivery-records.ts';
 import { deliveryRecordMessage, deliveryStateMessage } from './dispatch.message.ts';
@@ -17,7 +16,6 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const { config, database, writes, outboxSignal, logger } = dependencies;
   const db = new CrossTenantDatabase(database);
   const resendDeps = { db, writes, outboxSignal, link: workflowLink(config) };
-  const partitions = new PartitionsAhead(database);
   const retention = { live: config.WEBHOOK_RETENTION_LIVE, test: config.WEBHOOK_RETENTION_SANDBOX };
   registerDispatchMetrics(db);
   return {
@@ -34,6 +32,6 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
       deliveries: (await listDeliveryRecords(db, workflowId)).map(deliveryRecordMessage),
     }),
     continueResend: (request, context) => continueResend(resendDeps, request, requestIdOf(context)),
-    applyRetention: () => applyRetention({ database, db, partitions, retention, logger }),
+    applyRetention: () => applyRetention({ database, db, retention, logger }),
   };
 }

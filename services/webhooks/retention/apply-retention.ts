@@ -13,12 +13,11 @@ import { aborted } from '../../platform/errors.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { SENDABLE, waitingSubscriptions } from '../lanes/waiting.sql.ts';
 import { expireDeliveries } from './expire-deliveries.ts';
-import type { PartitionsAhead } from './partitions.ts';
+import { makePartitions } from './partitions.ts';
 
 export interface RetentionDependencies {
   readonly database: Database;
   readonly db: CrossTenantDatabase;
-  readonly partitions: PartitionsAhead;
   /** The minimum time for which events are kept, in milliseconds. */
   readonly retention: Readonly<Record<EnvironmentName, number>>;
   readonly logger: Logger;
@@ -81,7 +80,7 @@ select c.relname as name, name_parts[1] as parent, ${PARTITION_STATE} as state
 export async function applyRetention(
   deps: RetentionDependencies,
 ): Promise<MessageInitShape<typeof ApplyRetentionResponseSchema>> {
-  const createdPartitions = await deps.partitions.make();
+  const createdPartitions = await deps.database.transaction(makePartitions);
   const endBy = performance.now() + CALL_BUDGET_MS;
   const applied = await deps.database.transaction(async (em) => {
     if (!(await tryAdvisoryLock(em, 'webhook retention'))) {

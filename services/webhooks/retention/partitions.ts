@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { awaitAdvisoryLock } from '../../platform/database/advisory-lock.ts';
-import type { Database } from '../../platform/database/database.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
 /** Days ahead, because no event can be published without its partition. */
@@ -10,7 +9,7 @@ select made as name
  cross join lateral webhooks.ensure_partitions(known.environment, now(), now() + known.ahead) as made`;
 
 /** Creates the partitions of events, deliveries and attempts for the next days. Returns their names. */
-async function makePartitions(em: EntityManager): Promise<string[]> {
+export async function makePartitions(em: EntityManager): Promise<string[]> {
   await awaitAdvisoryLock(em, 'webhook partitions');
   const made = await em.execute<{ name: string }[]>(MAKE_AHEAD);
   return made.map(({ name }) => name);
@@ -24,17 +23,3 @@ export const webhookPartitionsAhead: PeriodicTask = {
     return { rows: (await makePartitions(em)).length, more: false };
   },
 };
-
-/** Creates partitions on demand. */
-export class PartitionsAhead {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  /** Creates missing partitions. Returns their names. */
-  make(): Promise<string[]> {
-    return this.#database.transaction(makePartitions);
-  }
-}

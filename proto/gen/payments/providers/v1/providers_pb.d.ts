@@ -321,7 +321,7 @@ export declare const RefusedSubmissionSchema: GenMessage<RefusedSubmission>;
  */
 export declare const RefundProviderService: GenService<{
   /**
-   * Accepts a refund for execution, or refuses it for good.
+   * Accepts a refund for execution, or refuses it permanently.
    *
    * Called once the merchant's funds are debited. Must be idempotent by (refund_case_id, execution): a call is repeated
    * after a lost answer, a deadline, a crash, and possibly long after the outcome. A repeated call has no effect and

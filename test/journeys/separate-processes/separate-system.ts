@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
@@ -113,6 +114,8 @@ export class SeparateSystem implements AsyncDisposable {
     const transport = createConnectTransport({
       baseUrl: servicesUrl,
       httpVersion: '1.1',
+      // A stopping process closes connections that have been idle for STOP_DELAY: close them before.
+      nodeOptions: { agent: new Agent({ keepAlive: true, timeout: STOP_DELAY_MS / 2 }) },
       interceptors: [bearer(token)],
     });
     const stack = opening.move();

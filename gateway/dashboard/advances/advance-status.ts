@@ -7,9 +7,12 @@ import { type Html, nothing } from '../shell/html.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
-/** Whether the provider has been asked for the payout of a released advance, and has not accepted it yet. */
-export const isPaying = ({ payout }: Pick<AdvanceRequest, 'payout'>) =>
-  payout !== undefined && payout.acceptedAt === undefined;
+/**
+ * Whether the payout of a released advance has not been accepted yet. Once an advance is settled, one without a recorded
+ * payout counts as paid: without a provider, operations may pay without recording it.
+ */
+export const isPaying = ({ payout, status }: Pick<AdvanceRequest, 'status' | 'payout'>) =>
+  payout === undefined ? status === AdvanceRequestStatus.RELEASED : payout.acceptedAt === undefined;
 
 /** A request's status as a badge. */
 export function statusBadge(view: PlainView, request: Pick<AdvanceRequest, 'status' | 'payout'>): Html {

@@ -35,7 +35,7 @@ function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
   const toPay: Step = { state: 'waiting', name: t.paidStep, text: t.paidWaiting };
   const net = view.format.money(netAmountMinor);
   const paid: Step = isPaying(request)
-    ? { state: 'now', name: t.paidStep, text: t.paying(net) }
+    ? { state: 'now', name: t.paidStep, text: (request.payout ? t.paying : t.ordered)(net) }
     : { state: 'done', name: t.paidStep, text: t.paidText(net), at: releasedAt };
   const toSettle: Step = { state: 'waiting', name: t.settledStep, text: t.settledWaiting };
   switch (status) {

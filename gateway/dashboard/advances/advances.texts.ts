@@ -38,6 +38,7 @@ export const advancesTexts = {
       paidStep: 'Pagamento',
       paidWaiting: 'O valor é pago depois da aprovação.',
       paidNext: 'O próximo passo é o pagamento.',
+      ordered: (amount: string) => `O pagamento de ${amount} foi solicitado. Ainda não foi confirmado.`,
       paying: (amount: string) =>
         `O provedor de pagamentos ainda não aceitou o pagamento de ${amount}. Continuamos tentando.`,
       paidText: (amount: string) => `${amount} pagos.`,
@@ -145,6 +146,7 @@ export const advancesTexts = {
       paidStep: 'Payout',
       paidWaiting: 'The amount is paid out after approval.',
       paidNext: 'The payout is the next step.',
+      ordered: (amount: string) => `The payout of ${amount} was ordered. It has not been confirmed yet.`,
       paying: (amount: string) =>
         `The payment provider has not accepted the payout of ${amount} yet. We keep trying.`,
       paidText: (amount: string) => `${amount} paid out.`,

@@ -81,14 +81,15 @@ describe('a request', () => {
       'waiting Settlement',
     ]);
     await release(id);
-    const paid = await see();
-    expect(steps(paid)).toEqual(['done Requested', 'done Approved', 'done Payout', 'now Settlement']);
-    expect(textOf(paid.querySelector('.timeline'))).toContain('Reason: within the policy');
-    expect(textOf(paid.querySelector('.timeline'))).toContain(
-      `R$${(Number(netAmountMinor) / 100).toFixed(2)} paid out.`,
-    );
+    const released = await see();
+    expect(steps(released)).toEqual(['done Requested', 'done Approved', 'now Payout', 'now Settlement']);
+    expect(textOf(released.querySelector('.badge'))).toBe('Payout in progress');
+    expect(textOf(released.querySelector('.timeline'))).toContain('Reason: within the policy');
+    const net = `R$${(Number(netAmountMinor) / 100).toFixed(2)}`;
+    expect(textOf(released.querySelector('.timeline'))).toContain(`The payout of ${net} was ordered.`);
     await settle(id);
     const settled = await see();
+    expect(textOf(settled.querySelector('.timeline'))).toContain(`${net} paid out.`);
     expect(steps(settled)).toEqual(['done Requested', 'done Approved', 'done Payout', 'done Settlement']);
     expect(textOf(settled.querySelector('.badge'))).toBe('Settled');
   });

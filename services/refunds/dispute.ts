@@ -150,8 +150,12 @@ function requireOpen({ closedAt }: Pick<Dispute, 'closedAt'>): void {
 /** NOT_FOUND (DISPUTE_NOT_FOUND): the merchant has no such dispute in this environment. */
 export const disputeNotFound = () => notFound('DISPUTE_NOT_FOUND', 'the dispute does not exist');
 
-/** When the merchant is notified that a response is due: `noticeMs` before, or halfway if there is less time than twice that. */
-export function dueNoticeAt(openedAt: Date, dueAt: Date, noticeMs: number): Date {
+/**
+ * When the merchant is notified that a response is due: `noticeMs` before, or halfway if there is less time than twice that;
+ * at once without a due date.
+ */
+export function dueNoticeAt(openedAt: Date, dueAt: Date | null, noticeMs: number): Date {
+  if (dueAt === null) return openedAt;
   const halfMs = (dueAt.getTime() - openedAt.getTime()) / 2;
   return new Date(dueAt.getTime() - Math.min(noticeMs, halfMs));
 }

@@ -71,7 +71,7 @@ export function openDispute(
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
     // Deadlines in the sandbox do not matter enough for mail.
-    if (dueAt !== null && tx.tenant.environment === 'live') {
+    if (tx.tenant.environment === 'live') {
       const quietUntil = dueNoticeAt(at, dueAt, noticeMs).toISOString();
       const notice = { ...tx.tenant, kind: 'DISPUTE_DUE', subjectId: id, quietUntil } as const;
       await tx.command(notifyContact.startCommand(notice));

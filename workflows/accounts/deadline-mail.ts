@@ -29,7 +29,7 @@ export function dueRefundsMail(
   return { subject: t.refundsSubject(count, merchant), text: t.refunds(facts) };
 }
 
-/** A mail about a dispute whose response is due soon. */
+/** A mail about a dispute whose response is due soon, or has no due date. */
 export function dueDisputeMail(
   { id, amountMinor, dueAt }: Dispute,
   { language, merchant }: Addressee,
@@ -40,7 +40,7 @@ export function dueDisputeMail(
   const facts = {
     merchant,
     amount: amountMinor === undefined ? '' : formatMoney(language, amountMinor),
-    due: formatTime(language, timestampDate(dueAt!)),
+    due: dueAt === undefined ? '' : formatTime(language, timestampDate(dueAt)),
     link: `${baseOf(input, links)}/disputes/${id}`,
     choices: choicesOf(links),
   };

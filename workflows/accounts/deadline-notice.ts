@@ -25,22 +25,24 @@ export async function findDueRefunds(refunds: Refunds, tenant: Tenant): Promise<
   const order = RefundCaseOrder.REVIEW_DEADLINE;
   const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE }, CALL);
   const refundCases = page.refundCases.filter(
-    ({ deadlineNotifiedAt, merchantReviewDeadlineAt: at }) => deadlineNotifiedAt && isAhead(at),
+    ({ deadlineNotifiedAt, merchantReviewDeadlineAt: at }) => deadlineNotifiedAt && at && isAhead(at),
   );
   const announcedMs = refundCases.map(({ deadlineNotifiedAt }) => timestampMs(deadlineNotifiedAt!));
   if (announcedMs.length === 0) return undefined;
   return { kind: 'REFUND_DEADLINES', refundCases, happenedAt: new Date(Math.max(...announcedMs)) };
 }
 
-/** A dispute that still awaits the merchant's response; undefined otherwise. */
+/** A dispute that still awaits the merchant's response, with or without a due date; undefined otherwise. */
 export async function findDueDispute(
   refunds: Refunds,
   tenant: Tenant,
   disputeId: string,
 ): Promise<DeadlineSubject | undefined> {
   const { dispute } = await refunds.getDispute({ ...tenant, disputeId }, CALL);
-  if (!dispute || dispute.closedAt || dispute.response || !isAhead(dispute.dueAt)) return undefined;
-  return { kind: 'DISPUTE_DUE', dispute, happenedAt: timestampDate(dispute.dueAt!) };
+  if (!dispute || dispute.closedAt || dispute.response) return undefined;
+  const { dueAt, openedAt } = dispute;
+  if (dueAt && !isAhead(dueAt)) return undefined;
+  return { kind: 'DISPUTE_DUE', dispute, happenedAt: timestampDate(dueAt ?? openedAt!) };
 }
 
-const isAhead = (at: Timestamp | undefined) => at !== undefined && timestampMs(at) > Date.now();
+const isAhead = (at: Timestamp) => timestampMs(at) > Date.now();

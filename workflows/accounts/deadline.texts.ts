@@ -24,6 +24,7 @@ export interface DueRefundsFacts extends Facts {
 export interface DueDisputeFacts extends Facts {
   /** Empty when the dispute is for the rest of the sale. */
   readonly amount: string;
+  /** Empty when the dispute has no due date. */
   readonly due: string;
   readonly link: string;
 }
@@ -64,15 +65,14 @@ Escolha quais e-mails você recebe: ${choices}
       due,
       link,
       choices,
-    }) => `Uma disputa aguarda a resposta da sua empresa, e o prazo está acabando.
+    }) => `Uma disputa aguarda a resposta da sua empresa${due && ', e o prazo está acabando'}.
 
 Empresa: ${merchant}
-${amount && `Valor: ${amount}\n`}Responda até: ${due}
-
+${amount && `Valor: ${amount}\n`}${due && `Responda até: ${due}\n`}
 Envie os arquivos e a resposta no painel:
    ${link}
 
-Sem uma resposta até o prazo, o banco decide sem ela.
+${due ? 'Sem uma resposta até o prazo, o banco decide sem ela.' : 'A disputa não tem prazo: o banco pode decidir a qualquer momento, mesmo sem uma resposta.'}
 
 Escolha quais e-mails você recebe: ${choices}
 `,
@@ -103,15 +103,14 @@ Choose which emails you get: ${choices}
       due,
       link,
       choices,
-    }) => `A dispute awaits your response, and the deadline is near.
+    }) => `A dispute awaits your response${due && ', and the deadline is near'}.
 
 Merchant: ${merchant}
-${amount && `Amount: ${amount}\n`}Respond by: ${due}
-
+${amount && `Amount: ${amount}\n`}${due && `Respond by: ${due}\n`}
 Attach files and send the response in the dashboard:
    ${link}
 
-Without a response by then, the bank decides without it.
+${due ? 'Without a response by then, the bank decides without it.' : 'The dispute has no deadline: the bank may decide at any time, even without a response.'}
 
 Choose which emails you get: ${choices}
 `,

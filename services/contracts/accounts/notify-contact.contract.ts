@@ -5,7 +5,7 @@ export const workflowType = 'notifyContact';
 
 /**
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
- * invitation, refund cases whose decision is due soon, a dispute whose response is due soon.
+ * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'

@@ -190,7 +190,7 @@ describe('a refund case', () => {
     expect(await commandsOf(tenant.merchantId)).toEqual([]);
   });
 
-  it('has workflows that hold the funds of a disputed sale, and release or deduct them', async () => {
+  it('has workflows that mail about a dispute, hold the funds of its sale, and release or deduct them', async () => {
     const { refunds, tenant, write } = refundsOf(harness);
     const [disputeId, silent] = [randomUUID(), randomUUID()];
     const saleId = randomUUID();
@@ -199,8 +199,11 @@ describe('a refund case', () => {
     await refunds.closeDispute({ ...write(), disputeId });
     await refunds.closeDispute({ ...write(), disputeId: silent });
     const start = { kind: 'START', arguments: [{ ...tenant, environment: 'live', disputeId }] };
+    const notice = (id: string) => expect.objectContaining({ workflow_id: `notice-DISPUTE_DUE-${id}` });
     expect(await commandsOf(tenant.merchantId)).toEqual([
       { ...start, workflow_id: `dispute-hold-${disputeId}`, workflow_type: 'holdDisputedFunds' },
+      notice(disputeId),
+      notice(silent),
       { ...start, workflow_id: `dispute-hold-end-${disputeId}`, workflow_type: 'endDisputeHold' },
     ]);
   });

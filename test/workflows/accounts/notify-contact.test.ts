@@ -87,14 +87,18 @@ it('mails those who may act about refunds and disputes that are due soon, unless
   const disputeId = randomUUID();
   const dispute = { disputeId, paymentIntentId: randomUUID(), amountMinor: 12_345n };
   await refunds.openDispute({ ...write(), ...dispute, occurredAt: daysAgo(9), dueAt: daysAgo(-0.5) });
+  const dateless = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
+  await refunds.openDispute({ ...write(), ...dateless });
   const mailsTo = (email: string) =>
     inbox.mailTo(email).flatMap(({ mail }) => (mail.subject!.startsWith('Convite') ? [] : [mail]));
-  await vi.waitFor(() => expect(mailsTo(finance.email)).toHaveLength(2), { timeout: 40_000 });
+  await vi.waitFor(() => expect(mailsTo(finance.email)).toHaveLength(3), { timeout: 40_000 });
   const mails = mailsTo(finance.email);
-  const [aboutRefund, aboutDispute] = mails.sort((a, b) => a.subject!.localeCompare(b.subject!));
+  const mailWith = (text: string) => mails.find((mail) => mail.text!.includes(text));
+  const [aboutRefund, aboutDispute] = [mailWith('/refunds/'), mailWith(disputeId)];
+  expect(mailWith(dateless.disputeId)!.text).toContain('A disputa não tem prazo');
   const base = `${DASHBOARD}/live/${tenant.merchantId}`;
   expect(aboutDispute!.subject).toBe('Uma disputa aguarda sua resposta: Loja Aurora');
-  expect(aboutDispute!.text).toMatch(/Valor: R\$\s123,45\n/);
+  expect(aboutDispute!.text).toMatch(/Valor: R\$\s123,45\nResponda até: /);
   expect(aboutDispute!.text).toContain(`${base}/disputes/${disputeId}
 `);
   expect(aboutRefund!.subject).toBe('Um reembolso vence em breve: Loja Aurora');

@@ -1507,7 +1507,7 @@ export enum MailTopic {
   REFUND_DEADLINES = 1,
 
   /**
-   * Disputes whose response is due soon, to the same people.
+   * Disputes whose response is due soon or has no due date, to the same people.
    *
    * @generated from enum value: MAIL_TOPIC_DISPUTE_DEADLINES = 2;
    */

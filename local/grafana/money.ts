@@ -34,6 +34,9 @@ export const money = dashboard(
     chart('Refund cases overdue', Short, {
       '{{environment}} {{owner}}': 'max by (environment, owner) (payments_refunds_overdue)',
     }).description('Alert: RefundCasesOverdue'),
+    chart('Disputes overdue', Short, {
+      '{{environment}}': 'max by (environment) (payments_disputes_overdue)',
+    }).description('Alert: DisputesOverdue'),
     chart('Longest stuck payout', Seconds, {
       '{{environment}}': 'max by (environment) (payments_payouts_stuck_seconds)',
     }).description('Alert: PayoutsStuck'),

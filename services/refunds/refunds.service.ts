@@ -26,6 +26,7 @@ import { listDisputeQueue } from './queues/list-dispute-queue.ts';
 import { listProviderQueue } from './queues/list-provider-queue.ts';
 import { listRefundCaseQueue } from './queues/list-refund-case-queue.ts';
 import { registerOverdueCaseMetrics } from './queues/overdue-case-metrics.ts';
+import { registerOverdueDisputeMetrics } from './queues/overdue-dispute-metrics.ts';
 import { recordProviderOutcome } from './record-provider-outcome.ts';
 import { recordRefundDebit } from './record-refund-debit.ts';
 import { respondToDispute } from './respond-to-dispute.ts';
@@ -54,6 +55,7 @@ export function refundCaseService({
   const execution = config.REFUND_EXECUTION;
   const rules = { execution, workDueAfterMs: config.REFUND_WORK_DUE_AFTER, silentAfterMs };
   registerOverdueCaseMetrics(across, rules);
+  registerOverdueDisputeMetrics(across, config.DISPUTE_OUTCOME_DUE_AFTER);
   const slots = new Slots(UPLOADS);
   const decision = { writes, limits, execution };
   const opening = { ...decision, products, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };

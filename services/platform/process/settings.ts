@@ -363,6 +363,11 @@ export const SETTINGS = {
     '72h',
     'an open refund case without a deadline counts as overdue when operations or the merchant have not acted for this long',
   ),
+  DISPUTE_OUTCOME_DUE_AFTER: setting(
+    duration,
+    '90d',
+    'an open dispute counts as overdue when its outcome has not been recorded for this long after its due date or, without one, its opening',
+  ),
   ADVANCE_MONTHLY_RATE_BPS: setting(
     integer(0, 10_000),
     '250',

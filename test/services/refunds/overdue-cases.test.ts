@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   ActionOwner,
+  DisputeOutcome,
   MerchantDecisionKind,
   RefundBlocker,
   RefundDebitOutcome,
@@ -19,7 +21,8 @@ const OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const;
 let harness: TestHarness;
 beforeAll(async () => {
   const settings = { SERVICES: 'refunds', MERCHANT_REVIEW_PERIOD: '20h', REFUND_WORK_DUE_AFTER: '10h' };
-  harness = await startHarness({ ...settings, REFUND_EXECUTION: 'manual' });
+  const disputes = { DISPUTE_OUTCOME_DUE_AFTER: '10h' };
+  harness = await startHarness({ ...settings, ...disputes, REFUND_EXECUTION: 'manual' });
 });
 afterAll(() => harness.close());
 
@@ -88,3 +91,26 @@ it('reads indexes of open cases only', () =>
     ['refund_case_review_deadline', 'refund_case_work', 'refund_case_to_execute'],
     scrape,
   ));
+
+it('counts open disputes that have had no outcome for too long after their due date or their opening', async () => {
+  const { refunds, write } = refundsOf(harness, 'inProcess', newTenant(Environment.LIVE));
+  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
+  const open = async (openedHoursAgo: number, due: object = {}) => {
+    const disputeId = randomUUID();
+    const opening = { ...write(), disputeId, paymentIntentId: randomUUID(), amountMinor: 70n };
+    await refunds.openDispute({ ...opening, occurredAt: hoursAgo(openedHoursAgo), ...due });
+    return disputeId;
+  };
+  await open(5);
+  await open(15);
+  await open(30, { dueAt: hoursAgo(5) });
+  const responded = await open(30, { dueAt: hoursAgo(-5) });
+  await refunds.respondToDispute({ ...write(), disputeId: responded, text: 'delivered on the 3rd' });
+  await open(30, { dueAt: hoursAgo(15) });
+  const closed = await open(30, { dueAt: hoursAgo(15) });
+  const overdue = async () => (await scrape())('payments_disputes_overdue{environment="live"}');
+  await vi.waitFor(async () => expect(await overdue()).toBe(3), 40_000);
+  await refunds.closeDispute({ ...write(), disputeId: closed, outcome: DisputeOutcome.LOST });
+  await vi.waitFor(async () => expect(await overdue()).toBe(2), 40_000);
+  expect((await scrape())('payments_disputes_overdue{environment="test"}')).toBe(0);
+});

@@ -128,7 +128,8 @@ const play: Play = {
     const debts = model.openDebtsMinor();
     const covered = !model.debits.has(caseId) && amountMinor <= model.available(caseId, saleId);
     expect(model.refund(caseId, saleId, amountMinor)).toBe(covered);
-    expect(model.openDebtsMinor()).toBe(debts);
+    // It may pay debts: a hold on the rest of the sale shrinks by what is refunded, which frees funds.
+    expect(model.openDebtsMinor()).toBeLessThanOrEqual(debts);
   },
   reverse(model, [caseId]) {
     model.reverse(caseId);

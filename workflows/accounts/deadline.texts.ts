@@ -72,7 +72,7 @@ ${amount && `Valor: ${amount}\n`}${due && `Responda até: ${due}\n`}
 Envie os arquivos e a resposta no painel:
    ${link}
 
-${due ? 'Sem uma resposta até o prazo, o banco decide sem ela.' : 'A disputa não tem prazo: o banco pode decidir a qualquer momento, mesmo sem uma resposta.'}
+${due ? 'Sem uma resposta até o prazo, o banco decide sem ela.' : 'Não sabemos o prazo do banco. Responda o quanto antes: ele pode decidir a qualquer momento, mesmo sem uma resposta.'}
 
 Escolha quais e-mails você recebe: ${choices}
 `,
@@ -110,7 +110,7 @@ ${amount && `Amount: ${amount}\n`}${due && `Respond by: ${due}\n`}
 Attach files and send the response in the dashboard:
    ${link}
 
-${due ? 'Without a response by then, the bank decides without it.' : 'The dispute has no deadline: the bank may decide at any time, even without a response.'}
+${due ? 'Without a response by then, the bank decides without it.' : 'We do not know the deadline of the bank. Respond as soon as you can: it may decide at any time, even without a response.'}
 
 Choose which emails you get: ${choices}
 `,

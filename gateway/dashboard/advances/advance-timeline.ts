@@ -36,7 +36,12 @@ function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
   const net = view.format.money(netAmountMinor);
   const paid: Step = isPaying(request)
     ? { state: 'now', name: t.paidStep, text: (request.payout ? t.paying : t.ordered)(net) }
-    : { state: 'done', name: t.paidStep, text: t.paidText(net), at: releasedAt };
+    : {
+        state: 'done',
+        name: t.paidStep,
+        text: t.paidText(net),
+        at: request.payout?.acceptedAt ?? releasedAt,
+      };
   const toSettle: Step = { state: 'waiting', name: t.settledStep, text: t.settledWaiting };
   switch (status) {
     case AdvanceRequestStatus.PENDING_REVIEW:

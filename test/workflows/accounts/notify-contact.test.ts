@@ -95,7 +95,7 @@ it('mails those who may act about refunds and disputes that are due soon, unless
   const mails = mailsTo(finance.email);
   const mailWith = (text: string) => mails.find((mail) => mail.text!.includes(text));
   const [aboutRefund, aboutDispute] = [mailWith('/refunds/'), mailWith(disputeId)];
-  expect(mailWith(dateless.disputeId)!.text).toContain('A disputa não tem prazo');
+  expect(mailWith(dateless.disputeId)!.text).toContain('Não sabemos o prazo do banco');
   const base = `${DASHBOARD}/live/${tenant.merchantId}`;
   expect(aboutDispute!.subject).toBe('Uma disputa aguarda sua resposta: Loja Aurora');
   expect(aboutDispute!.text).toMatch(/Valor: R\$\s123,45\nResponda até: /);

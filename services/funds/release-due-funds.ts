@@ -15,6 +15,7 @@ import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { auditRow, recordAudit } from '../platform/writes/audit.ts';
 import type { AccountWrites } from './account-writes.ts';
 import {
+  type AccountReadRow,
   type DueReservationReadRow,
   selectDueAccounts,
   selectDueReservations,
@@ -92,7 +93,9 @@ function asOfDate(requested: string | undefined, today: CivilDate): CivilDate {
 }
 
 async function dueAccounts(database: Database, asOf: CivilDate): Promise<Tenant[]> {
-  const rows = await database.read(selectDueAccounts({ upTo: asOf, limit: ACCOUNTS_PER_CALL }));
+  const due = selectDueAccounts({ upTo: asOf, limit: ACCOUNTS_PER_CALL });
+  // It reads the due releases of all merchants: too slow to share a connection.
+  const rows = await database.read<AccountReadRow>({ ...due, maxRows: undefined });
   return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
 }
 

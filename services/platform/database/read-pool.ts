@@ -11,6 +11,8 @@ export interface ReadStatement extends QueryConfig {
 /** A page of 25, and the row that shows that there is another page. Results of 50 rows are served more slowly if shared. */
 const MAX_SHARED_ROWS = 26;
 const MAX_SHARED_CONNECTIONS = 2;
+/** More would wait for one connection while others of the pool are idle. */
+const MAX_UNANSWERED = 16;
 /** A statement that takes this long delays only those that were sent with it. */
 const SLOW_MS = 50;
 
@@ -24,10 +26,10 @@ export class ReadPool {
   readonly #shared = new Set<SharedConnection>();
   readonly #maxShared: number;
 
-  /** @param pool its clients must have the option `pipeline`. At least half of it is left to its other users. */
+  /** @param pool its clients must have the option `pipeline`. At least three quarters of it are left to its other users. */
   constructor(pool: Pool) {
     this.#pool = pool;
-    this.#maxShared = Math.min(MAX_SHARED_CONNECTIONS, Math.floor(pool.options.max / 2));
+    this.#maxShared = Math.min(MAX_SHARED_CONNECTIONS, Math.floor(pool.options.max / 4));
   }
 
   async read<Row>(statement: ReadStatement): Promise<Row[]> {
@@ -37,7 +39,7 @@ export class ReadPool {
     return (await result).rows as Row[];
   }
 
-  /** The least busy one; undefined if all wait for a slow statement. */
+  /** The least busy one; undefined if all are full or wait for a slow statement. */
   #sharedConnection(): SharedConnection | undefined {
     if (this.#shared.size < this.#maxShared) {
       const opened = new SharedConnection(this.#pool, () => this.#shared.delete(opened));
@@ -46,7 +48,7 @@ export class ReadPool {
     }
     let leastBusy: SharedConnection | undefined;
     for (const each of this.#shared) {
-      if (!each.isSlow && (!leastBusy || each.unanswered < leastBusy.unanswered)) leastBusy = each;
+      if (each.isUsable && (!leastBusy || each.unanswered < leastBusy.unanswered)) leastBusy = each;
     }
     return leastBusy;
   }
@@ -63,6 +65,7 @@ class SharedConnection {
   #unanswered = 0;
   #lastAnswerAt = performance.now();
   #isCorked = false;
+  #hasFailed = false;
 
   constructor(pool: Pool, onReleased: () => void) {
     this.#client = pool.connect();
@@ -73,15 +76,20 @@ class SharedConnection {
     return this.#unanswered;
   }
 
-  /** Whether PostgreSQL has answered nothing for a while. */
-  get isSlow(): boolean {
-    return performance.now() - this.#lastAnswerAt > SLOW_MS;
+  /** Whether it may be sent more: it answers, and few statements wait for it. */
+  get isUsable(): boolean {
+    return this.#unanswered < MAX_UNANSWERED && performance.now() - this.#lastAnswerAt <= SLOW_MS;
   }
 
   async run(query: PreparedQuery): Promise<QueryResult> {
     this.#unanswered += 1;
     try {
       return await this.#send(await this.#client, query);
+    } catch (error) {
+      // pg would use a prepared statement that has become invalid again and again.
+      this.#hasFailed = true;
+      this.#onReleased();
+      throw error;
     } finally {
       this.#lastAnswerAt = performance.now();
       this.#unanswered -= 1;
@@ -108,11 +116,11 @@ class SharedConnection {
     });
   }
 
-  /** The pool drops a connection that has failed. */
+  /** The pool closes a connection on which a statement has failed. */
   #release(): void {
     this.#onReleased();
     this.#client.then(
-      (client) => client.release(),
+      (client) => client.release(this.#hasFailed),
       () => undefined,
     );
   }

@@ -7,7 +7,8 @@ import { queryBuilder } from '../../../../services/platform/reads/query-builder.
 import { createTestDatabase } from '../../../support/harness.ts';
 import { query } from '../../../support/query.ts';
 
-const POOL_SIZE = 4;
+const POOL_SIZE = 8;
+const MAX_SHARED = 32;
 const SLOW_SECONDS = 3;
 /** By then a connection that has answered nothing counts as slow. */
 const NOTICED_MS = 200;
@@ -56,14 +57,29 @@ const inverse = prepareRead<{ readonly n: number }, Answer>((parameters) =>
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 it('answers concurrent short reads on two connections, each with its own row or error', async () => {
-  const answers = await Promise.all(numbers(100).map((n) => database.readOne(fast({ n }))));
-  expect(answers.map((answer) => answer!.n)).toEqual(numbers(100));
+  const answers = await Promise.all(numbers(MAX_SHARED).map((n) => database.readOne(fast({ n }))));
+  expect(answers.map((answer) => answer!.n)).toEqual(numbers(MAX_SHARED));
   expect(new Set(answers.map((answer) => answer!.pid)).size).toBe(2);
   const mixed = await Promise.allSettled(numbers(20).map((n) => database.readOne(inverse({ n: n % 5 }))));
   for (const [at, outcome] of mixed.entries()) {
     if (at % 5 === 0) expect(String((outcome as PromiseRejectedResult).reason)).toContain('division by zero');
     else expect(outcome).toMatchObject({ status: 'fulfilled', value: { n: at % 5 === 1 ? 1 : 0 } });
   }
+});
+
+it('uses the whole pool once many short reads wait', async () => {
+  const answers = await Promise.all(numbers(3 * MAX_SHARED).map((n) => database.readOne(brief({ n }))));
+  expect(answers.map((answer) => answer!.n)).toEqual(numbers(3 * MAX_SHARED));
+  expect(new Set(answers.map((answer) => answer!.pid)).size).toBe(POOL_SIZE);
+});
+
+it('closes a connection on which a statement has failed', async () => {
+  const fresh = await open(POOL_SIZE);
+  const before = await fresh.readOne(fast({ n: 1 }));
+  await expect(fresh.readOne(inverse({ n: 0 }))).rejects.toThrow('division by zero');
+  const after = await fresh.readOne(fast({ n: 2 }));
+  expect(after).toMatchObject({ n: 2 });
+  expect(after!.pid).not.toBe(before!.pid);
 });
 
 it('does not send short reads behind slow ones', async () => {
@@ -101,7 +117,7 @@ it('fails the reads of a connection that dies, and replaces it', async () => {
 });
 
 it('leaves connections to others, however many short reads there are', async () => {
-  const small = await open(2);
+  const small = await open(4);
   let isConnected = false;
   const readers = numbers(20).map(async (n) => {
     while (!isConnected) await small.readOne(brief({ n }));

@@ -17,7 +17,7 @@ const db = queryBuilder<{
 }>();
 
 /** The key of an account. */
-export type AccountReadRow = Pick<AccountTable, 'merchant_id' | 'environment'>;
+type AccountReadRow = Pick<AccountTable, 'merchant_id' | 'environment'>;
 
 /** Accounts with something to release up to a date, across merchants, for the daily release. */
 export const selectDueAccounts = prepareRead<

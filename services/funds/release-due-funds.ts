@@ -9,13 +9,13 @@ import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { invalidArgument } from '../platform/errors.ts';
+import { unshared } from '../platform/reads/prepared-read.ts';
 import { parseAll } from '../platform/request-faults.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { auditRow, recordAudit } from '../platform/writes/audit.ts';
 import type { AccountWrites } from './account-writes.ts';
 import {
-  type AccountReadRow,
   type DueReservationReadRow,
   selectDueAccounts,
   selectDueReservations,
@@ -93,9 +93,8 @@ function asOfDate(requested: string | undefined, today: CivilDate): CivilDate {
 }
 
 async function dueAccounts(database: Database, asOf: CivilDate): Promise<Tenant[]> {
-  const due = selectDueAccounts({ upTo: asOf, limit: ACCOUNTS_PER_CALL });
-  // It reads the due releases of all merchants: too slow to share a connection.
-  const rows = await database.read<AccountReadRow>({ ...due, maxRows: undefined });
+  // It reads the due releases of all merchants.
+  const rows = await database.read(unshared(selectDueAccounts({ upTo: asOf, limit: ACCOUNTS_PER_CALL })));
   return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
 }
 

@@ -70,7 +70,7 @@ export function openDispute(
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
-    // Deadlines in the sandbox do not matter enough for mail.
+    // Disputes in the sandbox do not matter enough for mail.
     if (tx.tenant.environment === 'live') {
       const quietUntil = dueNoticeAt(at, dueAt, noticeMs).toISOString();
       const notice = { ...tx.tenant, kind: 'DISPUTE_DUE', subjectId: id, quietUntil } as const;

@@ -25,7 +25,7 @@ export async function findDueRefunds(refunds: Refunds, tenant: Tenant): Promise<
   const order = RefundCaseOrder.REVIEW_DEADLINE;
   const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE }, CALL);
   const refundCases = page.refundCases.filter(
-    ({ deadlineNotifiedAt, merchantReviewDeadlineAt: at }) => deadlineNotifiedAt && at && isAhead(at),
+    ({ deadlineNotifiedAt, merchantReviewDeadlineAt: at }) => deadlineNotifiedAt && isAhead(at),
   );
   const announcedMs = refundCases.map(({ deadlineNotifiedAt }) => timestampMs(deadlineNotifiedAt!));
   if (announcedMs.length === 0) return undefined;
@@ -45,4 +45,4 @@ export async function findDueDispute(
   return { kind: 'DISPUTE_DUE', dispute, happenedAt: timestampDate(dueAt ?? openedAt!) };
 }
 
-const isAhead = (at: Timestamp) => timestampMs(at) > Date.now();
+const isAhead = (at: Timestamp | undefined) => at !== undefined && timestampMs(at) > Date.now();

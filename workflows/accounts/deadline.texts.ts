@@ -24,7 +24,7 @@ export interface DueRefundsFacts extends Facts {
 export interface DueDisputeFacts extends Facts {
   /** Empty when the dispute is for the rest of the sale. */
   readonly amount: string;
-  /** Empty when the dispute has no due date. */
+  /** Empty when the due date is not known. */
   readonly due: string;
   readonly link: string;
 }
@@ -35,6 +35,13 @@ interface Texts {
   readonly disputeSubject: (merchant: string) => string;
   readonly dispute: (facts: DueDisputeFacts) => string;
 }
+
+/** Instead of what happens at the due date of a dispute. */
+const DUE_UNKNOWN = {
+  'pt-BR':
+    'Não sabemos o prazo do banco. Responda o quanto antes: ele pode decidir a qualquer momento, mesmo sem uma resposta.',
+  en: 'We do not know the deadline of the bank. Respond as soon as you can: it may decide at any time, even without a response.',
+};
 
 export const deadlineTexts: Readonly<Record<'pt-BR' | 'en', Texts>> = {
   'pt-BR': {
@@ -72,7 +79,7 @@ ${amount && `Valor: ${amount}\n`}${due && `Responda até: ${due}\n`}
 Envie os arquivos e a resposta no painel:
    ${link}
 
-${due ? 'Sem uma resposta até o prazo, o banco decide sem ela.' : 'Não sabemos o prazo do banco. Responda o quanto antes: ele pode decidir a qualquer momento, mesmo sem uma resposta.'}
+${due ? 'Sem uma resposta até o prazo, o banco decide sem ela.' : DUE_UNKNOWN['pt-BR']}
 
 Escolha quais e-mails você recebe: ${choices}
 `,
@@ -110,7 +117,7 @@ ${amount && `Amount: ${amount}\n`}${due && `Respond by: ${due}\n`}
 Attach files and send the response in the dashboard:
    ${link}
 
-${due ? 'Without a response by then, the bank decides without it.' : 'We do not know the deadline of the bank. Respond as soon as you can: it may decide at any time, even without a response.'}
+${due ? 'Without a response by then, the bank decides without it.' : DUE_UNKNOWN.en}
 
 Choose which emails you get: ${choices}
 `,

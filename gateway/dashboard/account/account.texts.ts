@@ -12,7 +12,7 @@ export const accountTexts = {
       legend: 'Quero receber e-mails sobre',
       topics: {
         REFUND_DEADLINES: 'reembolsos com prazo de decisão próximo',
-        DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo ou sem prazo',
+        DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo ou não informado',
         WEBHOOK_PROBLEMS:
           'webhooks com falha (administradores e desenvolvedores, quando a empresa não tem contato)',
       },
@@ -49,7 +49,7 @@ export const accountTexts = {
       legend: 'Email me about',
       topics: {
         REFUND_DEADLINES: 'refunds whose decision is due soon',
-        DISPUTE_DEADLINES: 'disputes whose response is due soon, or that have no due date',
+        DISPUTE_DEADLINES: 'disputes whose response is due soon, or whose due date is not known',
         WEBHOOK_PROBLEMS: 'failing webhooks (administrators and developers of a merchant without a contact)',
       },
       save: 'Save',

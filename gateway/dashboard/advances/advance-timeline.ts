@@ -28,20 +28,15 @@ export function advanceTimeline(view: PlainView, request: AdvanceRequest): Html 
 
 function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
   const t = textsFor(view, advancesTexts).detail;
-  const { status, requestedAt, reviewedAt, reviewReason, releasedAt, netAmountMinor } = request;
+  const { status, requestedAt, reviewedAt, reviewReason, releasedAt, netAmountMinor, payout } = request;
   const requested: Step = { state: 'done', name: t.requestedStep, text: t.requestedText, at: requestedAt };
   const reviewed = { at: reviewedAt, reason: reviewReason };
   const approved: Step = { state: 'done', name: t.approvedStep, text: t.approvedText, ...reviewed };
   const toPay: Step = { state: 'waiting', name: t.paidStep, text: t.paidWaiting };
   const net = view.format.money(netAmountMinor);
   const paid: Step = isPaying(request)
-    ? { state: 'now', name: t.paidStep, text: (request.payout ? t.paying : t.ordered)(net) }
-    : {
-        state: 'done',
-        name: t.paidStep,
-        text: t.paidText(net),
-        at: request.payout?.acceptedAt ?? releasedAt,
-      };
+    ? { state: 'now', name: t.paidStep, text: (payout ? t.paying : t.ordered)(net) }
+    : { state: 'done', name: t.paidStep, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
   const toSettle: Step = { state: 'waiting', name: t.settledStep, text: t.settledWaiting };
   switch (status) {
     case AdvanceRequestStatus.PENDING_REVIEW:

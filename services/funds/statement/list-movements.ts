@@ -6,6 +6,7 @@ import { ACCOUNT_TIME_ZONE } from '../../platform/civil-date.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { dateRangeOf } from '../../platform/reads/date-range.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
+import { unshared } from '../../platform/reads/prepared-read.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { balancesMessage, balancesOf, movementMessages, totalMessage } from './movement.message.ts';
 import {
@@ -28,8 +29,8 @@ export async function listMovements(
   let read: StatementReadRow[] = [];
   const page = await pagination.page(scope, request, async (pageRange) => {
     const statement = selectStatement({ ...tenant, ...range, totals, ...pageRange });
-    // Totals sum all movements of the range: too slow to share a connection.
-    read = await database.readList(totals ? { ...statement, maxRows: undefined } : statement);
+    // Totals sum all movements of the range.
+    read = await database.readList(totals ? unshared(statement) : statement);
     return movementsOf(read);
   });
   const [balances] = read;

@@ -35,6 +35,7 @@ export class ReadPool {
   async read<Row>(statement: ReadStatement): Promise<Row[]> {
     const query = new PreparedQuery(statement);
     const shared = isShort(statement) ? this.#sharedConnection() : undefined;
+    // The pool returns a promise, although its types promise the query itself.
     const result = shared ? shared.run(query) : (this.#pool.query(query) as unknown as Promise<QueryResult>);
     return (await result).rows as Row[];
   }

@@ -21,9 +21,16 @@ export type PreparedRead<Row = unknown> = CompiledQuery<Row> & {
   readonly maxRows?: number | undefined;
 };
 
+/** The same read on a connection of its own: its rows are few, but take long to find. */
+export const unshared = <Row>(read: PreparedRead<Row>): PreparedRead<Row> => ({
+  ...read,
+  maxRows: undefined,
+});
+
 /**
  * Prepares a hot read: builds and compiles it once per set of given parameters; later calls only fill in the values.
- * Compiling costs more than everything else that a small read does in this process. A parameter `limit` is the most rows.
+ * Compiling costs more than everything else that a small read does in this process. The parameter `limit`, if any,
+ * is the most rows.
  */
 export function prepareRead<P extends object, Row>(
   build: (parameters: ReadParameters<P>) => CompiledQuery<Row>,

@@ -20,9 +20,13 @@ const OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const;
 
 let harness: TestHarness;
 beforeAll(async () => {
-  const settings = { SERVICES: 'refunds', MERCHANT_REVIEW_PERIOD: '20h', REFUND_WORK_DUE_AFTER: '10h' };
-  const disputes = { DISPUTE_OUTCOME_DUE_AFTER: '10h' };
-  harness = await startHarness({ ...settings, ...disputes, REFUND_EXECUTION: 'manual' });
+  harness = await startHarness({
+    SERVICES: 'refunds',
+    MERCHANT_REVIEW_PERIOD: '20h',
+    REFUND_WORK_DUE_AFTER: '10h',
+    DISPUTE_OUTCOME_DUE_AFTER: '10h',
+    REFUND_EXECUTION: 'manual',
+  });
 });
 afterAll(() => harness.close());
 

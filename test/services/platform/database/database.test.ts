@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,6 +10,7 @@ import { queryBuilder } from '../../../../services/platform/reads/query-builder.
 import { createTestDatabase } from '../../../support/harness.ts';
 
 const POOL_SIZE = 2;
+const db = queryBuilder<object>();
 let database: Database;
 let killer: Client;
 
@@ -39,7 +42,6 @@ it('recovers all its connections after they died inside transactions', async () 
 });
 
 it('reads the columns of each statement, however often and on whichever connection', async () => {
-  const db = queryBuilder<object>();
   const one = db.selectNoFrom([sql<bigint>`7::int8`.as('count'), sql<null>`null`.as('nothing')]).compile();
   const two = db.selectNoFrom([sql<string>`'a'`.as('name'), sql<number>`2`.as('size')]).compile();
   const fails = db.selectNoFrom(sql<number>`1 / (random() * 0)::int`.as('count')).compile();
@@ -50,6 +52,18 @@ it('reads the columns of each statement, however often and on whichever connecti
       reads.flatMap(() => [[{ count: 7n, nothing: null }], [{ name: 'a', size: 2 }]]),
     );
   }
+});
+
+it('reads timestamps to the millisecond', async () => {
+  const at = fc.date({ min: new Date('1900-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
+  await fc.assert(
+    fc.asyncProperty(fc.array(at, { maxLength: 200 }), async (dates) => {
+      const texts = dates.map((date) => date.toISOString());
+      const query = sql<{ at: Timestamp }>`select unnest(${texts}::timestamptz[]) as at`.compile(db);
+      const rows = await database.read(query);
+      expect(rows.map((row) => timestampDate(row.at))).toEqual(dates);
+    }),
+  );
 });
 
 it('survives a connection that dies while its holder is between two statements', async () => {

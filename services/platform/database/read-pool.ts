@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { DatabaseError, type Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
 import { PreparedQuery } from './prepared-query.ts';
 
 /** A read, ready to be sent. */
@@ -33,11 +33,19 @@ export class ReadPool {
   }
 
   async read<Row>(statement: ReadStatement): Promise<Row[]> {
-    const query = new PreparedQuery(statement);
     const shared = isShort(statement) ? this.#sharedConnection() : undefined;
-    // The pool returns a promise, although its types promise the query itself.
-    const result = shared ? shared.run(query) : (this.#pool.query(query) as unknown as Promise<QueryResult>);
+    const result = shared
+      ? shared.run(new PreparedQuery(statement)).catch((error: unknown) => {
+          if (isUnprepared(error)) return this.#readAlone(statement);
+          throw error;
+        })
+      : this.#readAlone(statement);
     return (await result).rows as Row[];
+  }
+
+  #readAlone(statement: ReadStatement): Promise<QueryResult> {
+    // The pool returns a promise, although its types promise the query itself.
+    return this.#pool.query(new PreparedQuery(statement)) as unknown as Promise<QueryResult>;
   }
 
   /** The least busy one; undefined if all are full or wait for a slow statement. */
@@ -54,6 +62,9 @@ export class ReadPool {
     return leastBusy;
   }
 }
+
+/** A statement that was to be prepared by an earlier one, which has failed. */
+const isUnprepared = (error: unknown) => error instanceof DatabaseError && error.code === '26000';
 
 /** Unnamed statements may go through a pooler, which is to see one at a time. */
 const isShort = ({ name, maxRows }: ReadStatement) =>

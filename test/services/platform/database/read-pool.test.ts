@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { prepareRead } from '../../../../services/platform/reads/prepared-read.ts';
@@ -54,6 +55,33 @@ const inverse = prepareRead<{ readonly n: number }, Answer>((parameters) =>
     .compile(),
 );
 
+const fromLocked = prepareRead<{ readonly n: number }, Answer>((parameters) =>
+  db
+    .selectNoFrom([
+      sql<number>`${parameters('n')}::int`.as('n'),
+      sql<number>`(select pid from locked)`.as('pid'),
+    ])
+    .compile(),
+);
+
+/** Locks a new table. */
+async function lockTable(name: string) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create table ${name} (pid int)`);
+  await client.query(`begin; lock table ${name}`);
+  const waiting = `from pg_locks where relation = '${name}'::regclass and not granted`;
+  const count = async (select: string) => (await client.query<{ n: number }>(`select ${select}`)).rows[0]!.n;
+  return {
+    countWaiting: () => count(`count(*)::int as n ${waiting}`),
+    /** Cancels the two statements that wait for the lock, once there are two. */
+    cancelWaiting: () =>
+      count(`count(pg_cancel_backend(pid))::int as n ${waiting} and (select count(*) ${waiting}) = 2`),
+    unlock: () => client.query('commit'),
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}
+
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 it('answers concurrent short reads on two connections, each with its own row or error', async () => {
@@ -80,6 +108,17 @@ it('closes a connection on which a statement has failed', async () => {
   const after = await fresh.readOne(fast({ n: 2 }));
   expect(after).toMatchObject({ n: 2 });
   expect(after!.pid).not.toBe(before!.pid);
+});
+
+it('answers the reads behind one whose statement could not be prepared', async () => {
+  const fresh = await open(POOL_SIZE);
+  await using locker = await lockTable('locked');
+  const reads = Promise.allSettled(numbers(4).map((n) => fresh.readOne(fromLocked({ n }))));
+  await expect.poll(() => locker.cancelWaiting()).toBe(2);
+  await expect.poll(() => locker.countWaiting()).toBe(2);
+  await locker.unlock();
+  const outcomes = (await reads).map(({ status }) => status);
+  expect(outcomes).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled']);
 });
 
 it('does not send short reads behind slow ones', async () => {

@@ -9,7 +9,8 @@ import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts'
 import { type FaultyLink, openLink } from '../../../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
-const POOL_SIZE = 2;
+/** Enough for short reads to share a connection. */
+const POOL_SIZE = 4;
 const MAX_SILENCE_MS = 2_000;
 let link: FaultyLink;
 let open: (poolSize: number, maxSilenceMs?: number) => Promise<Database>;
@@ -44,7 +45,11 @@ function recordedLog() {
 }
 
 it('abandons a server that stops sending, and recovers all its connections', async () => {
-  const reads = () => Array.from({ length: POOL_SIZE }, () => database.read(CompiledQuery.raw('select 1')));
+  const reads = () =>
+    Array.from({ length: POOL_SIZE }, () => [
+      database.read(CompiledQuery.raw('select 1')),
+      database.readOne(CompiledQuery.raw('select 1')),
+    ]).flat();
   const writes = () =>
     Array.from({ length: POOL_SIZE }, () =>
       database.transaction((em) => em.execute('select pg_sleep(0.05)')),

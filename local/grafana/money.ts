@@ -34,9 +34,12 @@ export const money = dashboard(
     chart('Refund cases overdue', Short, {
       '{{environment}} {{owner}}': 'max by (environment, owner) (payments_refunds_overdue)',
     }).description('Alert: RefundCasesOverdue'),
+    chart('Dispute responses not submitted', Short, {
+      '{{environment}}': 'max by (environment) (payments_dispute_responses_overdue)',
+    }).description('Alert: DisputeResponsesOverdue, in live'),
     chart('Disputes overdue', Short, {
       '{{environment}}': 'max by (environment) (payments_disputes_overdue)',
-    }).description('Alert: DisputesOverdue'),
+    }).description('Alert: DisputesOverdue, in live'),
     chart('Longest stuck payout', Seconds, {
       '{{environment}}': 'max by (environment) (payments_payouts_stuck_seconds)',
     }).description('Alert: PayoutsStuck'),

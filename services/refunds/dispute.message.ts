@@ -32,9 +32,15 @@ export function disputeMessage(row: DisputeReadRow): Dispute {
   };
 }
 
-function response({ response_text: text, responded_at: respondedAt }: DisputeReadRow) {
+function response(row: DisputeReadRow): DisputeResponse | undefined {
+  const { response_text: text, responded_at: respondedAt, response_submitted_at: submittedAt } = row;
   if (text === null || respondedAt === null) return undefined;
-  return { $typeName: 'payments.refunds.v1.DisputeResponse', text, respondedAt } satisfies DisputeResponse;
+  return {
+    $typeName: 'payments.refunds.v1.DisputeResponse',
+    text,
+    respondedAt,
+    submittedAt: submittedAt ?? undefined,
+  };
 }
 
 /** The message of a dispute inside a transaction. */

@@ -27,6 +27,8 @@ export type Dispute = Readonly<{
   dueAt: Date | null;
   responseText: string | null;
   respondedAt: Date | null;
+  /** When the response was submitted to the provider; null as long as that has not been recorded. */
+  responseSubmittedAt: Date | null;
   closedAt: Date | null;
   outcome: DisputeOutcome | null;
 }>;
@@ -82,6 +84,24 @@ export function recordResponse(
   return { responseText, respondedAt: later(dispute.openedAt, at) };
 }
 
+/**
+ * Records that the response to an open dispute has been submitted to the provider: once, whether or not it was in time.
+ * DISPUTE_CLOSED, DISPUTE_NOT_RESPONDED, DISPUTE_RESPONSE_SUBMITTED.
+ */
+export function recordSubmission(dispute: Dispute, at: Date): { responseSubmittedAt: Date } {
+  requireOpen(dispute);
+  const { respondedAt, responseSubmittedAt } = dispute;
+  if (respondedAt === null) {
+    throw failedPrecondition('DISPUTE_NOT_RESPONDED', 'the merchant has not responded to the dispute');
+  }
+  if (responseSubmittedAt !== null) {
+    throw failedPrecondition('DISPUTE_RESPONSE_SUBMITTED', 'the submission is already recorded', {
+      submittedAt: responseSubmittedAt.toISOString(),
+    });
+  }
+  return { responseSubmittedAt: later(respondedAt, at) };
+}
+
 /** How a dispute ended, with its amount in centavos if it was opened without a sale and an amount. */
 interface DisputeEnd {
   readonly outcome: DisputeOutcome;
@@ -100,14 +120,19 @@ export function endDispute(
   at: Date,
 ): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome'> & { readonly closedAt: Date } {
   requireOpen(dispute);
-  const { openedAt, respondedAt } = dispute;
+  const { openedAt, respondedAt, responseSubmittedAt } = dispute;
   const saleId = dispute.saleId ?? payment.saleId;
   const amountMinor = endedAmount(dispute, namedMinor, payment);
   if (outcome === 'LOST' && saleId === null && amountMinor === null) {
     const message = 'the dispute has neither a sale nor an amount: name the amount that was lost';
     throw failedPrecondition('DISPUTE_AMOUNT_UNKNOWN', message, { field: 'amount_minor' });
   }
-  return { saleId, amountMinor, closedAt: later(respondedAt ?? openedAt, at), outcome };
+  return {
+    saleId,
+    amountMinor,
+    closedAt: later(responseSubmittedAt ?? respondedAt ?? openedAt, at),
+    outcome,
+  };
 }
 
 /** A dispute's amount, or what its sale has left, is held from its opening, so it no longer changes. */

@@ -56,6 +56,7 @@ export function openDispute(
       dueAt,
       responseText: null,
       respondedAt: null,
+      responseSubmittedAt: null,
       evidenceCount: 0,
       closedAt: null,
       outcome: null,

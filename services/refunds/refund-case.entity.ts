@@ -74,6 +74,7 @@ export const DisputeEntity = defineEntity({
     dueAt: timestampColumn().strictNullable(),
     responseText: p.text().strictNullable(),
     respondedAt: timestampColumn().strictNullable(),
+    responseSubmittedAt: timestampColumn().strictNullable(),
     evidenceCount: p.integer(),
     closedAt: timestampColumn().strictNullable(),
     outcome: p.string().$type<DisputeOutcome>().strictNullable(),

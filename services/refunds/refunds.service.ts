@@ -29,6 +29,7 @@ import { registerOverdueCaseMetrics } from './queues/overdue-case-metrics.ts';
 import { registerOverdueDisputeMetrics } from './queues/overdue-dispute-metrics.ts';
 import { recordProviderOutcome } from './record-provider-outcome.ts';
 import { recordRefundDebit } from './record-refund-debit.ts';
+import { recordResponseSubmission } from './record-response-submission.ts';
 import { respondToDispute } from './respond-to-dispute.ts';
 import { reviewRefundCase } from './review-refund-case.ts';
 import { scanDisputes } from './scan-disputes.ts';
@@ -53,9 +54,11 @@ export function refundCaseService({
   registerProviderSilenceMetrics(across, silentAfterMs);
   const products = createClient(ProductService, transport);
   const execution = config.REFUND_EXECUTION;
-  const rules = { execution, workDueAfterMs: config.REFUND_WORK_DUE_AFTER, silentAfterMs };
+  const workDueAfterMs = config.REFUND_WORK_DUE_AFTER;
+  const rules = { execution, workDueAfterMs, silentAfterMs };
   registerOverdueCaseMetrics(across, rules);
-  registerOverdueDisputeMetrics(across, config.DISPUTE_OUTCOME_DUE_AFTER);
+  const outcomeDueAfterMs = config.DISPUTE_OUTCOME_DUE_AFTER;
+  registerOverdueDisputeMetrics(across, { outcomeDueAfterMs, workDueAfterMs });
   const slots = new Slots(UPLOADS);
   const decision = { writes, limits, execution };
   const opening = { ...decision, products, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
@@ -71,6 +74,7 @@ export function refundCaseService({
       announceReviewDeadline(writes, config.REFUND_DEADLINE_NOTICE, request, context),
     openDispute: (request, context) => openDispute(writes, config.REFUND_DEADLINE_NOTICE, request, context),
     respondToDispute: (request, context) => respondToDispute(writes, request, context),
+    recordResponseSubmission: (request, context) => recordResponseSubmission(writes, request, context),
     closeDispute: (request, context) => closeDispute(writes, request, context),
     getDispute: (request) => getDispute(database, request),
     listDisputes: (request) => listDisputes(database, pagination, request),

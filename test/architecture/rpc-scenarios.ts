@@ -142,6 +142,7 @@ async function refunds(harness: TestHarness) {
   await client.addEvidence(fileMessages({ ...write(), disputeId, fileName: 'receipt.pdf' }, aPdf()));
   await client.respondToDispute({ ...write(), disputeId, text: 'delivered on the 3rd' });
   await client.listEvidence({ ...tenant, disputeId });
+  await client.recordResponseSubmission({ ...write(), disputeId });
   await client.closeDispute({ ...write(), disputeId });
   await client.getDispute({ ...tenant, disputeId });
   await client.cancelRefundCase({ ...write(), refundCaseId: canceled });

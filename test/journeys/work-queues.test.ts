@@ -117,6 +117,8 @@ it('has a reviewer read the photos with which a merchant contests a refund and a
   const [signature] = await reviewer.filesOf(answered);
   expect(signature!.content.equals(photos[1])).toBe(true);
   await reviewer.finish(answered, 3);
+  const submitted = expectItem(await reviewer.oldest(2), disputeId, /_RECORD_OUTCOME$/);
+  await reviewer.finish(submitted, 4);
   expect(await reviewer.oldest(2)).toBeUndefined();
 });
 
@@ -128,7 +130,7 @@ it('guides a reviewer, a payout clerk and a provider engineer through the oldest
   await reviewer.finish(toReview, 1);
   expectItem(await reviewer.oldest(0), younger.refundCaseId, /_REVIEW$/);
   const due = expectItem(await reviewer.oldest(2), older.disputeId, /_RECORD_OUTCOME$/);
-  await reviewer.finish(due, 3);
+  await reviewer.finish(due, 4);
   expectItem(await reviewer.oldest(2), younger.disputeId, /_AWAIT_MERCHANT$/);
 
   const requested = expectItem(await clerk.oldest(0), older.advanceRequestId, /_REVIEW$/);

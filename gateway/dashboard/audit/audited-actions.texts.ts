@@ -43,6 +43,7 @@ export const auditedActions = {
     'RefundCaseService.ClearBlocker': 'Removeu uma pendência de um reembolso',
     'RefundCaseService.OpenDispute': 'Abriu uma disputa',
     'RefundCaseService.RespondToDispute': 'Respondeu a uma disputa',
+    'RefundCaseService.RecordResponseSubmission': 'Registrou o envio da resposta a uma disputa ao banco',
     'RefundCaseService.CloseDispute': 'Encerrou uma disputa',
     'RefundCaseService.AddEvidence': 'Anexou um arquivo a um reembolso ou a uma disputa',
     'RefundCaseService.GetEvidence': 'Baixou um arquivo de um reembolso ou de uma disputa',
@@ -126,6 +127,8 @@ export const auditedActions = {
     'RefundCaseService.ClearBlocker': 'Removed a blocker from a refund',
     'RefundCaseService.OpenDispute': 'Opened a dispute',
     'RefundCaseService.RespondToDispute': 'Responded to a dispute',
+    'RefundCaseService.RecordResponseSubmission':
+      'Recorded that the response to a dispute was sent to the bank',
     'RefundCaseService.CloseDispute': 'Closed a dispute',
     'RefundCaseService.AddEvidence': 'Attached a file to a refund or dispute',
     'RefundCaseService.GetEvidence': 'Downloaded a file of a refund or dispute',

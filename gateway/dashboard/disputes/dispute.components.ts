@@ -15,7 +15,7 @@ export type DisputeState = keyof (typeof disputesTexts)['en']['states'];
 /** The state of a dispute now. */
 export function stateOf({ closedAt, outcome, response, dueAt }: Dispute): DisputeState {
   if (closedAt) return outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
-  if (response) return 'UNDER_REVIEW';
+  if (response) return response.submittedAt ? 'AWAITING_DECISION' : 'UNDER_REVIEW';
   return dueAt && timestampMs(dueAt) <= Date.now() ? 'UNANSWERED' : 'NEEDS_RESPONSE';
 }
 
@@ -29,6 +29,7 @@ function toneOf(state: DisputeState): Tone {
   switch (state) {
     case 'NEEDS_RESPONSE':
     case 'UNDER_REVIEW':
+    case 'AWAITING_DECISION':
       return 'busy';
     case 'WON':
       return 'good';

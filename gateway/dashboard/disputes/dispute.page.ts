@@ -136,6 +136,7 @@ function disputeTimeline(view: View, { openedAt, dueAt, response, closedAt }: Di
   const times: readonly (readonly [keyof typeof t.times, Timestamp | undefined])[] = [
     ['opened', openedAt],
     ['responded', response?.respondedAt],
+    ['submitted', response?.submittedAt],
     // A due date that was met is no longer relevant.
     ['due', response || closedAt ? undefined : dueAt],
     ['closed', closedAt],

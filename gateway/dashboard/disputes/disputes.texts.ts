@@ -28,13 +28,15 @@ export const disputesTexts = {
     states: {
       NEEDS_RESPONSE: 'Aguardando sua resposta',
       UNDER_REVIEW: 'Em análise',
+      AWAITING_DECISION: 'Aguardando decisão',
       UNANSWERED: 'Sem resposta',
       WON: 'Ganha',
       LOST: 'Perdida',
     },
     next: {
       NEEDS_RESPONSE: 'O cliente contestou o pagamento no banco. Explique por que a cobrança está correta.',
-      UNDER_REVIEW: 'Recebemos sua resposta e a encaminhamos ao banco do cliente, que decide.',
+      UNDER_REVIEW: 'Recebemos sua resposta. Depois da análise, ela será enviada ao banco do cliente.',
+      AWAITING_DECISION: 'Sua resposta foi enviada ao banco do cliente, que decide.',
       UNANSWERED: 'O prazo venceu sem resposta. O banco do cliente decide sem ela.',
       WON: 'A decisão foi a seu favor. O valor bloqueado voltou aos seus recebíveis.',
       LOST: 'A decisão foi a favor do cliente. O valor em disputa foi descontado dos seus recebíveis. Se eles não cobrirem o valor, o restante será descontado dos próximos.',
@@ -71,6 +73,7 @@ export const disputesTexts = {
       opened: 'Disputa aberta',
       due: 'Prazo para a sua resposta',
       responded: 'Resposta da empresa',
+      submitted: 'Resposta enviada ao banco do cliente',
       closed: 'Disputa encerrada',
     },
     events: 'Eventos',
@@ -109,6 +112,7 @@ export const disputesTexts = {
     states: {
       NEEDS_RESPONSE: 'Needs your response',
       UNDER_REVIEW: 'Under review',
+      AWAITING_DECISION: 'Awaiting decision',
       UNANSWERED: 'No response',
       WON: 'Won',
       LOST: 'Lost',
@@ -116,7 +120,8 @@ export const disputesTexts = {
     next: {
       NEEDS_RESPONSE:
         'The customer has disputed the payment with their bank. Explain why the charge is correct.',
-      UNDER_REVIEW: 'We have your response and pass it on to the customer’s bank, which decides.',
+      UNDER_REVIEW: 'We have your response. After our review, we send it to the customer’s bank.',
+      AWAITING_DECISION: 'Your response was sent to the customer’s bank, which decides.',
       UNANSWERED: 'The due date has passed without a response. The customer’s bank decides without one.',
       WON: 'The decision was in your favor. The blocked amount has returned to your receivables.',
       LOST: 'The decision was in the customer’s favor. The disputed amount was deducted from your receivables. If they do not cover it, the rest is deducted from your next ones.',
@@ -152,6 +157,7 @@ export const disputesTexts = {
       opened: 'Dispute opened',
       due: 'Your response is due',
       responded: 'Merchant’s response',
+      submitted: 'Response sent to the customer’s bank',
       closed: 'Dispute closed',
     },
     events: 'Events',

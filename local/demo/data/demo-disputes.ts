@@ -4,6 +4,7 @@ import type { DemoTenant } from './demo-tenant.ts';
 
 const RESPONSE_DAYS = 10;
 const RESPONDED_AFTER_DAYS = 3;
+const SUBMITTED_AFTER_DAYS = 5;
 const CLOSED_AFTER_DAYS = 20;
 const { UNSPECIFIED, WON, LOST } = DisputeOutcome;
 
@@ -55,6 +56,10 @@ export async function disputeDemoPayment(
     await attachReceipt(demo, { ...receipt, occurredAt: at(RESPONDED_AFTER_DAYS) });
     const response = { disputeId, text: RESPONSE, occurredAt: at(RESPONDED_AFTER_DAYS) };
     await refunds.respondToDispute({ ...demo.write(`${step}-respond`), ...response });
+    if (daysAgo > SUBMITTED_AFTER_DAYS) {
+      const submission = { disputeId, occurredAt: at(SUBMITTED_AFTER_DAYS) };
+      await refunds.recordResponseSubmission({ ...demo.write(`${step}-submit`), ...submission });
+    }
   }
   if (outcome === UNSPECIFIED) return;
   const end = { disputeId, outcome, occurredAt: at(CLOSED_AFTER_DAYS) };

@@ -339,7 +339,7 @@ export const SETTINGS = {
   REFUND_DEADLINE_NOTICE: setting(
     duration,
     '24h',
-    'how long before the deadline of a review or the due date of a dispute its notice is sent; half of the period if that is shorter',
+    'how long before the deadline of a review or the due date of a dispute its notice is sent, or halfway if the period is shorter than twice that; a dispute without a due date is announced at once',
   ),
   REFUND_PROVIDER_URL: setting(
     providerUrl,
@@ -361,7 +361,7 @@ export const SETTINGS = {
   REFUND_WORK_DUE_AFTER: setting(
     duration,
     '72h',
-    'an open refund case without a deadline counts as overdue when operations or the merchant have not acted for this long',
+    'an open refund case without a deadline, or a response to a dispute, counts as overdue when operations or the merchant have not acted for this long',
   ),
   DISPUTE_OUTCOME_DUE_AFTER: setting(
     duration,

@@ -61,6 +61,7 @@ allow(RefundCaseService, {
   announceReviewDeadline: SANDBOX,
   expireMerchantReview: SANDBOX,
   openDispute: SANDBOX,
+  recordResponseSubmission: SANDBOX,
   closeDispute: SANDBOX,
 });
 

@@ -12,11 +12,11 @@ interface NextStep {
 }
 
 /** The next step of an open dispute. */
-export function nextDisputeStep(
-  { opened_at: openedAt, due_at: dueAt, responded_at: respondedAt }: DisputeReadRow,
-  nowMs: number,
-): NextStep {
+export function nextDisputeStep(row: DisputeReadRow, nowMs: number): NextStep {
+  const { opened_at: openedAt, due_at: dueAt, responded_at: respondedAt } = row;
+  const { response_submitted_at: submittedAt } = row;
   const owner = 'OPERATIONS';
+  if (submittedAt !== null) return { action: 'RECORD_OUTCOME', owner, since: submittedAt };
   if (respondedAt !== null) return { action: 'REVIEW_RESPONSE', owner, since: respondedAt };
   if (dueAt === null) return { action: 'RECORD_OUTCOME', owner, since: openedAt };
   if (timestampMs(dueAt) <= nowMs) return { action: 'RECORD_OUTCOME', owner, since: dueAt };

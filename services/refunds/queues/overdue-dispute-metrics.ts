@@ -12,7 +12,7 @@ interface OverdueRow {
 }
 
 /** Reads only the overdue disputes, from the index of ListDisputeQueue. */
-const MEASURE: Statement = {
+const MEASURE_OUTCOMES: Statement = {
   name: 'measure_overdue_disputes',
   text: `
 select environment, count(*)::int as disputes
@@ -24,21 +24,48 @@ select environment, count(*)::int as disputes
  group by environment`,
 };
 
+/** Reads all responses that are to be submitted, from their index: they are few. */
+const MEASURE_RESPONSES: Statement = {
+  name: 'measure_overdue_responses',
+  text: `
+select environment, count(*)::int as disputes
+  from (select environment
+          from refunds.dispute
+         where closed_at is null and responded_at is not null and response_submitted_at is null
+           and (responded_at <= now() - interval '1 ms' * :workDueAfterMs::float8
+                or due_at <= now() + interval '1 day')
+         limit ${COUNT_LIMIT}) overdue
+ group by environment`,
+};
+
+interface DisputeRules {
+  readonly outcomeDueAfterMs: number;
+  readonly workDueAfterMs: number;
+}
+
 /**
- * Registers a gauge of open disputes whose outcome is overdue: they keep funds blocked until it is recorded. All
- * processes on a database report the same values.
+ * Registers gauges of open disputes whose outcome is overdue, which keep funds blocked until it is recorded, and of those
+ * whose response is overdue at the provider. All processes on a database report the same values.
  */
-export function registerOverdueDisputeMetrics(db: CrossTenantDatabase, outcomeDueAfterMs: number): void {
-  registerMeasuredGauges({
-    measure: () => db.run<OverdueRow>(MEASURE, { outcomeDueAfterMs }),
-    cacheMs: CACHE_MS,
-    gauges: [
-      {
-        name: 'payments_disputes_overdue',
-        help: `Open disputes without an outcome for DISPUTE_OUTCOME_DUE_AFTER after their due date or, without one, their opening, by environment, counted up to ${COUNT_LIMIT}.`,
-        labels: ENVIRONMENTS.map((environment) => ({ environment })),
-        read: (rows, labels) => rows.find((row) => row.environment === labels.environment)?.disputes ?? 0,
-      },
-    ],
-  });
+export function registerOverdueDisputeMetrics(
+  db: CrossTenantDatabase,
+  { outcomeDueAfterMs, workDueAfterMs }: DisputeRules,
+): void {
+  registerGauge(
+    'payments_disputes_overdue',
+    `Open disputes without an outcome for DISPUTE_OUTCOME_DUE_AFTER after their due date or, without one, their opening, by environment, counted up to ${COUNT_LIMIT}.`,
+    () => db.run<OverdueRow>(MEASURE_OUTCOMES, { outcomeDueAfterMs }),
+  );
+  registerGauge(
+    'payments_dispute_responses_overdue',
+    `Open disputes whose response has not been submitted to the provider for REFUND_WORK_DUE_AFTER, or a day before their due date, by environment, counted up to ${COUNT_LIMIT}.`,
+    () => db.run<OverdueRow>(MEASURE_RESPONSES, { workDueAfterMs }),
+  );
+}
+
+function registerGauge(name: string, help: string, measure: () => Promise<readonly OverdueRow[]>): void {
+  const labels = ENVIRONMENTS.map((environment) => ({ environment }));
+  const read = (rows: readonly OverdueRow[], { environment }: { readonly environment?: string }) =>
+    rows.find((row) => row.environment === environment)?.disputes ?? 0;
+  registerMeasuredGauges({ measure, cacheMs: CACHE_MS, gauges: [{ name, help, labels, read }] });
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -219,6 +219,34 @@ describe('disputes', () => {
     );
     await expectRefusal(respond(overdue, { merchantId: randomUUID() }), Code.NotFound, 'DISPUTE_NOT_FOUND');
     expect((await respond(overdue, { occurredAt: minutes(-2) })).dispute!.response!.text).toHaveLength(4_999);
+  });
+
+  it('record once that their response was submitted, and can end without that', async () => {
+    const { refunds, tenant, write } = refundsOf(harness, 'grpc');
+    const minutes = (n: number) => timestampFromDate(new Date(Date.now() + n * 60_000));
+    const disputeId = randomUUID();
+    const opening = { disputeId, paymentIntentId: randomUUID(), occurredAt: minutes(-60) };
+    await refunds.openDispute({ ...write(), ...opening });
+    const submit = (more: object = {}) =>
+      refunds.recordResponseSubmission({ ...write(), disputeId, ...more });
+    await expectRefusal(submit(), Code.FailedPrecondition, 'DISPUTE_NOT_RESPONDED');
+    await refunds.respondToDispute({ ...write(), disputeId, text: 'delivered', occurredAt: minutes(-50) });
+    const first = { ...write(), occurredAt: minutes(-40) };
+    const { dispute } = await submit(first);
+    expect(dispute!.response).toMatchObject({ text: 'delivered', submittedAt: first.occurredAt });
+    expect((await refunds.getDispute({ ...tenant, disputeId })).dispute).toEqual(dispute);
+    expect((await submit(first)).dispute).toEqual(dispute);
+    await expectRefusal(submit(), Code.FailedPrecondition, 'DISPUTE_RESPONSE_SUBMITTED', {
+      submittedAt: timestampDate(first.occurredAt).toISOString(),
+    });
+    await expectRefusal(submit({ merchantId: randomUUID() }), Code.NotFound, 'DISPUTE_NOT_FOUND');
+    const close = (id: string) => refunds.closeDispute({ ...write(), disputeId: id });
+    expect((await close(disputeId)).dispute!.response).toEqual(dispute!.response);
+    await expectRefusal(submit(), Code.FailedPrecondition, 'DISPUTE_CLOSED');
+    const unsubmitted = randomUUID();
+    await refunds.openDispute({ ...write(), ...opening, disputeId: unsubmitted });
+    await refunds.respondToDispute({ ...write(), disputeId: unsubmitted, text: 'delivered' });
+    expect((await close(unsubmitted)).dispute!.response!.submittedAt).toBeUndefined();
   });
 
   it.each(['respondToDispute', 'closeDispute'] as const)(

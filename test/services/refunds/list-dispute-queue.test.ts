@@ -31,7 +31,7 @@ describeQueue(
   'refunds.dispute',
 );
 
-it('awaits the merchant until the response or the due date, then the review or the outcome', async () => {
+it('awaits the merchant until the response or the due date, then the submission of the response, then the outcome', async () => {
   const { refunds, tenant, write } = refundsOf(harness, 'grpc');
   const open = async (due: object) => {
     const disputeId = randomUUID();
@@ -44,18 +44,23 @@ it('awaits the merchant until the response or the due date, then the review or t
   const withoutDate = await open({});
   const responded = await open({ dueAt: minutesAgo(-5) });
   await refunds.respondToDispute({ ...write(), disputeId: responded, text: 'delivered on the 3rd' });
+  const submitted = await open({ dueAt: minutesAgo(-8) });
+  await refunds.respondToDispute({ ...write(), disputeId: submitted, text: 'signed for on the 3rd' });
+  await refunds.recordResponseSubmission({ ...write(), disputeId: submitted });
   const { items } = await refunds.listDisputeQueue(tenant);
   expect(items.map(({ dispute, nextAction, owner }) => [dispute!.id, nextAction, owner])).toEqual([
     [withoutDate, Action.RECORD_OUTCOME, OPERATIONS],
     [overdue, Action.RECORD_OUTCOME, OPERATIONS],
     [responded, Action.REVIEW_RESPONSE, OPERATIONS],
+    [submitted, Action.RECORD_OUTCOME, OPERATIONS],
     [ahead, Action.AWAIT_MERCHANT, MERCHANT],
   ]);
   for (const { dispute, waitingSince, dueAt } of items) {
     expect(dispute).toEqual((await refunds.getDispute({ ...tenant, disputeId: dispute!.id })).dispute);
     expect(dueAt).toEqual(dispute!.dueAt);
     const { response, openedAt } = dispute!;
-    expect(waitingSince).toEqual(dispute!.id === overdue ? dueAt : (response?.respondedAt ?? openedAt));
+    const answeredAt = response?.submittedAt ?? response?.respondedAt;
+    expect(waitingSince).toEqual(dispute!.id === overdue ? dueAt : (answeredAt ?? openedAt));
   }
 });
 

@@ -10,6 +10,7 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { copyRows } from '../../support/copy-rows.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { scrape } from '../../support/scrape.ts';
 import { expectIndexesRead } from './indexes-of-open-cases.ts';
@@ -89,12 +90,15 @@ it('counts the cases that are overdue in the queue, by environment and owner', a
   }, 40_000);
 });
 
-it('reads indexes of open cases only', () =>
-  expectIndexesRead(
+it('reads indexes of open cases only', async () => {
+  await copyRows(harness, 'refunds.refund_case', ['status', 'PROCESSING'], 2_000, { status: 'SUCCEEDED' });
+  await expectIndexesRead(
     harness,
+    'refunds.refund_case',
     ['refund_case_review_deadline', 'refund_case_work', 'refund_case_to_execute'],
     scrape,
-  ));
+  );
+});
 
 it('counts open disputes that have had no outcome for too long after their due date or their opening', async () => {
   const { refunds, write } = refundsOf(harness, 'inProcess', newTenant(Environment.LIVE));
@@ -110,6 +114,7 @@ it('counts open disputes that have had no outcome for too long after their due d
   await open(30, { dueAt: hoursAgo(5) });
   const responded = await open(30, { dueAt: hoursAgo(-5) });
   await refunds.respondToDispute({ ...write(), disputeId: responded, text: 'delivered on the 3rd' });
+  await refunds.recordResponseSubmission({ ...write(), disputeId: responded });
   await open(30, { dueAt: hoursAgo(15) });
   const closed = await open(30, { dueAt: hoursAgo(15) });
   const overdue = async () => (await scrape())('payments_disputes_overdue{environment="live"}');
@@ -117,4 +122,38 @@ it('counts open disputes that have had no outcome for too long after their due d
   await refunds.closeDispute({ ...write(), disputeId: closed, outcome: DisputeOutcome.LOST });
   await vi.waitFor(async () => expect(await overdue()).toBe(2), 40_000);
   expect((await scrape())('payments_disputes_overdue{environment="test"}')).toBe(0);
+});
+
+it('counts responses that are not submitted for too long, or a day before the due date', async () => {
+  const { refunds, write } = refundsOf(harness, 'inProcess', newTenant(Environment.LIVE));
+  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
+  const answer = async (respondedHoursAgo: number, dueInHours?: number) => {
+    const disputeId = randomUUID();
+    const dueAt = dueInHours === undefined ? undefined : hoursAgo(-dueInHours);
+    const opening = { disputeId, paymentIntentId: randomUUID(), amountMinor: 70n, dueAt };
+    await refunds.openDispute({ ...write(), ...opening, occurredAt: hoursAgo(40) });
+    const response = { disputeId, text: 'delivered on the 3rd', occurredAt: hoursAgo(respondedHoursAgo) };
+    await refunds.respondToDispute({ ...write(), ...response });
+    return disputeId;
+  };
+  await answer(5);
+  await answer(5, 30);
+  const silent = await answer(15, 60);
+  const due = await answer(1, 20);
+  const past = await answer(20, -15);
+  const overdue = async (environment = 'live') =>
+    (await scrape())(`payments_dispute_responses_overdue{environment="${environment}"}`);
+  await vi.waitFor(async () => expect(await overdue()).toBe(3), 40_000);
+  await refunds.recordResponseSubmission({ ...write(), disputeId: silent });
+  await vi.waitFor(async () => expect(await overdue()).toBe(2), 40_000);
+  await refunds.closeDispute({ ...write(), disputeId: past, outcome: DisputeOutcome.WON });
+  await vi.waitFor(async () => expect(await overdue()).toBe(1), 40_000);
+  await refunds.recordResponseSubmission({ ...write(), disputeId: due });
+  await vi.waitFor(async () => expect(await overdue()).toBe(0), 40_000);
+  expect(await overdue('test')).toBe(0);
+});
+
+it('reads indexes of open disputes only', async () => {
+  await copyRows(harness, 'refunds.dispute', ['outcome', 'WON'], 2_000);
+  await expectIndexesRead(harness, 'refunds.dispute', ['dispute_queue', 'dispute_to_submit'], scrape);
 });

@@ -5,6 +5,7 @@ import {
   disputeNotFound,
   endDispute,
   recordResponse,
+  recordSubmission,
 } from '../../../services/refunds/dispute.ts';
 import {
   type PaymentFacts,
@@ -106,6 +107,7 @@ describe('a dispute', () => {
     closedAt: null,
     responseText: null,
     respondedAt: null,
+    responseSubmittedAt: null,
     outcome: null,
   };
 
@@ -198,6 +200,23 @@ describe('a dispute', () => {
     }
     const { closedAt } = endDispute({ ...dispute, ...responded }, end('WON'), facts(), at('06T00:00:00'));
     expect(closedAt).toEqual(responded.respondedAt);
+  });
+
+  it('takes one submission of its response, after the due date too, and ends no earlier', () => {
+    const responded = { ...dispute, responseText: 'sent', respondedAt: at('07T00:00:00') };
+    const submit = (given: object, time: string) => recordSubmission({ ...responded, ...given }, at(time));
+    const submitted = { responseSubmittedAt: at('09T00:00:00') };
+    expect(submit({}, '09T00:00:00')).toEqual(submitted);
+    expect(submit({}, '06T00:00:00').responseSubmittedAt).toEqual(responded.respondedAt);
+    for (const [given, reason, metadata] of [
+      [{ responseText: null, respondedAt: null }, 'DISPUTE_NOT_RESPONDED', {}],
+      [submitted, 'DISPUTE_RESPONSE_SUBMITTED', { submittedAt: '2026-11-09T00:00:00.000Z' }],
+      [{ closedAt: at('08T00:00:00'), outcome: 'WON' }, 'DISPUTE_CLOSED', { state: 'CLOSED' }],
+    ] as const) {
+      expect(() => submit(given, '09T00:00:00')).toThrow(expect.objectContaining({ reason, metadata }));
+    }
+    const { closedAt } = endDispute({ ...responded, ...submitted }, end('WON'), facts(), at('08T00:00:00'));
+    expect(closedAt).toEqual(submitted.responseSubmittedAt);
   });
 
   it('that does not exist is DISPUTE_NOT_FOUND', () => {

@@ -6,6 +6,7 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { copyRows } from '../../support/copy-rows.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { readMetrics } from '../../support/scrape.ts';
 import { expectIndexesRead } from './indexes-of-open-cases.ts';
@@ -67,5 +68,8 @@ it('counts PROCESSING refunds by environment from the last report of the provide
 
 it('is read from an index, however many refunds there are', async () => {
   await processing(30);
-  await expectIndexesRead(harness, ['refund_case_awaiting_provider'], () => silent('live'));
+  await copyRows(harness, 'refunds.refund_case', ['status', 'PROCESSING'], 2_000, { status: 'SUCCEEDED' });
+  await expectIndexesRead(harness, 'refunds.refund_case', ['refund_case_awaiting_provider'], () =>
+    silent('live'),
+  );
 });

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { RefundBlocker } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { type Dispute, RefundBlocker } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { blockerList, deadline, stateBadge, stateOf } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
@@ -13,7 +13,7 @@ import { reasonMissing, stepsPage } from '../steps-page.ts';
 import { idOf } from '../typed-values.ts';
 import { refundStepTexts } from './refund-steps.texts.ts';
 import { type Choice, REFUND_STEPS, REVIEWERS, type RefundStep } from './refund-steps.ts';
-import { MANUAL_BLOCKERS, type SimulatedCase } from './simulated-case.ts';
+import { disputesToSubmit, MANUAL_BLOCKERS, type SimulatedCase } from './simulated-case.ts';
 
 const MAX_DISPUTES = 20;
 
@@ -38,7 +38,7 @@ export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients
     perform: async (step, { view, id: refundCaseId, key, form }) => {
       const reason = form.reason?.trim();
       if (step.choices.includes('reason') && !reason) throw reasonMissing();
-      if (step.choices.includes('dispute') && !idOf(form.dispute)) throw Failure.of(400, 'badRequest');
+      if (namesDispute(step) && !idOf(form.dispute)) throw Failure.of(400, 'badRequest');
       // Steps about a dispute do not name the case: reading it first answers 404 for a case that does not exist.
       await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
       const write = { ...view.tenant, idempotencyKey: key, refundCaseId };
@@ -46,6 +46,9 @@ export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients
     },
   });
 }
+
+const namesDispute = ({ choices }: RefundStep) =>
+  choices.includes('dispute') || choices.includes('responded-dispute');
 
 async function readSimulated(clients: DashboardClients, view: View, id: string): Promise<SimulatedCase> {
   const { tenant, call } = view;
@@ -83,6 +86,15 @@ function choiceField(view: View, { name: step }: RefundStep, choice: Choice, sim
     MANUAL_BLOCKERS.filter((blocker) => blockedBy.includes(RefundBlocker[blocker]) === present).map(
       (blocker) => [blocker, blockerNames[blocker]] as const,
     );
+  const oneOf = (disputes: readonly Dispute[]) =>
+    control(
+      'dispute',
+      t.dispute,
+      select(
+        disputes.map(({ id }) => [id, id]),
+        '',
+      ),
+    );
   switch (choice) {
     case 'reason':
       return control('reason', textsFor(view, simulateTexts).reason, (attributes) => {
@@ -102,14 +114,9 @@ function choiceField(view: View, { name: step }: RefundStep, choice: Choice, sim
     case 'present-blocker':
       return control('blocker', t.blocker, select(blockersThat(true), ''));
     case 'dispute':
-      return control(
-        'dispute',
-        t.dispute,
-        select(
-          simulated.openDisputes.map(({ id }) => [id, id]),
-          '',
-        ),
-      );
+      return oneOf(simulated.openDisputes);
+    case 'responded-dispute':
+      return oneOf(disputesToSubmit(simulated));
     default:
       return choice satisfies never;
   }

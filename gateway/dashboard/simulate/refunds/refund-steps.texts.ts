@@ -23,6 +23,7 @@ export const refundStepTexts = {
       'add-blocker': ['Adicionar pendência', 'Outra equipe suspende o caso.'],
       'clear-blocker': ['Remover pendência', 'A pendência foi resolvida.'],
       'open-dispute': ['Abrir disputa do cliente', 'Um caso aprovado volta para análise.'],
+      'submit-response': ['A resposta é enviada ao banco', 'O banco passa a decidir.'],
       'win-dispute': ['A empresa ganha a disputa', 'O caso pode prosseguir.'],
       'lose-dispute': [
         'A empresa perde a disputa',
@@ -63,6 +64,7 @@ export const refundStepTexts = {
       'add-blocker': ['Add a blocker', 'Another team puts the case on hold.'],
       'clear-blocker': ['Clear a blocker', 'The issue has been resolved.'],
       'open-dispute': ['Open a customer dispute', 'An approved case goes back to review.'],
+      'submit-response': ['The response is sent to the bank', 'The bank decides next.'],
       'win-dispute': ['The merchant wins the dispute', 'The case can proceed.'],
       'lose-dispute': [
         'The merchant loses the dispute',

@@ -15,6 +15,7 @@ import type { refundStepTexts } from './refund-steps.texts.ts';
 import {
   awaitsMerchant,
   type CaseWrite,
+  disputesToSubmit,
   hasManual,
   isBlockedBy,
   isExecuting,
@@ -31,7 +32,7 @@ import {
 export const REVIEWERS = ['OPERATIONS', 'RISK_POLICY'] as const;
 
 export type StepName = keyof (typeof refundStepTexts)['en']['steps'];
-export type Choice = 'reason' | 'reviewer' | 'blocker' | 'present-blocker' | 'dispute';
+export type Choice = 'reason' | 'reviewer' | 'blocker' | 'present-blocker' | 'dispute' | 'responded-dispute';
 
 /** The submitted values of a step's form. */
 export interface StepForm {
@@ -88,6 +89,11 @@ const close =
     const { refundCaseId: _, ...request } = write;
     return clients.refundCases.closeDispute({ ...request, disputeId: dispute, outcome }, view.call);
   };
+
+const submitResponse = ({ clients, view, write, form: { dispute = '' } }: Act) => {
+  const { refundCaseId: _, ...request } = write;
+  return clients.refundCases.recordResponseSubmission({ ...request, disputeId: dispute }, view.call);
+};
 
 /** All steps of a case, in the usual order. */
 export const REFUND_STEPS: readonly RefundStep[] = [
@@ -178,6 +184,12 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     choices: [],
     isPossible: (simulated) => !isExecuting(simulated) && simulated.openDisputes.length === 0,
     act: openDispute,
+  },
+  {
+    name: 'submit-response',
+    choices: ['responded-dispute'],
+    isPossible: (simulated) => disputesToSubmit(simulated).length > 0,
+    act: submitResponse,
   },
   {
     name: 'win-dispute',

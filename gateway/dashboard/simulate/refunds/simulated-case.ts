@@ -42,6 +42,10 @@ export const isLate = ({ refundCase: { merchantReviewDeadlineAt: at } }: Simulat
 export const hasManual = (simulated: SimulatedCase, present: boolean) =>
   MANUAL_BLOCKERS.some((name) => isBlockedBy(simulated, RefundBlocker[name]) === present);
 
+/** The open disputes whose response has yet to be submitted to the bank. */
+export const disputesToSubmit = ({ openDisputes }: SimulatedCase): readonly Dispute[] =>
+  openDisputes.filter(({ response }) => response && !response.submittedAt);
+
 /** Whether a case is approved and has no blocker other than the balance. */
 export function isStartable(simulated: SimulatedCase): boolean {
   const others = simulated.refundCase.blockedBy.filter(

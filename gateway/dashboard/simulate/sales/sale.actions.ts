@@ -36,7 +36,7 @@ export function blockActions(pages: SandboxPages, { funds }: DashboardClients): 
   });
 }
 
-/** Opens and closes disputes of a sale's payment, with or without a refund case. */
+/** The steps of disputes of a sale's payment, with or without a refund case. */
 export function saleDisputeActions(pages: SandboxPages, { refundCases }: DashboardClients): void {
   pages.action({ path: `${PATH}/open-dispute`, form: NoFields }, async (view, { params, key }) => {
     const saleId = params.saleId!;
@@ -45,6 +45,14 @@ export function saleDisputeActions(pages: SandboxPages, { refundCases }: Dashboa
     await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');
   });
+  pages.action(
+    { path: `${PATH}/disputes/:disputeId/submitted`, form: NoFields },
+    async (view, { params, key }) => {
+      const submission = { disputeId: params.disputeId!, idempotencyKey: key };
+      await refundCases.recordResponseSubmission({ ...view.tenant, ...submission }, view.call);
+      return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'submitted');
+    },
+  );
   for (const [step, outcome] of [
     ['won', DisputeOutcome.WON],
     ['lost', DisputeOutcome.LOST],

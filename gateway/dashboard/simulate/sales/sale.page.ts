@@ -100,15 +100,18 @@ ${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
 function disputeList(view: View, saleId: string, disputes: readonly Dispute[]): Html {
   const t = textsFor(view, saleTexts);
   if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
-  const close = (id: string) => {
+  const steps = ({ id, response }: Dispute) => {
     const action = `/simulate/sales/${saleId}/disputes/${id}`;
-    return html`<div class="row">${form(view, { action: `${action}/won`, submit: t.won, tone: 'plain' })}
+    const isToSubmit = response && !response.submittedAt;
+    return html`<div class="row">${isToSubmit ? form(view, { action: `${action}/submitted`, submit: t.submitted, tone: 'plain' }) : nothing}
+${form(view, { action: `${action}/won`, submit: t.won, tone: 'plain' })}
 ${form(view, { action: `${action}/lost`, submit: t.lost, tone: 'plain' })}</div>`;
   };
-  const item = ({ id, openedAt, closedAt, outcome }: Dispute) => {
+  const item = (dispute: Dispute) => {
+    const { openedAt, closedAt, outcome } = dispute;
     const state = closedAt ? (outcome === DisputeOutcome.LOST ? 'LOST' : 'WON') : 'OPEN';
     return html`<li>${t.opened(view.format.dateTime(openedAt))}: <strong>${t.disputeStates[state]}</strong>
-${closedAt ? nothing : close(id)}</li>`;
+${closedAt ? nothing : steps(dispute)}</li>`;
   };
   return html`<ul class="disputes">${disputes.map(item)}</ul>`;
 }

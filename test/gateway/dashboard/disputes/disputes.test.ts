@@ -91,6 +91,11 @@ it('takes a developer’s response once, records the person, and shows it until 
   expect(done.document.querySelectorAll('main form[action$="/respond"]')).toEqual([]);
   const second = await visitor.post(`${path}/respond`, { ...visitor.proof(), response: 'also' });
   expect([second.status, second.text.includes('already has a response')]).toEqual([409, true]);
+  expect(mainOf(done)).not.toContain('Response sent to the customer’s bank');
+  await refunds.recordResponseSubmission({ ...write(), disputeId });
+  const submitted = await visitor.get(path);
+  expect(submitted.document.querySelector('.badge')!.text).toBe('Awaiting decision');
+  expect(mainOf(submitted)).toMatch(/Response sent to the customer’s bank\s+\w/);
   await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.WON });
   const closed = mainOf(await visitor.reading('pt-BR').get(path));
   for (const shown of [
@@ -103,6 +108,7 @@ it('takes a developer’s response once, records the person, and shows it until 
     'dispute.opened.v1',
     'dispute.responded.v1',
     'dispute.closed.v1',
+    'Resposta enviada ao banco do cliente',
     'Disputa encerrada',
     '42,00',
   ])

@@ -123,7 +123,13 @@ it('refunds a sale, blocks its funds and disputes it', async () => {
   for (const end of ['won', 'lost']) {
     const disputed = await visitor.submit(path, '/open-dispute');
     expect(disputed.document.querySelector('.outcome')!.text).toContain('dispute.opened.v1');
-    const closed = await visitor.submit(disputed, `/${end}`);
+    const response = await visitor.get(`${home}/disputes?status=OPEN`);
+    const dispute = response.document.querySelector('tbody a')!.getAttribute('href')!;
+    await visitor.submit(dispute, '/respond', { response: 'Delivered.' });
+    const submitted = await visitor.submit(path, '/submitted');
+    expect(submitted.text).toContain('Response sent to the bank.');
+    expect(submitted.document.querySelectorAll('form[action$="/submitted"]')).toEqual([]);
+    const closed = await visitor.submit(submitted, `/${end}`);
     expect(closed.document.querySelector('.outcome')!.text).toContain('dispute.closed.v1');
   }
   const { document } = await visitor.get(path);

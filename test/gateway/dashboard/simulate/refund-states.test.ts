@@ -60,7 +60,15 @@ it('shows only the possible steps, and every step shown works', async () => {
   const disputed = await step(free, 'open-dispute');
   expect(stateOn(disputed)).toBe('SERVICE_REVIEW');
   expect(stepsOn(disputed)).not.toContain('review-approve');
-  const won = await step(disputed, 'win-dispute');
+  expect(stepsOn(disputed)).not.toContain('submit-response');
+  const list = await panel.visitor.get(`${panel.home}/disputes`);
+  const dispute = list.document.querySelector('tbody a')!.getAttribute('href')!;
+  await panel.visitor.submit(dispute, '/respond', { response: 'Delivered.' });
+  const responded = await panel.visitor.get(disputed.path);
+  expect(stepsOn(responded)).toContain('submit-response');
+  const submitted = await step(responded, 'submit-response');
+  expect(stepsOn(submitted)).not.toContain('submit-response');
+  const won = await step(submitted, 'win-dispute');
   expect(stepsOn(won)).toContain('review-approve');
   const started = await step(await step(won, 'review-approve', { reviewer: 'RISK_POLICY' }), 'start');
   expect(stepsOn(started)).toEqual(['complete']);

@@ -1088,6 +1088,64 @@ export declare type RespondToDisputeResponse = Message<"payments.refunds.v1.Resp
 export declare const RespondToDisputeResponseSchema: GenMessage<RespondToDisputeResponse>;
 
 /**
+ * The dispute whose response has been submitted to the provider.
+ *
+ * @generated from message payments.refunds.v1.RecordResponseSubmissionRequest
+ */
+export declare type RecordResponseSubmissionRequest = Message<"payments.refunds.v1.RecordResponseSubmissionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string dispute_id = 4;
+   */
+  disputeId: string;
+
+  /**
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 5;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.RecordResponseSubmissionRequest.
+ * Use `create(RecordResponseSubmissionRequestSchema)` to create a new message.
+ */
+export declare const RecordResponseSubmissionRequestSchema: GenMessage<RecordResponseSubmissionRequest>;
+
+/**
+ * The dispute with its submitted response.
+ *
+ * @generated from message payments.refunds.v1.RecordResponseSubmissionResponse
+ */
+export declare type RecordResponseSubmissionResponse = Message<"payments.refunds.v1.RecordResponseSubmissionResponse"> & {
+  /**
+   * @generated from field: payments.refunds.v1.Dispute dispute = 1;
+   */
+  dispute?: Dispute | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.RecordResponseSubmissionResponse.
+ * Use `create(RecordResponseSubmissionResponseSchema)` to create a new message.
+ */
+export declare const RecordResponseSubmissionResponseSchema: GenMessage<RecordResponseSubmissionResponse>;
+
+/**
  * The dispute to close, and its outcome.
  *
  * @generated from message payments.refunds.v1.CloseDisputeRequest
@@ -1180,6 +1238,13 @@ export declare type DisputeResponse = Message<"payments.refunds.v1.DisputeRespon
    * @generated from field: google.protobuf.Timestamp responded_at = 2;
    */
   respondedAt?: Timestamp | undefined;
+
+  /**
+   * When it was submitted to the provider (RecordResponseSubmission). Absent as long as that has not been recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp submitted_at = 3;
+   */
+  submittedAt?: Timestamp | undefined;
 };
 
 /**
@@ -2474,7 +2539,8 @@ export declare type DisputeQueueItem = Message<"payments.refunds.v1.DisputeQueue
   nextAction: DisputeAction;
 
   /**
-   * When it was opened; for RECORD_OUTCOME its due date, if any; for REVIEW_RESPONSE when the merchant responded.
+   * When it was opened; for RECORD_OUTCOME the submission of the response or, without a response, its due date, if any;
+   * for REVIEW_RESPONSE when the merchant responded.
    *
    * @generated from field: google.protobuf.Timestamp waiting_since = 3;
    */
@@ -3301,16 +3367,16 @@ export enum DisputeAction {
   AWAIT_MERCHANT = 1,
 
   /**
-   * Without a response, it is past its due date or has none: record the outcome once the provider reports it
-   * (CloseDispute).
+   * The response has been submitted to the provider or, without a response, the dispute is past its due date or has none:
+   * record the outcome once the provider reports it (CloseDispute).
    *
    * @generated from enum value: DISPUTE_ACTION_RECORD_OUTCOME = 2;
    */
   RECORD_OUTCOME = 2,
 
   /**
-   * The merchant has responded: read the response and its evidence, pass them on to the provider, and record the outcome
-   * once the provider reports it (CloseDispute).
+   * The merchant has responded: read the response and its evidence, submit them to the provider before due_at, and record
+   * that (RecordResponseSubmission).
    *
    * @generated from enum value: DISPUTE_ACTION_REVIEW_RESPONSE = 3;
    */
@@ -3484,6 +3550,20 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof RespondToDisputeRequestSchema;
     output: typeof RespondToDisputeResponseSchema;
+  },
+  /**
+   * Records that the merchant's response has been submitted to the provider, also after the due date. From then on only
+   * the outcome is missing (RECORD_OUTCOME in ListDisputeQueue), and the merchant sees that their response was passed on.
+   * It publishes no event, and CloseDispute does not require it. NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION
+   * (DISPUTE_CLOSED), (DISPUTE_NOT_RESPONDED), (DISPUTE_RESPONSE_SUBMITTED) for a second submission, with the first
+   * submittedAt in the metadata.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.RecordResponseSubmission
+   */
+  recordResponseSubmission: {
+    methodKind: "unary";
+    input: typeof RecordResponseSubmissionRequestSchema;
+    output: typeof RecordResponseSubmissionResponseSchema;
   },
   /**
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,

@@ -24,6 +24,9 @@ export const money = dashboard(
     chart('Accounts that could not be verified, a day', Short, {
       '{{cause}}': 'sum by (cause) (increase(payments_funds_verification_failures_total[1d]))',
     }).description('Alert: FundsVerificationFails'),
+    chart('Since funds became due that are not released', Seconds, {
+      '{{environment}}': 'max by (environment) (payments_funds_release_late_seconds)',
+    }).description('Alert: FundsReleaseLate'),
     chart('Calls to providers', RequestsPerSecond, {
       '{{provider}} {{environment}} {{result}}':
         'sum by (provider, environment, result) (rate(payments_provider_submissions_total[5m]))',

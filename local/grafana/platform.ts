@@ -37,7 +37,7 @@ const CHARTS = [
   }).description('Alerts: WorkflowsFail, WorkflowCommandsFail'),
   chart('Since the last success of periodic tasks', Seconds, {
     '{{task}}': 'time() - max by (task) (payments_maintenance_last_success_timestamp_seconds)',
-  }),
+  }).description('Alert: PeriodicTaskLate'),
   chart('Free space of disks', PercentUnit, {
     '{{instance}} {{mountpoint}}': `min by (instance, mountpoint) (node_filesystem_avail_bytes{${OTHER_DISKS}} / node_filesystem_size_bytes)`,
     '{{namespace}} {{persistentvolumeclaim}}':

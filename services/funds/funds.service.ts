@@ -14,6 +14,7 @@ import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
 import { getSale } from './get-sale.ts';
+import { registerLateReleaseMetrics } from './late-release-metrics.ts';
 import { listAdvanceableInstallments } from './list-advanceable-installments.ts';
 import { listDebts } from './list-debts.ts';
 import { exportFundsReleases, listFundsReleases } from './list-funds-releases.ts';
@@ -47,6 +48,7 @@ export function fundsService({
   const writes = new AccountWrites(allWrites);
   const sales = new SaleIntake(writes);
   const db = new CrossTenantDatabase(database);
+  registerLateReleaseMetrics(db);
   return {
     listFundsReleases: (request) => listFundsReleases(database, pagination, request),
     listReleaseSales: (request) => listReleaseSales(database, pagination, request),

@@ -39,7 +39,7 @@ const handledRows = new Counter({
 });
 const lastSuccess = new Gauge({
   name: 'payments_maintenance_last_success_timestamp_seconds',
-  help: 'When this process last completed a periodic task, by task.',
+  help: 'When this process last completed a periodic task, by task; when it started, before that.',
   labelNames: ['task'],
   registers: [metrics],
 });
@@ -70,6 +70,7 @@ export class PeriodicTasks {
 
   async #run(): Promise<void> {
     const { signal } = this.#closing;
+    for (const { name } of this.#options.tasks) lastSuccess.set({ task: name }, Date.now() / 1_000);
     const queue = this.#options.tasks.map((task) => ({
       task,
       at: performance.now() + Math.min(MAX_FIRST_WAIT_MS, task.intervalMs) * Math.random(),

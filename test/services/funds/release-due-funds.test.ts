@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
+import { scrape } from '../../support/scrape.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
@@ -47,6 +49,23 @@ it('releases what is due for all merchants and environments exactly once, in as 
   const rows = await merchants[0]!.rows();
   expect(rows.map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'RELEASED', 'SCHEDULED']);
   await verifyFunds(harness);
+});
+
+it('measures for how long funds that are due have not been released', async () => {
+  const late = async (environment: string) =>
+    (await scrape())(`payments_funds_release_late_seconds{environment="${environment}"}`)!;
+  const funds = fundsCaller(harness.transports.inProcess, newTenant(Environment.LIVE));
+  await funds.sell({ gross: 90n, installments: 3 });
+  await vi.waitFor(async () => expect([await late('live'), await late('test')]).toEqual([0, 0]), 5_000);
+  await funds.sell({ on: '2020-06-20', gross: 90n });
+  const dueOn = startOfDay((await funds.rows())[0]![0] as string);
+  await vi.waitFor(async () => {
+    expect(await late('live')).toBeCloseTo((Date.now() - dueOn.getTime()) / 1_000, -2);
+  }, 5_000);
+  expect(await late('test')).toBe(0);
+  const { installments } = await funds.advanceable('2020-06-20');
+  await funds.reserve(installments, randomUUID(), '2020-06-20');
+  await vi.waitFor(async () => expect(await late('live')).toBe(0), 5_000);
 });
 
 it('returns the reservations that came due last, however many older ones there are', async () => {

@@ -677,7 +677,7 @@ export interface webhooks {
         put?: never;
         /**
          * advance.released.v1
-         * @description An advance was paid out.
+         * @description An advance was released; its payout has started.
          */
         post: operations["onAdvanceReleasedV1"];
         delete?: never;
@@ -810,7 +810,7 @@ export interface components {
             reviewReason?: string;
             /**
              * Format: date-time
-             * @description When it was paid out.
+             * @description When it was released and its payout started.
              */
             releasedAt?: string;
         };
@@ -910,10 +910,10 @@ export interface components {
              * @description State of the request.
              *
              *     - `PENDING_REVIEW`: under review; the receivables that it covers are reserved.
-             *     - `APPROVED`: approved, not yet paid out.
-             *     - `RELEASED`: paid out.
+             *     - `APPROVED`: approved, not yet released.
+             *     - `RELEASED`: released; the payout of the net amount has started and may still be in progress.
              *     - `REFUSED`: refused; the receivables that it covered are available again.
-             *     - `SETTLED`: paid out, and the last release date that it covers has passed.
+             *     - `SETTLED`: released, and the last release date that it covers has passed.
              * @enum {string}
              */
             status: "PENDING_REVIEW" | "APPROVED" | "RELEASED" | "REFUSED" | "SETTLED";
@@ -931,7 +931,7 @@ export interface components {
             reviewReason?: string;
             /**
              * Format: date-time
-             * @description When it was paid out.
+             * @description When it was released and its payout started.
              */
             releasedAt?: string;
         };

@@ -13,10 +13,10 @@ import {
 
 const STATUSES = {
   PENDING_REVIEW: 'under review; the receivables that it covers are reserved.',
-  APPROVED: 'approved, not yet paid out.',
-  RELEASED: 'paid out.',
+  APPROVED: 'approved, not yet released.',
+  RELEASED: 'released; the payout of the net amount has started and may still be in progress.',
   REFUSED: 'refused; the receivables that it covered are available again.',
-  SETTLED: 'paid out, and the last release date that it covers has passed.',
+  SETTLED: 'released, and the last release date that it covers has passed.',
 } as const;
 
 const CURSOR =
@@ -36,7 +36,7 @@ const advanceRequest = resource(
     requestedAt: dateTime('When it was requested.'),
     reviewedAt: Type.Optional(dateTime('When it was reviewed.')),
     reviewReason: Type.Optional(Type.String({ description: "The reviewer's reason." })),
-    releasedAt: Type.Optional(dateTime('When it was paid out.')),
+    releasedAt: Type.Optional(dateTime('When it was released and its payout started.')),
   },
   {
     id: '21f66b07-d11b-5047-a930-6a718fb091b8',

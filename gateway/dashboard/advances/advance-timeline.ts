@@ -44,7 +44,7 @@ function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
     case AdvanceRequestStatus.APPROVED:
       return [requested, approved, { ...toPay, state: 'now', text: t.paidNext }, toSettle];
     case AdvanceRequestStatus.RELEASED:
-      return [requested, approved, paid, { ...toSettle, state: 'now' }];
+      return [requested, approved, paid, paid.state === 'now' ? toSettle : { ...toSettle, state: 'now' }];
     case AdvanceRequestStatus.REFUSED:
       return [requested, { state: 'failed', name: t.refusedStep, text: t.refusedText, ...reviewed }];
     case AdvanceRequestStatus.SETTLED:

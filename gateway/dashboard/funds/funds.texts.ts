@@ -90,7 +90,7 @@ export const fundsTexts = {
       blockedHint:
         'Fora do valor a receber: só será liberado se a disputa, o reembolso ou a análise terminar a seu favor.',
       advanced: 'Antecipado',
-      advancedHint: 'Fora do valor a receber: você já recebeu, com desconto.',
+      advancedHint: 'Fora do valor a receber: é pago a você antes, com desconto.',
       months: 'Período',
       monthCount: (count: string) => `${count} meses`,
       chart: (count: string) => `Recebíveis dos próximos ${count} meses`,
@@ -187,7 +187,7 @@ export const fundsTexts = {
       blockedHint:
         'Not part of what you will receive: released only if the dispute, refund or review ends in your favor.',
       advanced: 'Advanced',
-      advancedHint: 'Not part of what you will receive: it was paid to you early, at a discount.',
+      advancedHint: 'Not part of what you will receive: it is paid to you early, at a discount.',
       hint: 'Total releases of each month, starting with the current one.',
       months: 'Period',
       monthCount: (count: string) => `${count} months`,

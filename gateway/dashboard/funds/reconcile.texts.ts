@@ -29,7 +29,7 @@ export const reconcileTexts = {
       },
       advances: {
         name: 'Antecipações',
-        hint: 'Por data do pedido. O extrato traz as pagas, na data do pagamento, com o ID do pedido em source_id.',
+        hint: 'Por data do pedido. O extrato traz as liberadas, na data da liberação, com o ID do pedido em source_id.',
       },
     },
   },
@@ -63,7 +63,7 @@ export const reconcileTexts = {
       },
       advances: {
         name: 'Advances',
-        hint: 'By date of request. The statement has those paid out, on their date, with the request ID as source_id.',
+        hint: 'By date of request. The statement has those released, on that date, with the request ID as source_id.',
       },
     },
   },

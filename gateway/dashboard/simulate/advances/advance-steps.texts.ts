@@ -3,7 +3,7 @@ export const advanceStepTexts = {
     title: 'Simular: antecipação',
     steps: {
       approve: ['A análise aprova', 'A solicitação aguarda o pagamento.'],
-      release: ['Pagar a antecipação', 'A empresa recebe o valor, menos o custo.'],
+      release: ['Liberar o pagamento', 'Inicia o pagamento do valor, menos o custo.'],
       refuse: ['Recusar', 'As parcelas deixam de estar reservadas.'],
       settle: ['Quitar', 'Possível somente depois da última data antecipada.'],
     } satisfies Record<string, readonly [string, string]>,
@@ -20,7 +20,7 @@ export const advanceStepTexts = {
     title: 'Simulate: advance',
     steps: {
       approve: ['The review approves', 'The request awaits its payout.'],
-      release: ['Pay out the advance', 'The merchant receives the amount, less the cost.'],
+      release: ['Release for payout', 'Starts the payout of the amount, less the cost.'],
       refuse: ['Refuse', 'The installments are no longer reserved.'],
       settle: ['Settle', 'Possible only after the last advanced date.'],
     } satisfies Record<string, readonly [string, string]>,

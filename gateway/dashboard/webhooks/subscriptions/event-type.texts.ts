@@ -35,7 +35,7 @@ export const eventTypeTexts = {
       'advance.requested.v1': 'Uma antecipação foi solicitada.',
       'advance.approved.v1': 'Uma antecipação foi aprovada.',
       'advance.refused.v1': 'Uma antecipação foi recusada; seus recebíveis não estão mais reservados.',
-      'advance.released.v1': 'Uma antecipação foi paga.',
+      'advance.released.v1': 'Uma antecipação foi liberada; o pagamento foi iniciado.',
       'advance.settled.v1': 'A última data coberta por uma antecipação passou.',
     } as Readonly<Record<string, string>>,
   },

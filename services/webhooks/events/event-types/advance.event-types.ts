@@ -12,7 +12,7 @@ const advanceRequest = closed('The request after the change.', {
   requestedAt: dateTime('When it was requested.'),
   reviewedAt: Type.Optional(dateTime('When it was reviewed.')),
   reviewReason: Type.Optional(text("The reviewer's reason.")),
-  releasedAt: Type.Optional(dateTime('When it was paid out.')),
+  releasedAt: Type.Optional(dateTime('When it was released and its payout started.')),
 });
 
 const requested = {
@@ -43,6 +43,6 @@ export const ADVANCE_EVENT_TYPES: readonly EventTypeDefinition[] = [
     status: 'REFUSED',
     reviewReason: 'The quoted receivables have changed',
   }),
-  advance('released', 'An advance was paid out.', { ...released, status: 'RELEASED' }),
+  advance('released', 'An advance was released; its payout has started.', { ...released, status: 'RELEASED' }),
   advance('settled', 'The last date that an advance covers has passed.', { ...released, status: 'SETTLED' }),
 ];

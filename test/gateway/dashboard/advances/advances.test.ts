@@ -82,7 +82,7 @@ describe('a request', () => {
     ]);
     await release(id);
     const released = await see();
-    expect(steps(released)).toEqual(['done Requested', 'done Approved', 'now Payout', 'now Settlement']);
+    expect(steps(released)).toEqual(['done Requested', 'done Approved', 'now Payout', 'waiting Settlement']);
     expect(textOf(released.querySelector('.badge'))).toBe('Payout in progress');
     expect(textOf(released.querySelector('.timeline'))).toContain('Reason: within the policy');
     const net = `R$${(Number(netAmountMinor) / 100).toFixed(2)}`;
@@ -105,7 +105,7 @@ describe('a request', () => {
     await answer({ case: 'refused', value: 'closed account' });
     const see = async () => (await visitor.get(`${home}/${advanceRequestId}`)).document;
     const paying = await see();
-    expect(steps(paying).slice(2)).toEqual(['now Payout', 'now Settlement']);
+    expect(steps(paying).slice(2)).toEqual(['now Payout', 'waiting Settlement']);
     expect(textOf(paying.querySelector('.timeline'))).toContain('has not accepted the payout of R$');
     expect(textOf(paying.querySelector('.timeline'))).not.toContain('paid out.');
     const badge = (document: HTMLElement) => textOf(document.querySelector('.badge'));

@@ -143,12 +143,15 @@ export declare type AdvanceRequest = Message<"payments.advances.v1.AdvanceReques
   reviewReason?: string | undefined;
 
   /**
+   * When it was released, which starts its payout.
+   *
    * @generated from field: google.protobuf.Timestamp released_at = 13;
    */
   releasedAt?: Timestamp | undefined;
 
   /**
-   * Absent until the payout is submitted, and without a provider for payouts.
+   * Absent until an answer of the provider is recorded (RecordPayoutAnswer): from its release on, the payout may be in
+   * progress.
    *
    * @generated from field: payments.advances.v1.AdvancePayout payout = 14;
    */

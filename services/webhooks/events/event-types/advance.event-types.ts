@@ -43,6 +43,9 @@ export const ADVANCE_EVENT_TYPES: readonly EventTypeDefinition[] = [
     status: 'REFUSED',
     reviewReason: 'The quoted receivables have changed',
   }),
-  advance('released', 'An advance was released; its payout has started.', { ...released, status: 'RELEASED' }),
+  advance('released', 'An advance was released; its payout has started.', {
+    ...released,
+    status: 'RELEASED',
+  }),
   advance('settled', 'The last date that an advance covers has passed.', { ...released, status: 'SETTLED' }),
 ];

@@ -175,12 +175,20 @@ function requireOpen({ closedAt }: Pick<Dispute, 'closedAt'>): void {
 /** NOT_FOUND (DISPUTE_NOT_FOUND): the merchant has no such dispute in this environment. */
 export const disputeNotFound = () => notFound('DISPUTE_NOT_FOUND', 'the dispute does not exist');
 
+const DAY_MS = 86_400_000;
+
 /**
  * When the merchant is notified that a response is due: `noticeMs` before, or halfway if there is less time than twice that;
- * at once without a due date.
+ * at once without a due date. Null without one if the dispute is recorded more than a day after its opening: importing old
+ * disputes must not ask people to respond to each.
  */
-export function dueNoticeAt(openedAt: Date, dueAt: Date | null, noticeMs: number): Date {
-  if (dueAt === null) return openedAt;
+export function dueNoticeAt(
+  openedAt: Date,
+  dueAt: Date | null,
+  noticeMs: number,
+  recordedAt: Date,
+): Date | null {
+  if (dueAt === null) return recordedAt.getTime() - openedAt.getTime() > DAY_MS ? null : openedAt;
   const halfMs = (dueAt.getTime() - openedAt.getTime()) / 2;
   return new Date(dueAt.getTime() - Math.min(noticeMs, halfMs));
 }

@@ -72,8 +72,9 @@ export function openDispute(
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
     // Disputes in the sandbox do not matter enough for mail.
-    if (tx.tenant.environment === 'live') {
-      const quietUntil = dueNoticeAt(at, dueAt, noticeMs).toISOString();
+    const noticeAt = tx.tenant.environment === 'live' ? dueNoticeAt(at, dueAt, noticeMs, new Date()) : null;
+    if (noticeAt) {
+      const quietUntil = noticeAt.toISOString();
       const notice = { ...tx.tenant, kind: 'DISPUTE_DUE', subjectId: id, quietUntil } as const;
       await tx.command(notifyContact.startCommand(notice));
     }

@@ -339,7 +339,7 @@ export const SETTINGS = {
   REFUND_DEADLINE_NOTICE: setting(
     duration,
     '24h',
-    'how long before the deadline of a review or the due date of a dispute its notice is sent, or halfway if the period is shorter than twice that; a dispute without a due date is announced at once',
+    'how long before the deadline of a review or the due date of a dispute its notice is sent, or halfway if the period is shorter than twice that; for a dispute without a due date at once, unless it is recorded more than a day late',
   ),
   REFUND_PROVIDER_URL: setting(
     providerUrl,

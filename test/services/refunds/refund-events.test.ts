@@ -208,6 +208,28 @@ describe('a refund case', () => {
     ]);
   });
 
+  it('mails about a dispute that is recorded a day late only if it has a due date', async () => {
+    const { refunds, tenant, write } = refundsOf(harness);
+    const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * 3_600_000);
+    const [recent, late, lateWithDueDate] = [randomUUID(), randomUUID(), randomUUID()];
+    const open = (disputeId: string, openedHoursAgo: number, due: object = {}) =>
+      refunds.openDispute({
+        ...write(),
+        disputeId,
+        paymentIntentId: randomUUID(),
+        occurredAt: hoursAgo(openedHoursAgo),
+        ...due,
+      });
+    await open(recent, 23);
+    await open(late, 25);
+    await open(lateWithDueDate, 25, { dueAt: hoursAgo(-72) });
+    const commands = await commandsOf(tenant.merchantId);
+    expect(commands.map(({ workflow_id }) => workflow_id)).toEqual([
+      `notice-DISPUTE_DUE-${recent}`,
+      `notice-DISPUTE_DUE-${lateWithDueDate}`,
+    ]);
+  });
+
   it('publishes the opening, the response and the closing of a dispute, with the data known by then', async () => {
     const { refunds, write } = refundsOf(harness);
     const [disputeId, paymentIntentId, saleId] = [randomUUID(), randomUUID(), randomUUID()];

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
-import { prepareRead } from '../platform/reads/prepared-read.ts';
+import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
@@ -17,52 +17,55 @@ const db = queryBuilder<{
 }>();
 
 /** The key of an account. */
-type AccountReadRow = Pick<AccountTable, 'merchant_id' | 'environment'>;
-
-/** Accounts with something to release up to a date, across merchants, for the daily release. */
-export const selectDueAccounts = prepareRead<
-  { readonly upTo: CivilDate; readonly limit: number },
-  AccountReadRow
->((parameters) =>
-  db
-    .selectFrom('funds.release as release')
-    .where('release.status', '=', sql.lit('SCHEDULED'))
-    .where('release.date', '<=', parameters('upTo'))
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('funds.installment as installment')
-          .whereRef('installment.merchant_id', '=', 'release.merchant_id')
-          .whereRef('installment.environment', '=', 'release.environment')
-          .whereRef('installment.date', '=', 'release.date')
-          .where('installment.status', '=', sql.lit('SCHEDULED'))
-          .where('installment.reserved_for', 'is', null)
-          .select(sql.lit(1).as('one')),
-      ),
-    )
-    .select(['release.merchant_id', 'release.environment'])
-    .distinct()
-    .orderBy('release.merchant_id')
-    .orderBy('release.environment')
-    .limit(parameters('limit'))
-    .compile(),
-);
+export type AccountReadRow = Pick<AccountTable, 'merchant_id' | 'environment'>;
 
 /** Where to continue in the order of the accounts; from the first account without a position. */
-interface AccountPage {
+export interface AccountPage {
   readonly afterMerchantId: string | undefined;
   readonly afterEnvironment: EnvironmentName | undefined;
   readonly limit: number;
 }
 
+/** Accounts with something to release up to a date, across merchants, for the daily release. */
+export const selectDueAccounts = prepareRead<AccountPage & { readonly upTo: CivilDate }, AccountReadRow>(
+  (parameters) => {
+    let due = db
+      .selectFrom('funds.release as release')
+      .where('release.status', '=', sql.lit('SCHEDULED'))
+      .where('release.date', '<=', parameters('upTo'))
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('funds.installment as installment')
+            .whereRef('installment.merchant_id', '=', 'release.merchant_id')
+            .whereRef('installment.environment', '=', 'release.environment')
+            .whereRef('installment.date', '=', 'release.date')
+            .where('installment.status', '=', sql.lit('SCHEDULED'))
+            .where('installment.reserved_for', 'is', null)
+            .select(sql.lit(1).as('one')),
+        ),
+      );
+    if (parameters.has('afterMerchantId')) due = due.where(isAfter(parameters));
+    return due
+      .select(['release.merchant_id', 'release.environment'])
+      .distinct()
+      .orderBy('release.merchant_id')
+      .orderBy('release.environment')
+      .limit(parameters('limit'))
+      .compile();
+  },
+);
+
 /** Accounts in the order of their keys, across merchants, for the verification of all funds. */
 export const selectAccounts = prepareRead<AccountPage, AccountReadRow>((parameters) => {
   let query = db.selectFrom('funds.account').select(['merchant_id', 'environment']);
-  if (parameters.has('afterMerchantId')) {
-    const position = sql`(${parameters('afterMerchantId')}, ${parameters('afterEnvironment')})`;
-    query = query.where(sql<boolean>`(merchant_id, environment) > ${position}`);
-  }
+  if (parameters.has('afterMerchantId')) query = query.where(isAfter(parameters));
   return query.orderBy('merchant_id').orderBy('environment').limit(parameters('limit')).compile();
 });
+
+function isAfter(parameters: ReadParameters<AccountPage>) {
+  const position = sql`(${parameters('afterMerchantId')}, ${parameters('afterEnvironment')})`;
+  return sql<boolean>`(merchant_id, environment) > ${position}`;
+}
 
 /** Which reservations: of one account, or, without merchant and environment, of all accounts. */
 interface DueReservationFilter {

@@ -75,7 +75,7 @@ export function fundsService({
     applyDeduction: (request, context) => applyDeduction(writes, request, context),
     blockFunds: (request, context) => blockFunds(writes, request, context),
     unblockFunds: (request, context) => unblockFunds(writes, request, context),
-    releaseDueFunds: (request, context) => releaseDueFunds(database, writes, request, context),
+    releaseDueFunds: (request, context) => releaseDueFunds({ database, logger, writes }, request, context),
     reserveForAdvance: (request, context) => reserveForAdvance(writes, request, context),
     freeReservation: (request, context) => freeReservation(writes, request, context),
     settleReservation: (request, context) => settleReservation(writes, request, context),

@@ -1,5 +1,5 @@
 import type { HandlerContext } from '@connectrpc/connect';
-import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Logger } from 'pino';
 import type {
   DueReservation,
   ReleaseDueFundsRequest,
@@ -7,6 +7,7 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
+import { isDatabaseUnavailable } from '../platform/database/database-errors.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { invalidArgument } from '../platform/errors.ts';
 import { unshared } from '../platform/reads/prepared-read.ts';
@@ -14,6 +15,7 @@ import { parseAll } from '../platform/request-faults.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant } from '../platform/tenant.ts';
 import { auditRow, recordAudit } from '../platform/writes/audit.ts';
+import { accountMessage, accountOf, accountPage, requireOneStart } from './account-pages.ts';
 import type { AccountWrites } from './account-writes.ts';
 import {
   type DueReservationReadRow,
@@ -28,6 +30,15 @@ const ACCOUNTS_PER_CALL = 20;
 const INSTALLMENTS_PER_ACCOUNT = 1000;
 const RESERVATIONS_PER_CALL = 100;
 
+/** Half of the longest deadline of a call. The last account may take longer by the wait for its lock. */
+const CALL_BUDGET_MS = 30_000;
+
+interface ReleaseDependencies {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly writes: AccountWrites;
+}
+
 interface Released {
   readonly installments: number;
   readonly amountMinor: bigint;
@@ -38,8 +49,7 @@ interface Released {
  * the response names their advance requests, which are to be refused first.
  */
 export async function releaseDueFunds(
-  database: Database,
-  writes: AccountWrites,
+  { database, logger, writes }: ReleaseDependencies,
   request: ReleaseDueFundsRequest,
   context: HandlerContext,
 ): Promise<ReleaseDueFundsResponse> {
@@ -47,17 +57,22 @@ export async function releaseDueFunds(
   const [asOf, tenant] = parseAll(
     () => asOfDate(request.asOf, civilDateAt(at)),
     () => optionalTenant(request, context),
+    () => requireOneStart(request),
   );
-  const accounts = tenant ? [tenant] : await dueAccounts(database, asOf);
-  const released: Released[] = [];
-  for (const account of accounts) {
-    const work = async (tx: TenantTransaction, em: EntityManager) => {
+  const accounts = tenant ? [tenant] : await dueAccounts(database, asOf, request.after);
+  const releaseOne = (account: Tenant) =>
+    writes.transaction(account, context, async (tx, em) => {
       const done = await releaseAccount(tx, asOf, at);
       if (tenant || done.installments > 0) await recordAudit(em, [auditRow(account, request, context)]);
       return done;
-    };
-    released.push(await writes.transaction(account, context, work));
-  }
+    });
+  const { released, failed } = tenant
+    ? { released: [await releaseOne(tenant)], failed: [] }
+    : await releaseEach(accounts, releaseOne, (account, error) => {
+        if (context.signal.aborted || isDatabaseUnavailable(error)) throw error;
+        logger.error({ ...account, err: error }, 'funds of an account could not be released');
+      });
+  const visited = released.length + failed.length;
   const due = selectDueReservations({
     merchantId: tenant?.merchantId,
     environment: tenant?.environment,
@@ -65,14 +80,43 @@ export async function releaseDueFunds(
     limit: RESERVATIONS_PER_CALL,
   });
   const reservations = await database.read(due);
-  const moreAccounts = tenant === undefined && accounts.length === ACCOUNTS_PER_CALL;
+  const last = accounts[visited - 1];
+  const next = last && visited < accounts.length ? accountMessage(last) : undefined;
+  const unfinished = released.filter(({ installments }) => installments === INSTALLMENTS_PER_ACCOUNT);
   return {
     $typeName: 'payments.funds.v1.ReleaseDueFundsResponse',
     releasedAmountMinor: released.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
     releasedInstallments: released.reduce((sum, { installments }) => sum + installments, 0),
     dueReservations: reservations.map(dueReservation),
-    hasMore: moreAccounts || released.some(({ installments }) => installments === INSTALLMENTS_PER_ACCOUNT),
+    hasMore: next !== undefined || unfinished.length > 0,
+    ...(next && { next }),
+    unfinishedAccounts: unfinished.length,
+    failedAccounts: failed.map(accountMessage),
   };
+}
+
+/**
+ * Releases the funds of as many accounts as the call has time for, and of at least one.
+ * @param onFailure throws if no other account can be released either.
+ */
+async function releaseEach(
+  accounts: readonly Tenant[],
+  releaseOne: (account: Tenant) => Promise<Released>,
+  onFailure: (account: Tenant, error: unknown) => void,
+) {
+  const endBy = performance.now() + CALL_BUDGET_MS;
+  const released: Released[] = [];
+  const failed: Tenant[] = [];
+  for (const account of accounts.slice(0, ACCOUNTS_PER_CALL)) {
+    try {
+      released.push(await releaseOne(account));
+    } catch (error) {
+      onFailure(account, error);
+      failed.push(account);
+    }
+    if (performance.now() > endBy) break;
+  }
+  return { released, failed };
 }
 
 async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date): Promise<Released> {
@@ -92,10 +136,16 @@ function asOfDate(requested: string | undefined, today: CivilDate): CivilDate {
   throw invalidArgument('INVALID_ARGUMENT', `as_of: must be a date up to ${today}`, { field: 'as_of' });
 }
 
-async function dueAccounts(database: Database, asOf: CivilDate): Promise<Tenant[]> {
+/** One more than a call releases, to know whether there are more. */
+async function dueAccounts(
+  database: Database,
+  asOf: CivilDate,
+  after: ReleaseDueFundsRequest['after'],
+): Promise<Tenant[]> {
+  const due = selectDueAccounts({ upTo: asOf, ...accountPage(after, ACCOUNTS_PER_CALL + 1) });
   // It reads the due releases of all merchants.
-  const rows = await database.read(unshared(selectDueAccounts({ upTo: asOf, limit: ACCOUNTS_PER_CALL })));
-  return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
+  const rows = await database.read(unshared(due));
+  return rows.map(accountOf);
 }
 
 function dueReservation(row: DueReservationReadRow): DueReservation {

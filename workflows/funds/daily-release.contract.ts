@@ -9,4 +9,6 @@ export interface DailyReleaseResult {
   readonly refusedRequests: number;
   /** Those that could be neither refused nor paid out yet; the next release tries again. */
   readonly leftRequests: number;
+  /** Accounts whose funds could not be released; the next release tries again. */
+  readonly failedAccounts: number;
 }

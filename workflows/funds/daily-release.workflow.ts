@@ -1,6 +1,6 @@
 import { ActivityFailure, continueAsNew, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { DailyReleaseResult } from './daily-release.contract.ts';
-import type { DueRequest, FundsActivities } from './funds.activities.ts';
+import type { AccountKey, DueRequest, FundsActivities } from './funds.activities.ts';
 
 const { releaseDueFunds } = proxyActivities<FundsActivities>({
   startToCloseTimeout: '10 minutes',
@@ -21,34 +21,65 @@ const ACTIVITIES_PER_RUN = 100;
 interface Progress extends DailyReleaseResult {
   /** The advance requests that this release has handled, whatever the outcome. */
   readonly handled: readonly string[];
+  /** Where it continues in the order of the accounts. */
+  readonly after?: AccountKey | undefined;
+  /** Whether an account before that has more due. */
+  readonly isUnfinished?: boolean;
 }
 
-const START: Progress = { releasedInstallments: 0, refusedRequests: 0, leftRequests: 0, handled: [] };
+const START: Progress = {
+  releasedInstallments: 0,
+  refusedRequests: 0,
+  leftRequests: 0,
+  failedAccounts: 0,
+  handled: [],
+};
 
 /**
  * Releases everything due by today, also of missed days. Refuses advance requests that were not paid out in time, so
- * that their installments are freed and released with the rest.
+ * that their installments are freed and released with the rest. An account that fails does not stop the others.
  */
 export async function releaseDailyFunds(progress: Progress = START): Promise<DailyReleaseResult> {
   const handled = new Set(progress.handled);
-  let { releasedInstallments, refusedRequests, leftRequests } = progress;
+  let {
+    releasedInstallments,
+    refusedRequests,
+    leftRequests,
+    failedAccounts = 0,
+    after,
+    isUnfinished,
+  } = progress;
   for (let activities = 0; ; ) {
     if (activities >= ACTIVITIES_PER_RUN) {
-      const totals = { releasedInstallments, refusedRequests, leftRequests };
-      await continueAsNew<typeof releaseDailyFunds>({ ...totals, handled: [...handled] });
+      const totals = { releasedInstallments, refusedRequests, leftRequests, failedAccounts };
+      await continueAsNew<typeof releaseDailyFunds>({
+        ...totals,
+        handled: [...handled],
+        after,
+        isUnfinished,
+      });
     }
-    const step = await releaseDueFunds();
+    // Counts those of the last pass over all accounts.
+    if (!after) failedAccounts = 0;
+    const step = await releaseDueFunds(after);
     activities += 1;
     releasedInstallments += step.releasedInstallments;
+    failedAccounts += step.failedAccounts ?? 0;
+    isUnfinished ||= step.unfinishedAccounts > 0;
+    after = step.next;
     // Refusing a request may take long: first release the funds of every other merchant.
-    if (step.hasMore) continue;
+    if (step.hasMore || isUnfinished) {
+      // Then it starts from the first account again.
+      if (!after) isUnfinished = false;
+      continue;
+    }
     const due = step.dueRequests.filter(({ advanceRequestId }) => !handled.has(advanceRequestId));
     for (const { advanceRequestId } of due) handled.add(advanceRequestId);
     const outcomes = await Promise.all(due.map(refuse));
     activities += due.length;
     refusedRequests += outcomes.filter((outcome) => outcome === 'REFUSED').length;
     leftRequests += outcomes.filter((outcome) => outcome === 'LEFT').length;
-    if (due.length === 0) return { releasedInstallments, refusedRequests, leftRequests };
+    if (due.length === 0) return { releasedInstallments, refusedRequests, leftRequests, failedAccounts };
   }
 }
 

@@ -1,7 +1,11 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
 import { Context } from '@temporalio/activity';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { DueReservation, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type {
+  DueReservation,
+  FundsAccount,
+  FundsService,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { type EnvironmentName, environmentEnum, environmentName } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
@@ -18,16 +22,23 @@ export interface DueRequest {
   readonly advanceRequestId: string;
 }
 
-export interface ReleaseStep {
-  readonly releasedInstallments: number;
-  readonly dueRequests: readonly DueRequest[];
-  readonly hasMore: boolean;
-}
-
 /** The key of an account. */
 export interface AccountKey {
   readonly merchantId: string;
   readonly environment: EnvironmentName;
+}
+
+/** One call of ReleaseDueFunds. */
+export interface ReleaseStep {
+  readonly releasedInstallments: number;
+  /** The requests whose reserved installments cannot be released yet. */
+  readonly dueRequests: readonly DueRequest[];
+  readonly hasMore: boolean;
+  /** The last account visited, if there are more. */
+  readonly next?: AccountKey;
+  /** How many of these accounts have more due. */
+  readonly unfinishedAccounts: number;
+  readonly failedAccounts: number;
 }
 
 export interface VerificationStep {
@@ -56,13 +67,18 @@ const VERIFY_CALL: CallOptions = { timeoutMs: 60_000 };
 /** The daily activities of funds. */
 export function createFundsActivities({ advances, funds }: FundsClients) {
   return withFinalRefusals({
-    /** Releases some of what is due. Returns the requests whose reserved installments cannot be released yet. */
-    async releaseDueFunds(): Promise<ReleaseStep> {
-      const { releasedInstallments, dueReservations, hasMore } = await funds.releaseDueFunds(
-        {},
-        RELEASE_CALL,
-      );
-      return { releasedInstallments, hasMore, dueRequests: dueReservations.map(dueRequest) };
+    /** Releases what is due of the next accounts after one. */
+    async releaseDueFunds(after?: AccountKey): Promise<ReleaseStep> {
+      const { releasedInstallments, dueReservations, hasMore, next, unfinishedAccounts, failedAccounts } =
+        await funds.releaseDueFunds({ ...positionOf(after) }, RELEASE_CALL);
+      return {
+        releasedInstallments,
+        hasMore,
+        unfinishedAccounts,
+        failedAccounts: failedAccounts.length,
+        dueRequests: dueReservations.map(dueRequest),
+        ...(next && { next: accountKey(next) }),
+      };
     },
 
     /**
@@ -95,18 +111,15 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
 
     /** Verifies the next accounts after one; a retry verifies them again. */
     async verifyAccounts(after?: AccountKey): Promise<VerificationStep> {
-      const position = after && { after: { ...after, environment: environmentEnum(after.environment) } };
       const { differences, verifiedAccounts, failures, next } = await funds.verifyFunds(
-        { ...position },
+        { ...positionOf(after) },
         VERIFY_CALL,
       );
       return {
         verifiedAccounts,
         differences: differences.length,
         failedAccounts: failures.length,
-        ...(next && {
-          next: { merchantId: next.merchantId, environment: environmentName(next.environment) },
-        }),
+        ...(next && { next: accountKey(next) }),
       };
     },
   });
@@ -118,6 +131,15 @@ function stateOf(error: unknown): string | undefined {
   if (info?.reason === 'ADVANCE_REQUEST_NOT_FOUND') return 'NOT_REQUESTED';
   return info?.reason === 'ADVANCE_REQUEST_STATE' ? info.metadata.status : undefined;
 }
+
+function positionOf(after: AccountKey | undefined) {
+  return after && { after: { ...after, environment: environmentEnum(after.environment) } };
+}
+
+const accountKey = ({ merchantId, environment }: FundsAccount): AccountKey => ({
+  merchantId,
+  environment: environmentName(environment),
+});
 
 /** The time since this activity was scheduled. */
 function waitedMs(): number {

@@ -13,10 +13,10 @@ import {
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { isDatabaseUnavailable, isStatementCanceled } from '../../platform/database/database-errors.ts';
-import { invalidArgument } from '../../platform/errors.ts';
 import { parseAll } from '../../platform/request-faults.ts';
 import { optionalTenant } from '../../platform/rpc/optional-tenant.ts';
-import { environmentEnum, type Tenant, tenantOf } from '../../platform/tenant.ts';
+import type { Tenant } from '../../platform/tenant.ts';
+import { accountMessage, accountOf, accountPage, requireOneStart } from '../account-pages.ts';
 import { selectAccounts } from '../cross-tenant.queries.ts';
 import type { DifferenceReadRow } from './difference.sql.ts';
 import { type FailedVerification, recordVerification, type Verification } from './failing-account.ts';
@@ -39,11 +39,6 @@ export interface VerifyFundsDependencies {
   readonly database: Database;
   readonly db: CrossTenantDatabase;
   readonly logger: Logger;
-}
-
-function requireOneStart({ merchantId, after }: VerifyFundsRequest): void {
-  if (merchantId === undefined || !after) return;
-  throw invalidArgument('INVALID_ARGUMENT', 'after: must not be given with merchant_id', { field: 'after' });
 }
 
 /** Verifies one account, or the next of all accounts: as many as the call has time for, and at least one. */
@@ -94,17 +89,10 @@ async function verifyAccount(database: Database, account: Tenant): Promise<Verif
   }
 }
 
-/** The accounts after one, in the order of their keys: one more than a call verifies, to know whether there are more. */
+/** One more than a call verifies, to know whether there are more. */
 async function accountsAfter(database: Database, after: FundsAccount | undefined): Promise<Tenant[]> {
-  const position = after && tenantOf(after);
-  const rows = await database.read(
-    selectAccounts({
-      afterMerchantId: position?.merchantId,
-      afterEnvironment: position?.environment,
-      limit: ACCOUNTS_PER_CALL + 1,
-    }),
-  );
-  return rows.map((row) => ({ merchantId: row.merchant_id, environment: row.environment }));
+  const rows = await database.read(selectAccounts(accountPage(after, ACCOUNTS_PER_CALL + 1)));
+  return rows.map(accountOf);
 }
 
 function report(logger: Logger, account: Tenant, verification: Verification): void {
@@ -121,12 +109,6 @@ function report(logger: Logger, account: Tenant, verification: Verification): vo
   const differences = rows.slice(0, DIFFERENCES_LOGGED);
   logger.error({ ...account, differences, count: rows.length }, 'stored and recomputed funds differ');
 }
-
-const accountMessage = (tenant: Tenant): FundsAccount => ({
-  $typeName: 'payments.funds.v1.FundsAccount',
-  merchantId: tenant.merchantId,
-  environment: environmentEnum(tenant.environment),
-});
 
 const failureMessage = (account: Tenant, cause: FailedVerification['cause']): FundsVerificationFailure => ({
   $typeName: 'payments.funds.v1.FundsVerificationFailure',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Code, createClient } from '@connectrpc/connect';
+import { type Client, Code, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { FundsService, type ReleaseDueFundsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -16,6 +16,14 @@ beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'funds' });
 });
 afterAll(() => harness.close());
+
+/** Releases what is due of all accounts; returns the responses. */
+async function releaseAll(funds: Client<typeof FundsService>): Promise<ReleaseDueFundsResponse[]> {
+  const calls: ReleaseDueFundsResponse[] = [];
+  do calls.push(await funds.releaseDueFunds({ after: calls.at(-1)?.next }));
+  while (calls.at(-1)!.next);
+  return calls;
+}
 
 it('releases what is due for all merchants and environments exactly once, in as many calls as necessary', async () => {
   const merchants = Array.from({ length: 25 }, (_, index) =>
@@ -33,22 +41,46 @@ it('releases what is due for all merchants and environments exactly once, in as 
   const reserved = randomUUID();
   await stuck.reserve((await stuck.advanceable('2020-06-20')).installments, reserved, '2020-06-20');
   const all = createClient(FundsService, harness.transports.grpc);
-  let [installments, amountMinor, calls] = [0, 0n, 0];
-  for (let more = true; more; calls += 1) {
-    const released = await all.releaseDueFunds({});
-    [installments, amountMinor] = [
-      installments + released.releasedInstallments,
-      amountMinor + released.releasedAmountMinor,
-    ];
-    expect(released.dueReservations).toMatchObject([{ ...stuck.tenant, advanceRequestId: reserved }]);
-    more = released.hasMore;
+  const calls = await releaseAll(all);
+  const sum = (of: (call: ReleaseDueFundsResponse) => bigint) =>
+    calls.reduce((total, call) => total + of(call), 0n);
+  expect(sum((call) => BigInt(call.releasedInstallments))).toBe(75n);
+  expect(sum((call) => call.releasedAmountMinor)).toBe(7500n);
+  for (const { dueReservations } of calls) {
+    expect(dueReservations).toMatchObject([{ ...stuck.tenant, advanceRequestId: reserved }]);
   }
-  expect({ installments, amountMinor }).toEqual({ installments: 75, amountMinor: 7500n });
-  expect(calls).toBeGreaterThan(1);
+  expect(calls).toHaveLength(2);
   expect(await all.releaseDueFunds({})).toMatchObject({ releasedInstallments: 0, hasMore: false });
   const rows = await merchants[0]!.rows();
   expect(rows.map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'RELEASED', 'SCHEDULED']);
   await verifyFunds(harness);
+});
+
+it('releases the funds of all other accounts when some of them fail', async () => {
+  const all = createClient(FundsService, harness.transports.inProcess);
+  const merchants = Array.from({ length: 45 }, () =>
+    fundsCaller(harness.transports.inProcess, newTenant(Environment.TEST)),
+  );
+  for (const funds of merchants) await funds.sell({ on: '2020-06-20', gross: 100n });
+  const failing = merchants.slice(0, 25).map(({ tenant }) => tenant.merchantId);
+  await sqlOf(
+    harness,
+    `create function funds.fail() returns trigger language plpgsql as $$ begin raise 'corrupt'; end $$;
+     create trigger fail before update on funds.installment for each row
+       when (new.merchant_id = any ('{${failing}}')) execute function funds.fail()`,
+  );
+  const calls = await releaseAll(all);
+  await sqlOf(harness, 'drop trigger fail on funds.installment');
+  expect(calls.flatMap((call) => call.failedAccounts.map(({ merchantId }) => merchantId))).toEqual(
+    failing.sort(),
+  );
+  expect(calls.flatMap((call) => call.releasedInstallments).reduce((a, b) => a + b)).toBe(20);
+  expect(calls).toHaveLength(3);
+  const [repaired, ...others] = await releaseAll(all);
+  expect(repaired).toMatchObject({ releasedInstallments: 20, failedAccounts: [] });
+  expect(others).toMatchObject([{ releasedInstallments: 5, hasMore: false }]);
+  const refused = all.releaseDueFunds({ ...merchants[0]!.tenant, after: merchants[1]!.tenant });
+  await expectRefusal(refused, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'after' });
 });
 
 it('measures for how long funds that are due have not been released', async () => {

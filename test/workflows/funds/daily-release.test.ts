@@ -33,8 +33,18 @@ it('releases everything due, once, and refuses advances that were not paid out i
   await advanced.sell({ on: SOLD, gross: 200n, installments: 2 });
   const { quote } = await advances.quoteAdvance({ ...advanced.write(SOLD), maxAmountMinor: 100n });
   const { advanceRequest } = await advances.requestAdvance({ ...advanced.write(SOLD), quoteId: quote!.id });
-  expect(await daily()).toEqual({ releasedInstallments: 5, refusedRequests: 1, leftRequests: 0 });
-  expect(await daily()).toEqual({ releasedInstallments: 0, refusedRequests: 0, leftRequests: 0 });
+  expect(await daily()).toEqual({
+    releasedInstallments: 5,
+    refusedRequests: 1,
+    leftRequests: 0,
+    failedAccounts: 0,
+  });
+  expect(await daily()).toEqual({
+    releasedInstallments: 0,
+    refusedRequests: 0,
+    leftRequests: 0,
+    failedAccounts: 0,
+  });
   const request = { ...advanced.tenant, advanceRequestId: advanceRequest!.id };
   const refused = await advances.getAdvanceRequest(request);
   expect(refused.advanceRequest).toMatchObject({
@@ -88,10 +98,15 @@ it('continues where the previous run ended', async () => {
   await funds.sell({ on: SOLD, gross: 100n });
   const { quote } = await advances.quoteAdvance({ ...funds.write(SOLD), maxAmountMinor: 100n });
   const { advanceRequest } = await advances.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
-  const progress = { releasedInstallments: 7, refusedRequests: 2, leftRequests: 1 };
+  const progress = { releasedInstallments: 7, refusedRequests: 2, leftRequests: 1, failedAccounts: 0 };
   const input = { ...progress, handled: [advanceRequest!.id] };
   expect(await workflows.run(workflowType, `daily-${randomUUID()}`, input)).toEqual(progress);
-  expect(await daily()).toEqual({ releasedInstallments: 1, refusedRequests: 1, leftRequests: 0 });
+  expect(await daily()).toEqual({
+    releasedInstallments: 1,
+    refusedRequests: 1,
+    leftRequests: 0,
+    failedAccounts: 0,
+  });
 });
 
 it("releases everybody else's funds while a request cannot be refused", async () => {

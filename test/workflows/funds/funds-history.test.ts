@@ -47,7 +47,14 @@ it('releases any backlog in runs with bounded histories, handling each due reque
   const { result, runs } = await runWith(dailyRelease.workflowType, {
     releaseDueFunds: async () => {
       calls += 1;
-      return { releasedInstallments: 3, hasMore: calls < 45, dueRequests: due };
+      const unfinishedAccounts = calls < 45 ? 1 : 0;
+      return {
+        releasedInstallments: 3,
+        hasMore: calls < 45,
+        unfinishedAccounts,
+        failedAccounts: 0,
+        dueRequests: due,
+      };
     },
     refuseDueRequest: async ({ advanceRequestId }: (typeof due)[number]) => {
       refused.push(advanceRequestId);
@@ -55,10 +62,43 @@ it('releases any backlog in runs with bounded histories, handling each due reque
     },
   });
   // The 45th call has everything released and the requests refused, the next one finds nothing new.
-  expect(result).toEqual({ releasedInstallments: 46 * 3, refusedRequests: 30, leftRequests: 0 });
+  expect(result).toEqual({
+    releasedInstallments: 46 * 3,
+    refusedRequests: 30,
+    leftRequests: 0,
+    failedAccounts: 0,
+  });
   expect(refused.sort()).toEqual(due.map(({ advanceRequestId }) => advanceRequestId).sort());
   expect(runs).toHaveLength(2);
   expect(Math.max(...runs)).toBeLessThan(2_000);
+}, 180_000);
+
+it('goes over all accounts until none has more due, past those that fail', async () => {
+  const [one, two] = [randomUUID(), randomUUID()].map((merchantId) => ({ merchantId, environment: 'live' }));
+  const step = {
+    releasedInstallments: 1,
+    dueRequests: [],
+    hasMore: true,
+    unfinishedAccounts: 0,
+    failedAccounts: 0,
+  };
+  const steps = [
+    { ...step, next: one, unfinishedAccounts: 1 },
+    { ...step, next: two, failedAccounts: 3 },
+    { ...step, hasMore: false },
+    { ...step, next: two, failedAccounts: 2 },
+    { ...step, hasMore: false },
+  ];
+  const calls: unknown[] = [];
+  const { result } = await runWith(dailyRelease.workflowType, {
+    releaseDueFunds: async (after?: typeof one) => {
+      calls.push(after);
+      return steps[calls.length - 1]!;
+    },
+    refuseDueRequest: async () => 'REFUSED',
+  });
+  expect(calls).toEqual([undefined, one, two, undefined, two]);
+  expect(result).toEqual({ releasedInstallments: 5, refusedRequests: 0, leftRequests: 0, failedAccounts: 2 });
 }, 180_000);
 
 it('verifies any number of accounts in runs with bounded histories, each once', async () => {

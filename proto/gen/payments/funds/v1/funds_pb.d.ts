@@ -2474,6 +2474,13 @@ export declare type ReleaseDueFundsRequest = Message<"payments.funds.v1.ReleaseD
    * @generated from field: optional string as_of = 3;
    */
   asOf?: string | undefined;
+
+  /**
+   * `next` of the previous call; absent for the first accounts. Not with merchant_id.
+   *
+   * @generated from field: payments.funds.v1.FundsAccount after = 4;
+   */
+  after?: FundsAccount | undefined;
 };
 
 /**
@@ -2507,11 +2514,32 @@ export declare type ReleaseDueFundsResponse = Message<"payments.funds.v1.Release
   dueReservations: DueReservation[];
 
   /**
-   * Whether more is due than one call releases.
+   * Whether `next` is set or accounts are unfinished.
    *
    * @generated from field: bool has_more = 4;
    */
   hasMore: boolean;
+
+  /**
+   * The last account that was released or failed, if there are more accounts.
+   *
+   * @generated from field: payments.funds.v1.FundsAccount next = 5;
+   */
+  next?: FundsAccount | undefined;
+
+  /**
+   * How many accounts have more due than one call releases of an account.
+   *
+   * @generated from field: int32 unfinished_accounts = 6;
+   */
+  unfinishedAccounts: number;
+
+  /**
+   * The accounts whose funds could not be released; the services' log has the error of each.
+   *
+   * @generated from field: repeated payments.funds.v1.FundsAccount failed_accounts = 7;
+   */
+  failedAccounts: FundsAccount[];
 };
 
 /**
@@ -4391,7 +4419,9 @@ export declare const FundsService: GenService<{
   },
   /**
    * Releases what is scheduled for as_of or earlier: of one merchant or, with the grant operations and without a
-   * merchant, of all merchants. Releases each installment exactly once; call again while has_more is set.
+   * merchant, of all merchants, a few per call. Releases each installment exactly once. Call again while has_more is set, with
+   * `next` as `after`; once `next` is absent, call from the first account again if a call had unfinished accounts. Without a
+   * merchant, an account that fails does not stop the others.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReleaseDueFunds
    */

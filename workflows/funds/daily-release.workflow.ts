@@ -2,8 +2,9 @@ import { ActivityFailure, continueAsNew, isCancellation, proxyActivities } from 
 import type { DailyReleaseResult } from './daily-release.contract.ts';
 import type { AccountKey, DueRequest, FundsActivities } from './funds.activities.ts';
 
+/** A call ends within a minute. One that is lost with its worker is repeated after this. */
 const { releaseDueFunds } = proxyActivities<FundsActivities>({
-  startToCloseTimeout: '10 minutes',
+  startToCloseTimeout: '90 seconds',
   retry: { maximumInterval: '1 minute' },
 });
 

@@ -60,12 +60,13 @@ const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
   ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
-  ...['journeys/newcomer', 'journeys/separate-processes'],
-  ...['local/demo/demo-data', 'journeys/demo-connector', 'journeys/outages', 'journeys/books.property'],
-  ...['journeys/database-failures', 'workflows/webhooks/changed-code', 'docs/internal-api'],
-  ...['journeys/resend', 'workflows/accounts/worker-death', 'workflows/webhooks/delivery-system'],
+  ...['journeys/newcomer', 'journeys/separate-processes', 'docs/internal-api', 'journeys/demo-connector'],
+  ...['local/demo/demo-data', 'journeys/point-in-time-recovery', 'journeys/outages'],
+  ...['journeys/books.property', 'workflows/accounts/worker-death', 'gateway/docs-browser'],
+  ...['journeys/database-failures', 'journeys/mutual-tls', 'journeys/operations', 'journeys/resend'],
+  ...['workflows/webhooks/changed-code', 'gateway/dashboard/webhooks/subscriptions/webhooks-browser'],
   ...['workflows/refunds/refund-fencing.property', 'workflows/area-check/area-check', 'local/first-start'],
-  ...['gateway/docs-browser', 'services/funds/funds-database.property', 'architecture/rpc-transports'],
+  ...['services/funds/funds-database.property', 'architecture/rpc-transports'],
   ...['workflows/advances/advance-payout', 'workflows/refunds/refund-holds', 'gateway/main'],
 ].map((name) => `/test/${name}.test.ts`);
 

@@ -10,7 +10,16 @@ export interface Backend {
 }
 
 /** How often a load balancer asks whether a process is ready. */
-const PROBE_MS = 50;
+const PROBE_MS = 100;
+
+export const isReady = ({ opsPort }: Backend): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${opsPort}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
+    async (response) => {
+      await response.body?.cancel();
+      return response.ok;
+    },
+    () => false,
+  );
 
 /** The processes that are ready, as a load balancer knows them: by probes of /readyz. */
 export class ReadyBackends {
@@ -57,15 +66,7 @@ export class ReadyBackends {
   }
 
   async #probe(backend: Backend): Promise<void> {
-    const isReady = await fetch(`http://127.0.0.1:${backend.opsPort}/readyz`, {
-      signal: AbortSignal.timeout(2_000),
-    })
-      .then(async (response) => {
-        await response.body?.cancel();
-        return response.ok;
-      })
-      .catch(() => false);
-    if (isReady && this.#backends.has(backend)) this.#ready.add(backend);
+    if ((await isReady(backend)) && this.#backends.has(backend)) this.#ready.add(backend);
     else this.#ready.delete(backend);
   }
 }

@@ -15,7 +15,7 @@ import { ALL_GRANTS, bearer, createTestDatabase } from '../../support/harness.ts
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import type { TestTemporal } from '../../support/temporal.ts';
 import { startTemporalOnPostgres } from '../../support/temporal-on-postgres.ts';
-import { type Backend, ReadyBackends, startBalancer } from './balancer.ts';
+import { type Backend, isReady, ReadyBackends, startBalancer } from './balancer.ts';
 import { copyImageFiles, type ImageFiles } from './image-files.ts';
 import { secretsIn } from './secrets.ts';
 
@@ -161,11 +161,12 @@ export class SeparateSystem implements AsyncDisposable {
     };
     child.stdout!.setEncoding('utf8').on('data', (chunk: string) => this.logs.push(chunk));
     this.running.add(process);
-    // The container's own health check.
     await vi.waitFor(async () => {
       if (child.exitCode !== null) throw new Error((await process.exited).stderr);
-      await runToEnd(image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
+      if (!(await isReady(process.backend))) throw new Error('not ready');
     }, READY);
+    // The container's own health check starts Node, so it only runs when it must succeed.
+    await runToEnd(image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
     this.#behind(role)?.add(process.backend);
     await vi.waitFor(() => {
       if (this.#behind(role)?.count === 0) throw new Error('not ready');

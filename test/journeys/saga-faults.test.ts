@@ -27,7 +27,7 @@ const RELAY_STEPS: readonly string[] = [
 /** The time from a call to the step that it causes. */
 const MARGIN_MS = 3_000;
 /** Calls wait for one of twenty connections, but not for long. */
-const AT_ONCE = 6;
+const AT_ONCE = 12;
 
 interface PlannedRow {
   readonly saga: Saga;
@@ -56,19 +56,22 @@ interface Fault {
 /** A Temporal that can lose its state. */
 let perishable: Awaited<ReturnType<typeof startTemporal>>;
 
+/** Those whose recovery takes longest come first. */
 const FAULTS: readonly Fault[] = [
-  // First: its recovery takes longest.
   {
-    what: 'its process is paused until everything else has ended',
-    startTemporal: createTestNamespace,
-    async strike(system) {
-      system.pause();
-      await system.letWritesGo();
-      await system.startWorker();
+    what: "Temporal's state is deleted",
+    startTemporal: async () => {
+      perishable = await startTemporal({ durable: false });
+      return perishable;
     },
-    late: true,
-    relayStep: 'after ClaimCommands',
-    stopsWrites: true,
+    async strike(system) {
+      await perishable.kill();
+      await perishable.loseState();
+      await perishable.start();
+      await system.startWorker();
+      await system.letGo();
+    },
+    relayStep: 'before ConfirmCommands',
   },
   {
     // The other sagas recover from a kill as from a pause.
@@ -84,19 +87,16 @@ const FAULTS: readonly Fault[] = [
     strikesAt: (saga, step) => REFUND_SAGAS.includes(saga) && !step.startsWith('before '),
   },
   {
-    what: "Temporal's state is deleted",
-    startTemporal: async () => {
-      perishable = await startTemporal({ durable: false });
-      return perishable;
-    },
+    what: 'its process is paused until everything else has ended',
+    startTemporal: createTestNamespace,
     async strike(system) {
-      await perishable.kill();
-      await perishable.loseState();
-      await perishable.start();
+      system.pause();
+      await system.letWritesGo();
       await system.startWorker();
-      await system.letGo();
     },
-    relayStep: 'before ConfirmCommands',
+    late: true,
+    relayStep: 'after ClaimCommands',
+    stopsWrites: true,
   },
   {
     what: 'its workflow is terminated',
@@ -125,8 +125,11 @@ const FAULTS: readonly Fault[] = [
 describe.concurrent('a saga ends as without a fault, at whichever step', { timeout: 600_000 }, () => {
   it.each(FAULTS)('$what', async (fault) => {
     const { startTemporal, strike, late } = fault;
+    using turn = takeTurn();
     await using system = await SagaSystem.start(await startTemporal());
-    const rows = await oneAtATime(() => bringToSteps(system, planFor(fault)));
+    await turn.comes;
+    const rows = await bringToSteps(system, planFor(fault));
+    turn.end();
     await strike(system);
     await each(rows, ({ run }) => run.isDone(), rows.length);
     await each(rows, async ({ run }) => run.end?.());
@@ -153,13 +156,17 @@ function planFor({ relayStep, stopsWrites, strikesAt = () => true }: Fault): Pla
   return rows.filter(({ saga }) => rows.some((row) => row.saga === saga && row.step !== undefined));
 }
 
-let turn: Promise<unknown> = Promise.resolve();
+let lastTurn = Promise.resolve();
 
-/** Starting all sagas needs the whole machine, recovery mostly waits: only the former runs one at a time. */
-function oneAtATime<T>(work: () => Promise<T>): Promise<T> {
-  const mine = turn.then(work);
-  turn = mine.catch(() => undefined);
-  return mine;
+/**
+ * Starting all sagas needs the whole machine, recovery mostly waits: only the former runs one at a time, in the order in
+ * which turns are taken. A turn ends with its scope at the latest.
+ */
+function takeTurn() {
+  const comes = lastTurn;
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  lastTurn = comes.then(() => ended);
+  return { comes, end, [Symbol.dispose]: end };
 }
 
 /** Brings each saga to its step at about the same time; those without a step run to their end. */

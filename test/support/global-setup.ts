@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { migrate } from '../../services/platform/database/migrate.ts';
+import { TEST_FOLDER } from './loopback-settings.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 import { setUpTemporal } from './temporal-setup.ts';
 
@@ -27,6 +28,7 @@ export default async function setup(project: TestProject) {
 /** One real PostgreSQL for the run; every test file clones its own database from a migrated template. */
 async function setUpPostgres(project: TestProject): Promise<() => Promise<void>> {
   const path = await mkdtemp(join(tmpdir(), 'payments-test-'));
+  process.env[TEST_FOLDER] = path;
   const folder = DataFolder.open(path);
   const postgres = await startPostgres({ folder, log: console.error, throwaway: true });
   const client = new Client({ connectionString: postgres.url });

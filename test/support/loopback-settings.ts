@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testAuthority } from './tls-receiver.ts';
 
+/** The variable with the folder of a test run, which is deleted when it ends. Vitest ends its workers without `exit` events. */
+export const TEST_FOLDER = 'PAYMENTS_TEST_FOLDER';
+
 let authorityFile: string | undefined;
 
 /** Settings under which sandbox webhooks reach the receivers of this test file. */
@@ -11,9 +14,9 @@ export function loopbackSettings(): { WEBHOOK_ALLOW_CIDRS: string; WEBHOOK_EXTRA
   return { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128', WEBHOOK_EXTRA_CA: authorityFile };
 }
 
-/** The file is deleted with its process. */
+/** The file is deleted with the folder of the test run or, outside of one, with its process. */
 function writeAuthority(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'payments-ca-'));
+  const folder = mkdtempSync(join(process.env[TEST_FOLDER] ?? tmpdir(), 'payments-ca-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'ca.pem');
   writeFileSync(file, testAuthority.certificatePem);

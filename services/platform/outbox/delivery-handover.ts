@@ -19,7 +19,7 @@ export interface CommittedEvent extends Tenant {
 }
 
 /** A publication in progress, as seen by the lanes that may take its deliveries. */
-export interface Taking {
+export interface Handover {
   /**
    * @returns whether it took all deliveries; it finds the others on its next read of the table.
    */
@@ -32,10 +32,10 @@ export interface Taking {
  * table, and no other process has to be notified.
  */
 export class DeliveryHandover {
-  #begin: (() => Taking) | undefined;
+  #begin: (() => Handover) | undefined;
 
   /** Takes deliveries from now on. @returns a function that stops it. */
-  takeWith(begin: () => Taking): () => void {
+  takeWith(begin: () => Handover): () => void {
     this.#begin = begin;
     return () => {
       this.#begin = undefined;
@@ -43,7 +43,7 @@ export class DeliveryHandover {
   }
 
   /** Call this before a publication; undefined if no lanes take its deliveries. */
-  begin(): Taking | undefined {
+  begin(): Handover | undefined {
     return this.#begin?.();
   }
 }

@@ -30,7 +30,7 @@ export async function requestAttempt(
   return { attemptNumber: state.requested ? state.attemptCount + 1 : undefined, state };
 }
 
-/** The first wait between two looks: most attempts end soon, but one that hangs takes 15 s. */
+/** The first wait between two polls: most attempts end soon, but one that hangs takes 15 s. */
 const FIRST_POLL_MS = 25;
 const MAX_POLL_MS = 1_000;
 

@@ -37,8 +37,8 @@ export interface Publication extends PublishCall {
 
 /** The events as they are returned, without their data. */
 export const numbered = ({ unnumbered }: Publication, published: readonly PublishedEvent[]): Event[] =>
-  unnumbered.map((event, place) => {
-    const { id, sequence } = published[place]!;
+  unnumbered.map((event, index) => {
+    const { id, sequence } = published[index]!;
     return { ...event, id, sequence };
   });
 
@@ -136,14 +136,14 @@ export class EventIntake {
 
   /** Notifies the owners of lanes only of what those of this process have not taken. */
   async #publishTogether(publications: readonly Publication[]) {
-    const taking = this.#handover.begin();
+    const handover = this.#handover.begin();
     try {
       const { events, committed } = await publishTogether(this.#db, publications);
-      const taken = taking ? taking.take(committed) : committed.length === 0;
+      const taken = handover ? handover.take(committed) : committed.length === 0;
       if (!taken) this.#outboxSignal.committed('EVENTS');
       return events;
     } finally {
-      taking?.end();
+      handover?.end();
     }
   }
 }
@@ -203,19 +203,19 @@ async function publishTogether(
   for (const [call, published] of Map.groupBy(rows, (row) => row.call)) {
     const publication = publications[call]!;
     events.set(publication, numbered(publication, published));
-    for (const [place, row] of published.entries()) committed.push(committedEvent(publication, place, row));
+    for (const [index, row] of published.entries()) committed.push(committedEvent(publication, index, row));
   }
   return { events, committed };
 }
 
-function committedEvent({ scope, events }: Publication, place: number, row: PublishedRow): CommittedEvent {
+function committedEvent({ scope, events }: Publication, index: number, row: PublishedRow): CommittedEvent {
   const { merchantId, environment } = scope;
   return {
     merchantId,
     environment,
     id: row.id,
     body: row.body,
-    objectId: events[place]!.objectId,
+    objectId: events[index]!.objectId,
     deliveries: row.deliveries.map(([id, subscriptionId, generation, ordered, status]) => ({
       id,
       subscriptionId,

@@ -104,7 +104,7 @@ type ReadDelivery = Omit<QueuedDelivery, 'body'> & { readonly body: string | nul
 
 interface ChangedRow extends Omit<ReadDelivery, 'id' | 'status'> {
   readonly snapshot: string;
-  /** Whether its transaction was in progress at the last look. */
+  /** Whether its transaction was in progress at the last read. */
   readonly late: boolean;
   readonly xid: string | null;
   readonly id: string | null;
@@ -151,14 +151,14 @@ const WITHOUT_EVENT_MS = 75_000;
 const MAX_WITHOUT_EVENT = 1_000;
 
 /**
- * Reads the deliveries of lanes in its own session: those that changed since the last look, and those waiting for a
+ * Reads the deliveries of lanes in its own session: those that changed since the last read, and those waiting for a
  * subscription. After a crash, PostgreSQL reuses the ids of transactions that had not committed, so once a statement
  * has failed, a new reader must take over.
  */
 export class DeliveryReader {
   readonly #run: Run;
   #position: Position;
-  /** Transactions that earlier pages of the same look found in progress. */
+  /** Transactions that earlier pages of the same read found in progress. */
   #passed: readonly string[] = [];
   /** Deliveries whose event is missing, and when they were last read. */
   readonly #withoutEvent = new Map<string, number>();

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
 import type { DeliveryReader } from './delivery-reader.ts';
-import { type LaneDispatcher, laneKey, type TableLooks } from './lane-dispatcher.ts';
+import { type LaneDispatcher, laneKey, type TableReads } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { ResultRecorder } from './result-recorder.ts';
@@ -27,7 +27,7 @@ export interface HeldDeliveriesDeps {
   readonly attempts: OpenAttempts;
   readonly dispatcher: LaneDispatcher;
   readonly results: Pick<ResultRecorder, 'setAsideIds'>;
-  readonly looks: TableLooks;
+  readonly reads: TableReads;
   readonly logger: Logger;
 }
 
@@ -39,7 +39,7 @@ export class HeldDeliveries {
   readonly #deps: HeldDeliveriesDeps;
   /** When each probed subscription may send its next held delivery, in milliseconds since 1970. */
   readonly #probeAtMs = new Map<string, number>();
-  /** Runs concurrently with looks, so that they do not wait for its row locks. */
+  /** Runs concurrently with reads, so that they do not wait for its row locks. */
   #ending: Promise<void> | undefined;
 
   constructor(deps: HeldDeliveriesDeps) {
@@ -47,19 +47,19 @@ export class HeldDeliveries {
   }
 
   async send(reader: DeliveryReader, subscriptions: SubscriptionCache): Promise<void> {
-    const { looks, attempts, results, dispatcher } = this.#deps;
+    const { reads, attempts, results, dispatcher } = this.#deps;
     const limits = this.#limitsOf(subscriptions.held());
     if (limits.size === 0) return;
-    const look = looks.begin();
+    const read = reads.begin();
     const unrecorded = [...attempts.ids, ...results.setAsideIds];
-    const found = await reader.readHeld(limits, unrecorded).finally(() => look.end());
+    const found = await reader.readHeld(limits, unrecorded).finally(() => read.end());
     const recovered: string[] = [];
     for (const [id, { held, due }] of found) {
       const subscription = subscriptions.get(id);
       if (!subscription) continue;
       if (!held) recovered.push(id);
-      const isOwned = look.isCurrent(laneKey(subscription.lane));
-      const current = due.filter((delivery) => isOwned && look.isCurrent(delivery.id));
+      const isOwned = read.isCurrent(laneKey(subscription.lane));
+      const current = due.filter((delivery) => isOwned && read.isCurrent(delivery.id));
       if (current.length > 0) this.#probeAtMs.set(id, Date.now() + PROBE_INTERVAL_MS);
       dispatcher.sendHeld(subscription, current);
     }

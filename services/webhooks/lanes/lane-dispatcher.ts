@@ -1,4 +1,4 @@
-import type { CommittedDelivery, CommittedEvent, Taking } from '../../platform/outbox/delivery-handover.ts';
+import type { CommittedDelivery, CommittedEvent, Handover } from '../../platform/outbox/delivery-handover.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANES, type LaneLeases } from './lane-leases.ts';
@@ -6,28 +6,28 @@ import type { OpenAttempts } from './open-attempts.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import { SubscriptionQueue } from './subscription-queue.ts';
 
-/** The key of a lane, for {@link Look.isCurrent}. */
+/** The key of a lane, for {@link TableRead.isCurrent}. */
 export const laneKey = (lane: number) => `lane ${lane}`;
 
 /** A read of the table of open deliveries. */
-export interface Look {
+export interface TableRead {
   /** Whether the result is still right about a delivery, a subscription or a lane ({@link laneKey}). */
   isCurrent(id: string): boolean;
   end(): void;
 }
 
-/** The looks in progress. Each may return rows that have changed since it began. */
-export class TableLooks {
+/** The reads in progress. Each may return rows that have changed since it began. */
+export class TableReads {
   readonly #outdated = new Set<Set<string>>();
 
-  begin(): Look {
+  begin(): TableRead {
     const ids = new Set<string>();
     this.#outdated.add(ids);
     return { isCurrent: (id) => !ids.has(id), end: () => this.#outdated.delete(ids) };
   }
 
   /**
-   * Call this when a result was recorded, a subscription has changed or a lane was lost: looks that began earlier may
+   * Call this when a result was recorded, a subscription has changed or a lane was lost: reads that began earlier may
    * return the former state.
    */
   outdate(id: string): void {
@@ -38,7 +38,7 @@ export class TableLooks {
 export interface LaneDispatcherDeps {
   readonly leases: Pick<LaneLeases, 'epochOf' | 'isConfirmed'>;
   readonly attempts: OpenAttempts;
-  readonly looks: TableLooks;
+  readonly reads: TableReads;
   readonly subscriptionOf: (id: string) => LaneSubscription | undefined;
   /** The wait before the first attempt of a delivery, in milliseconds. */
   readonly firstWaits: Readonly<Record<QueuedDelivery['environment'], number>>;
@@ -108,14 +108,14 @@ export class LaneDispatcher {
   }
 
   /**
-   * Takes the deliveries that this process publishes, as they commit. Counts as a look that began before the
+   * Takes the deliveries that this process publishes, as they commit. Counts as a read that began before the
    * publication, so changes in the meantime outdate it.
    */
-  takeCommitted(): Taking {
-    const look = this.#deps.looks.begin();
+  takeCommitted(): Handover {
+    const read = this.#deps.reads.begin();
     return {
-      take: (events) => events.map((event) => this.#takeEvent(look, event)).every(Boolean),
-      end: look.end,
+      take: (events) => events.map((event) => this.#takeEvent(read, event)).every(Boolean),
+      end: read.end,
     };
   }
 
@@ -125,17 +125,17 @@ export class LaneDispatcher {
       const queue = this.#queues.get(id);
       if (!queue) continue;
       queue.clear();
-      this.#deps.looks.outdate(id);
+      this.#deps.reads.outdate(id);
       this.#deps.onNeedsMore(id);
     }
   }
 
   /** Forgets the deliveries of lost lanes whose attempt has not begun. */
   dropLost(): void {
-    const { leases, looks } = this.#deps;
-    // The new owner of a lane may have delivered what a look returns. A lane that is taken again is read again.
+    const { leases, reads } = this.#deps;
+    // The new owner of a lane may have delivered what a read returns. A lane that is taken again is read again.
     for (let lane = 0; lane < LANES; lane += 1) {
-      if (leases.epochOf(lane) === undefined) looks.outdate(laneKey(lane));
+      if (leases.epochOf(lane) === undefined) reads.outdate(laneKey(lane));
     }
     for (const [id, queue] of this.#queues) {
       const lane = this.#deps.subscriptionOf(id)?.lane;
@@ -185,19 +185,19 @@ export class LaneDispatcher {
     this.#stopped = true;
   }
 
-  #takeEvent(look: Look, event: CommittedEvent): boolean {
+  #takeEvent(read: TableRead, event: CommittedEvent): boolean {
     const taken = event.deliveries.flatMap((delivery): QueuedDelivery[] => {
       const subscription = this.#deps.subscriptionOf(delivery.subscriptionId);
-      if (!subscription || !this.#mayTake(look, subscription, delivery)) return [];
+      if (!subscription || !this.#mayTake(read, subscription, delivery)) return [];
       return [queuedDelivery(event, delivery, subscription.lane)];
     });
-    this.add(taken, look.isCurrent);
+    this.add(taken, read.isCurrent);
     return taken.length === event.deliveries.length;
   }
 
   /** Refuses deliveries of subscriptions that have older ones left in the table. */
   #mayTake(
-    { isCurrent }: Look,
+    { isCurrent }: TableRead,
     { id, lane, generation }: LaneSubscription,
     delivery: CommittedDelivery,
   ): boolean {

@@ -8,7 +8,7 @@ import type {
 import type { KeyRing } from '../../platform/key-ring.ts';
 import { unblockDeliveries } from '../attempts/unblock-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
-import { type LaneDispatcher, laneKey, type TableLooks } from './lane-dispatcher.ts';
+import { type LaneDispatcher, laneKey, type TableReads } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
@@ -31,7 +31,7 @@ export interface LaneReadingDeps {
   readonly leases: Pick<LaneLeases, 'lanes' | 'epochOf'>;
   readonly dispatcher: LaneDispatcher;
   readonly results: Pick<ResultRecorder, 'setAsideIds'>;
-  readonly looks: TableLooks;
+  readonly reads: TableReads;
   /** Makes the current reading read more deliveries of a subscription. */
   readonly readMore: (subscriptionId: string) => void;
   readonly logger: Logger;
@@ -125,9 +125,9 @@ export class LaneReading {
     queue.isReading = true;
     try {
       while (queue.hasMore && !queue.isFull && leases.epochOf(subscription.lane) !== undefined) {
-        const isBarren = await this.#readPage(subscription, queue);
+        const addedNone = await this.#readPage(subscription, queue);
         // More deliveries are set aside than the query can exclude.
-        if (isBarren) await delay(READ_AGAIN_MS);
+        if (addedNone) await delay(READ_AGAIN_MS);
       }
       this.#unreadSinceMs.delete(id);
     } catch (error) {
@@ -140,18 +140,18 @@ export class LaneReading {
   }
 
   async #readChangedPage(): Promise<boolean> {
-    const { db, leases, dispatcher, looks } = this.#deps;
-    const look = looks.begin();
+    const { db, leases, dispatcher, reads } = this.#deps;
+    const read = reads.begin();
     try {
       const { full } = dispatcher;
       const { deliveries, blocked, hasMore } = await this.reader.readChanged(leases.lanes, full);
       await this.subscriptions.loadFor(deliveries);
       for (const id of full) this.#leftInTable(id);
-      dispatcher.add(deliveries, look.isCurrent);
+      dispatcher.add(deliveries, read.isCurrent);
       if (blocked.length > 0) await unblockDeliveries(db.run, blocked);
       return hasMore || blocked.length > 0;
     } finally {
-      look.end();
+      read.end();
     }
   }
 
@@ -168,8 +168,8 @@ export class LaneReading {
    * @returns whether several pages, read to the end, had no delivery to add.
    */
   async #readPage(subscription: LaneSubscription, queue: SubscriptionQueue): Promise<boolean> {
-    const { looks, results, dispatcher } = this.#deps;
-    const look = looks.begin();
+    const { reads, results, dispatcher } = this.#deps;
+    const read = reads.begin();
     try {
       const { cursor, leftCount } = queue;
       if (cursor === undefined) queue.hasAdded = false;
@@ -181,13 +181,13 @@ export class LaneReading {
       );
       await this.subscriptions.loadFor(deliveries);
       // If the subscription has changed or its lane was lost, it is read from the start again.
-      if (!look.isCurrent(subscription.id) || !look.isCurrent(laneKey(subscription.lane))) return false;
+      if (!read.isCurrent(subscription.id) || !read.isCurrent(laneKey(subscription.lane))) return false;
       queue.cursor = last;
       if (last === undefined && cursor === undefined && leftCount === queue.leftCount) queue.hasMore = false;
-      dispatcher.add(deliveries, look.isCurrent);
+      dispatcher.add(deliveries, read.isCurrent);
       return last === undefined && cursor !== undefined && !queue.hasAdded;
     } finally {
-      look.end();
+      read.end();
     }
   }
 }

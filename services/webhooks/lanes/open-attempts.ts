@@ -63,7 +63,7 @@ export interface OpenAttemptsDeps {
   readonly leases: Pick<LaneLeases, 'ownerId' | 'epochOf'>;
   readonly guards: EnvironmentGuards;
   readonly recorder: ResultRecorder;
-  readonly looks: { outdate(deliveryId: string): void };
+  readonly reads: { outdate(deliveryId: string): void };
   /** Called when a retry workflow was added to the outbox. */
   readonly onCommand: () => void;
   readonly logger: Logger;
@@ -171,7 +171,7 @@ export class OpenAttempts {
     };
     const onRecorded = (recorded: RecordedDelivery | undefined) => {
       close();
-      this.#deps.looks.outdate(delivery.id);
+      this.#deps.reads.outdate(delivery.id);
       queue.forget(delivery.id);
       if (recorded?.status === 'RETRYING') this.#deps.onCommand();
       if (!recorded && this.#isTakenAgain(attempt.owner)) queue.leaveInTable();

@@ -13,7 +13,7 @@ import { unblockLanes } from '../attempts/unblock-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
-import { LaneDispatcher, TableLooks } from './lane-dispatcher.ts';
+import { LaneDispatcher, TableReads } from './lane-dispatcher.ts';
 import { LaneLeases } from './lane-leases.ts';
 import { measureLanes } from './lane-metrics.ts';
 import { LaneReading } from './lane-reading.ts';
@@ -21,10 +21,10 @@ import { OpenAttempts } from './open-attempts.ts';
 import { ResultRecorder } from './result-recorder.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
-/** The pause between two looks: at least, so that events that arrive together are read together, and at most. */
+/** The pause between two reads: at least, so that events that arrive together are read together, and at most. */
 const MIN_SLEEP_MS = 2;
 const MAX_SLEEP_MS = 400;
-/** Reading counts as late when the last look ended longer ago than this. */
+/** Reading counts as late when the last read ended longer ago than this. */
 const LOOK_WITHIN_MS = 1_000;
 const RECONNECT_MS = 500;
 /** How often changes of subscriptions are read. */
@@ -62,7 +62,7 @@ export class WebhookLanes {
   readonly #deps: WebhookLanesDeps;
   readonly #leases: LaneLeases;
   readonly #results: ResultRecorder;
-  readonly #looks = new TableLooks();
+  readonly #reads = new TableReads();
   readonly #attempts: OpenAttempts;
   readonly #dispatcher: LaneDispatcher;
   readonly #held: HeldDeliveries;
@@ -85,7 +85,7 @@ export class WebhookLanes {
 
   constructor(deps: WebhookLanesDeps) {
     const { db, recorder, guards, logger, workSignal, outboxSignal, firstWaits } = deps;
-    const looks = this.#looks;
+    const reads = this.#reads;
     this.#deps = deps;
     // The request id of events and commands that results cause.
     this.#results = new ResultRecorder(recorder, logger, uuidv7());
@@ -102,7 +102,7 @@ export class WebhookLanes {
     });
     const attempts = new OpenAttempts({
       leases,
-      looks,
+      reads,
       guards,
       recorder: this.#results,
       onCommand: () => outboxSignal.committed('COMMANDS'),
@@ -111,7 +111,7 @@ export class WebhookLanes {
     const dispatcher = new LaneDispatcher({
       leases,
       attempts,
-      looks,
+      reads,
       firstWaits,
       subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
       onNeedsMore: (id) => this.#readMore(id),
@@ -120,7 +120,7 @@ export class WebhookLanes {
     this.#attempts = attempts;
     this.#dispatcher = dispatcher;
     const results = this.#results;
-    this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, results, looks, logger });
+    this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, results, reads, logger });
   }
 
   start(): void {
@@ -158,7 +158,7 @@ export class WebhookLanes {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        await this.#look();
+        await this.#read();
         failures = 0;
         await this.#sleep.sleep(MIN_SLEEP_MS, MAX_SLEEP_MS);
       } catch (error) {
@@ -174,7 +174,7 @@ export class WebhookLanes {
   }
 
   /** Reads everything new, and starts its attempts. */
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     this.#leases.wake();
     this.#reading ??= await this.#begin();
     const reading = this.#reading;
@@ -198,7 +198,7 @@ export class WebhookLanes {
       leases: this.#leases,
       dispatcher: this.#dispatcher,
       results: this.#results,
-      looks: this.#looks,
+      reads: this.#reads,
       readMore: (id) => this.#readMore(id),
     });
     for (const lane of this.#leases.lanes) this.#unread.add(lane);

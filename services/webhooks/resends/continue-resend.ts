@@ -47,7 +47,7 @@ export async function continueResend(
   const tenant: Tenant = { merchantId: row.merchant_id, environment: row.environment };
   const { made, ...answer } = await writes.transaction(tenant, backgroundContext(requestId), async (tx) => {
     const resend = await lockResend(tx, resendId);
-    const step = resend.state === 'RUNNING' ? await makeNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
+    const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
     return { ...step, resend: storedResendMessage(resend, link) };
   });
   if (made > 0) outboxSignal.committed('EVENTS');
@@ -62,11 +62,11 @@ const FIND_TENANT: Statement = {
 
 const NOTHING_LEFT = { made: 0, more: false, waiting: false };
 
-async function makeNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
+async function createNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
   await countEnded(tx, resend);
   const free = Math.min(MAX_WAITING - (await countWaiting(tx, resend)), MAX_OPEN - resend.openIds.length);
   const capacity = Math.max(Math.min(maxDeliveries, free), 0);
-  const { made, more } = await makeDeliveries(tx, resend, capacity);
+  const { made, more } = await createDeliveries(tx, resend, capacity);
   if (!more && resend.openIds.length === 0) {
     resend.state = 'COMPLETED';
     resend.endedAt = new Date();
@@ -77,7 +77,7 @@ async function makeNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries:
 /** A concurrent disable or pause waits for the lock, or is visible to it. */
 const LOCK_TARGETS = `select s.id from webhooks.subscription s where ${TARGET} order by s.id for key share`;
 
-const makeSql = (resend: ResendRow) => `
+const createSql = (resend: ResendRow) => `
 with examined as materialized (
   select id, type, object_id, sequence, request_id from webhooks.event
    where ${isSelected(resend)}
@@ -107,7 +107,7 @@ select array(select id::text from made) as made,
   from (select count(*) from numbered) as found
   left join lateral (select * from numbered where place <= :capacity::integer order by place desc limit 1) last on true`;
 
-interface MadeRow {
+interface CreatedRow {
   readonly made: string[];
   /** Whether more deliveries are wanted than the capacity allows. */
   readonly cut: boolean;
@@ -118,25 +118,25 @@ interface MadeRow {
 }
 
 /** Creates as many deliveries as the capacity allows, and moves the resend's position. */
-async function makeDeliveries(tx: TenantTransaction, resend: ResendRow, capacity: number) {
+async function createDeliveries(tx: TenantTransaction, resend: ResendRow, capacity: number) {
   const parameters = candidateParameters(resend);
   const targets = await tx.execute<{ id: string }>(LOCK_TARGETS, parameters);
   if (targets.length === 0) return { made: 0, more: false };
-  const [row] = await tx.execute<MadeRow>(makeSql(resend), {
+  const [row] = await tx.execute<CreatedRow>(createSql(resend), {
     ...parameters,
     resendId: resend.id,
     capacity,
     targets: uuidArray(targets.map(({ id }) => id)),
     afterSubscriptionId: resend.afterSubscriptionId,
   });
-  const { made, cut, examined, ...place } = row!;
+  const { made, cut, examined, ...position } = row!;
   resend.madeCount += BigInt(made.length);
   resend.openIds = [...resend.openIds, ...made];
   if (cut) {
-    resend.afterEventId = place.last_event_id ?? resend.afterEventId;
-    resend.afterSubscriptionId = place.last_subscription_id ?? resend.afterSubscriptionId;
-  } else if (place.last_examined !== null) {
-    resend.afterEventId = place.last_examined;
+    resend.afterEventId = position.last_event_id ?? resend.afterEventId;
+    resend.afterSubscriptionId = position.last_subscription_id ?? resend.afterSubscriptionId;
+  } else if (position.last_examined !== null) {
+    resend.afterEventId = position.last_examined;
     resend.afterSubscriptionId = MAX;
   }
   return { made: made.length, more: cut || examined === MAX_EXAMINED_EVENTS };

@@ -10,7 +10,7 @@ import { requireEvent } from '../events/require-event.ts';
 import { selectSubscription } from '../subscriptions/subscription.queries.ts';
 import { requireEnabled } from '../subscriptions/subscription.ts';
 import { subscriptionNotFound } from '../subscriptions/subscription-store.ts';
-import { candidateParameters, FATE, IS_TYPE, isSelected, TARGET } from './resend-candidates.sql.ts';
+import { candidateParameters, IS_TYPE, isSelected, OUTCOME, TARGET } from './resend-candidates.sql.ts';
 import { selectionOf, withMissedEvents } from './resend-selection.ts';
 
 /** The maximum number of events to count, because the caller waits. */
@@ -21,18 +21,18 @@ with examined as materialized (
   select id, type from webhooks.event
    where ${selected}
    order by id limit ${MAX_COUNTED + 1}
-), fated as (
-  select e.id, s.created_at, ${FATE} as fate
+), outcomes as (
+  select e.id, s.created_at, ${OUTCOME} as outcome
     from (select * from examined order by id limit ${MAX_COUNTED}) e
     join webhooks.subscription s on ${TARGET} and ${IS_TYPE}
 )
-select count(*) filter (where fate = 'FAILED') as failed,
-       count(*) filter (where fate = 'NEVER_SENT') as never_sent,
-       count(*) filter (where fate = 'NEVER_SENT' and id < platform.first_id(created_at)) as older,
-       count(*) filter (where fate = 'DELIVERED') as delivered,
-       count(*) filter (where fate = 'OPEN') as open,
+select count(*) filter (where outcome = 'FAILED') as failed,
+       count(*) filter (where outcome = 'NEVER_SENT') as never_sent,
+       count(*) filter (where outcome = 'NEVER_SENT' and id < platform.first_id(created_at)) as older,
+       count(*) filter (where outcome = 'DELIVERED') as delivered,
+       count(*) filter (where outcome = 'OPEN') as open,
        (select count(*) from examined) > ${MAX_COUNTED} as has_more
-  from fated`;
+  from outcomes`;
 
 interface CountRow {
   readonly failed: bigint;

@@ -41,7 +41,7 @@ const IS_DELIVERED = `exists (select from webhooks.ended_delivery d where ${OF_B
 export const IS_TYPE = 'e.type = any (s.event_types)';
 
 /** The outcome of an event `e` at a subscription `s`: OPEN, DELIVERED, FAILED or NEVER_SENT. */
-export const FATE = `case when ${IS_OPEN} then 'OPEN' when ${IS_DELIVERED} then 'DELIVERED'
+export const OUTCOME = `case when ${IS_OPEN} then 'OPEN' when ${IS_DELIVERED} then 'DELIVERED'
                           when ${WAS_SENT} then 'FAILED' else 'NEVER_SENT' end`;
 
 /** Whether an event `e` is resent to a subscription `s`. */

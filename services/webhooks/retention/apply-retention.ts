@@ -13,7 +13,7 @@ import { aborted } from '../../platform/errors.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { SENDABLE, waitingSubscriptions } from '../lanes/waiting.sql.ts';
 import { expireDeliveries } from './expire-deliveries.ts';
-import { makePartitions } from './partitions.ts';
+import { createPartitions } from './partitions.ts';
 
 export interface RetentionDependencies {
   readonly database: Database;
@@ -80,7 +80,7 @@ select c.relname as name, name_parts[1] as parent, ${PARTITION_STATE} as state
 export async function applyRetention(
   deps: RetentionDependencies,
 ): Promise<MessageInitShape<typeof ApplyRetentionResponseSchema>> {
-  const createdPartitions = await deps.database.transaction(makePartitions);
+  const createdPartitions = await deps.database.transaction(createPartitions);
   const endBy = performance.now() + CALL_BUDGET_MS;
   const applied = await deps.database.transaction(async (em) => {
     if (!(await tryAdvisoryLock(em, 'webhook retention'))) {

@@ -9,7 +9,7 @@ select made as name
  cross join lateral webhooks.ensure_partitions(known.environment, now(), now() + known.ahead) as made`;
 
 /** Creates the partitions of events, deliveries and attempts for the next days. Returns their names. */
-export async function makePartitions(em: EntityManager): Promise<string[]> {
+export async function createPartitions(em: EntityManager): Promise<string[]> {
   await awaitAdvisoryLock(em, 'webhook partitions');
   const made = await em.execute<{ name: string }[]>(MAKE_AHEAD);
   return made.map(({ name }) => name);
@@ -20,6 +20,6 @@ export const webhookPartitionsAhead: PeriodicTask = {
   name: 'webhook-partitions',
   intervalMs: 60_000,
   async runBatch(em) {
-    return { rows: (await makePartitions(em)).length, more: false };
+    return { rows: (await createPartitions(em)).length, more: false };
   },
 };

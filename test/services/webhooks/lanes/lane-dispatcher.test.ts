@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { QueuedDelivery } from '../../../../services/webhooks/lanes/delivery-reader.ts';
-import { LaneDispatcher, TableLooks } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
+import { LaneDispatcher, TableReads } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
 import type { LaneSubscription } from '../../../../services/webhooks/lanes/subscription-cache.ts';
 import type { SubscriptionQueue } from '../../../../services/webhooks/lanes/subscription-queue.ts';
@@ -36,7 +36,7 @@ beforeEach(() => {
         sent.push(started.id);
       },
     } as unknown as OpenAttempts,
-    looks: new TableLooks(),
+    reads: new TableReads(),
     subscriptionOf: () => subscription,
     firstWaits: { live: 0, test: 0 },
     onNeedsMore: () => undefined,

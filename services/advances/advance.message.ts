@@ -49,7 +49,7 @@ function advancePayout(row: AdvanceRequestReadRow): AdvancePayout | undefined {
 }
 
 /** The message of a request inside a transaction. */
-export const advanceRequestMessageOf = (row: AdvanceRequestRow): AdvanceRequest =>
+export const storedAdvanceRequestMessage = (row: AdvanceRequestRow): AdvanceRequest =>
   advanceRequestMessage(readRowOf(row));
 
 /** The message of the merchant's latest rate; `defaultRateBps` applies when there is none, or it is null. */

@@ -10,7 +10,7 @@ import type { Tenant } from '../platform/tenant.ts';
 import { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
-/** A request as hot reads answer it; amounts in centavos. */
+/** A request as hot reads return it; amounts in centavos. */
 export type AdvanceRequestReadRow = ReadTable<typeof AdvanceRequestEntity>;
 
 /** A rate of a merchant; null is the default. */

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { advanceRequestMessageOf } from './advance.message.ts';
+import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { approve, momentAt } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
 
@@ -16,6 +16,6 @@ export function approveAdvance(writes: Writes, request: ApproveAdvanceRequest, c
     const row = await lockRequest(tx, request.advanceRequestId);
     Object.assign(row, approve(row, momentAt(at), request.reason ?? null));
     await publishEvent(tx, 'advance.approved.v1', row, row.reviewedAt ?? at);
-    return { advanceRequest: advanceRequestMessageOf(row) };
+    return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
 }

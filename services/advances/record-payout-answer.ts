@@ -6,7 +6,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { advanceRequestMessageOf } from './advance.message.ts';
+import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { type PayoutAnswer, recordPayoutAnswer as record } from './advance-payout.ts';
 import { lockRequest } from './advance-store.ts';
 
@@ -20,7 +20,7 @@ export function recordPayoutAnswer(
   return writes.run<typeof RecordPayoutAnswerResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
     Object.assign(row, record(row, answerOf(request), at));
-    return { advanceRequest: advanceRequestMessageOf(row) };
+    return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
 }
 

@@ -8,7 +8,7 @@ import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.
 import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { advanceRequestMessageOf } from './advance.message.ts';
+import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { momentAt, refuse } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
@@ -28,7 +28,7 @@ export async function refuseAdvance(
     Object.assign(row, refuse(row, momentAt(at), request.reason));
     await publishEvent(tx, 'advance.refused.v1', row, row.reviewedAt ?? at);
     await tx.command(advanceRefusal.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
-    return { advanceRequest: advanceRequestMessageOf(row) };
+    return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
   await funds.freeReservation(reservationRequest(request), callFor(context)).catch((error: unknown) => {
     const { advanceRequestId, merchantId } = request;

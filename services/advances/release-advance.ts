@@ -12,7 +12,7 @@ import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
-import { advanceRequestMessageOf } from './advance.message.ts';
+import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { finishRelease, momentAt, startRelease } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
@@ -42,11 +42,11 @@ export async function releaseAdvance(
   await funds.settleReservation(reservation, callFor(context));
   return writes.run<typeof ReleaseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, advanceRequestId);
-    if (isReleasedFor(row, by)) return { advanceRequest: advanceRequestMessageOf(row) };
+    if (isReleasedFor(row, by)) return { advanceRequest: storedAdvanceRequestMessage(row) };
     Object.assign(row, finishRelease(row));
     await publishEvent(tx, 'advance.released.v1', row, startedAt);
     await tx.command(advancePayout.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
-    return { advanceRequest: advanceRequestMessageOf(row) };
+    return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
 }
 

@@ -19,7 +19,7 @@ import {
   type QuoteInstallmentRow,
   type QuoteRow,
 } from './advance.entity.ts';
-import { advanceRequestMessageOf } from './advance.message.ts';
+import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { NO_PAYOUT } from './advance-payout.ts';
 import { openRequest } from './advance-request.ts';
 import { publishEvent } from './advance-store.ts';
@@ -134,7 +134,7 @@ async function markStale(tx: TenantTransaction, requester: QuoteRequester): Prom
 /** Creates the request, or returns the existing one. */
 async function commitRequest(tx: TenantTransaction, claimed: ClaimedQuote, requester: QuoteRequester) {
   const { quote, request } = await lockQuote(tx, requester);
-  if (request !== null) return { advanceRequest: advanceRequestMessageOf(request) };
+  if (request !== null) return { advanceRequest: storedAdvanceRequestMessage(request) };
   if (quote.expired) throw quoteExpired(quote.expiresAt);
   if (quote.stale) throw quoteStale();
   return { advanceRequest: await createRequest(tx, quote, claimed.installments, requester) };
@@ -175,5 +175,5 @@ async function createRequest(
     ),
   });
   await publishEvent(tx, 'advance.requested.v1', row, requestedAt);
-  return advanceRequestMessageOf(row);
+  return storedAdvanceRequestMessage(row);
 }

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { advanceRequestMessageOf } from './advance.message.ts';
+import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { momentAt, settle } from './advance-request.ts';
 import { lockRequest, publishEvent } from './advance-store.ts';
 
@@ -16,6 +16,6 @@ export function settleAdvance(writes: Writes, request: SettleAdvanceRequest, con
     const row = await lockRequest(tx, request.advanceRequestId);
     Object.assign(row, settle(row, momentAt(at)));
     await publishEvent(tx, 'advance.settled.v1', row, at);
-    return { advanceRequest: advanceRequestMessageOf(row) };
+    return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
 }

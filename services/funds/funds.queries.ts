@@ -14,7 +14,7 @@ import {
 import { type FundsTotalsRow, RELEASE_TOTALS } from './funds-totals.ts';
 import type { ReleaseStatus } from './installment.ts';
 
-/** A release row as hot reads answer it; amounts in centavos. */
+/** A release row as hot reads return it; amounts in centavos. */
 export type ReleaseReadRow = ReadTable<typeof ReleaseEntity>;
 
 type InstallmentReadRow = ReadTable<typeof InstallmentEntity>;

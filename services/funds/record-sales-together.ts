@@ -31,7 +31,7 @@ export interface SaleCall {
  * A caller stopped waiting while its sale was being recorded. A sale without an awaited response must not be
  * committed.
  */
-export class CallerLeft extends Error {
+export class CallerStoppedWaiting extends Error {
   constructor() {
     super('a caller has stopped waiting');
   }
@@ -73,6 +73,6 @@ export async function recordSalesTogether(
     em,
     answered.map(({ audit }) => audit),
   );
-  if (!answered.every(({ isAwaited }) => isAwaited())) throw new CallerLeft();
+  if (!answered.every(({ isAwaited }) => isAwaited())) throw new CallerStoppedWaiting();
   return recorded;
 }

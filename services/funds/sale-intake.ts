@@ -12,7 +12,7 @@ import { idempotencyScope, lockNameOf } from '../platform/writes/idempotency-rec
 import type { AccountWrites } from './account-writes.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import type { NewSale } from './new-sales.ts';
-import { CallerLeft, recordSalesTogether, type SaleCall } from './record-sales-together.ts';
+import { CallerStoppedWaiting, recordSalesTogether, type SaleCall } from './record-sales-together.ts';
 
 interface PendingCall extends SaleCall {
   readonly context: HandlerContext;
@@ -93,7 +93,7 @@ export class SaleIntake {
     } catch (error) {
       group ??= this.#nextGroup(account);
       if (error instanceof DomainError) for (const call of group) call.reject(error);
-      else if (error instanceof CallerLeft) this.#retry(account, group);
+      else if (error instanceof CallerStoppedWaiting) this.#retry(account, group);
       else for (const call of group) call.recordAlone();
     }
   }

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
+import { manualBlockerOf, storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { addBlocker } from './refund-execution.ts';
 
@@ -15,6 +15,6 @@ export function addBlockerToCase(writes: Writes, request: AddBlockerRequest, con
   return writes.run<typeof AddBlockerResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, addBlocker(row, manualBlockerOf(request.blocker), at));
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

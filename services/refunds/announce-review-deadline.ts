@@ -6,7 +6,7 @@ import type {
 import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, publishEvents } from './refund-case-store.ts';
 import { announceDeadline } from './refund-review.ts';
 
@@ -32,6 +32,6 @@ export function announceReviewDeadline(
       const notice = { ...tx.tenant, kind: 'REFUND_DEADLINES', subjectId: merchantId } as const;
       await tx.command(notifyContact.startCommand(notice));
     }
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

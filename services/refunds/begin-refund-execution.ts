@@ -4,7 +4,7 @@ import type {
   BeginRefundExecutionResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { beginExecution } from './refund-execution.ts';
 
@@ -17,6 +17,6 @@ export function beginRefundExecution(
   return writes.run<typeof BeginRefundExecutionResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, beginExecution(row, request.execution, new Date()));
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

@@ -6,7 +6,7 @@ import type {
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { cancelCase } from './refund-review.ts';
 
@@ -18,6 +18,6 @@ export function cancelRefundCase(writes: Writes, request: CancelRefundCaseReques
     const { status } = row;
     await storeChange(tx, row, cancelCase(row, at));
     if (status === 'MERCHANT_REVIEW') await tx.command(merchantReview.cancelCommand(row.id));
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

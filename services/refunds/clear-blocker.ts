@@ -7,7 +7,7 @@ import type {
 import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { manualBlockerOf, refundCaseMessageOf } from './refund-case.message.ts';
+import { manualBlockerOf, storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
   lockRefundCase,
@@ -37,6 +37,6 @@ export function clearBlockerOfCase(
         await tx.command(refundFunding.startCommand(uuidv7(), { ...tx.tenant, refundCaseId: row.id }));
       }
     }
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

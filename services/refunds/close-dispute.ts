@@ -8,11 +8,11 @@ import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { disputeMessageOf } from './dispute.message.ts';
+import { storedDisputeMessage } from './dispute.message.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { isDisputed, lockDispute, lockPayment, storeChange } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
@@ -39,7 +39,7 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
     const { paymentIntentId } = dispute;
-    const message = disputeMessageOf(dispute);
+    const message = storedDisputeMessage(dispute);
     if (ended.outcome === 'LOST' || (await isDisputed(tx, paymentIntentId, dispute.id)))
       return { refundCases: [], dispute: message };
     const rows = await tx.lock(
@@ -48,7 +48,7 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       { orderBy: { requestedAt: 'asc', id: 'asc' } },
     );
     for (const row of rows) await storeChange(tx, row, unblockDisputed(row, at));
-    return { refundCases: rows.map(refundCaseMessageOf), dispute: message };
+    return { refundCases: rows.map(storedRefundCaseMessage), dispute: message };
   });
 }
 

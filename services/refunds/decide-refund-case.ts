@@ -7,7 +7,7 @@ import {
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
   lockRefundCase,
@@ -38,6 +38,6 @@ export function decideRefundCase(
     await storeChange(tx, row, decideAsMerchant(row, decision, request.reason ?? null, exceeded, at));
     await tx.command(merchantReview.cancelCommand(row.id));
     await executeIfApproved(tx, row, execution);
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

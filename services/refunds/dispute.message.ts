@@ -44,4 +44,4 @@ function response(row: DisputeReadRow): DisputeResponse | undefined {
 }
 
 /** The message of a dispute inside a transaction. */
-export const disputeMessageOf = (row: DisputeRow): Dispute => disputeMessage(readRowOf(row));
+export const storedDisputeMessage = (row: DisputeRow): Dispute => disputeMessage(readRowOf(row));

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { expireMerchantReview } from './refund-review.ts';
 
@@ -15,6 +15,6 @@ export function expireReview(writes: Writes, request: ExpireMerchantReviewReques
   return writes.run<typeof ExpireMerchantReviewResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, expireMerchantReview(row, at));
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

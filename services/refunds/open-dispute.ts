@@ -11,11 +11,11 @@ import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { disputeMessageOf } from './dispute.message.ts';
+import { storedDisputeMessage } from './dispute.message.ts';
 import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { isClosed } from './refund-case.ts';
 import { lockPayment, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
@@ -78,6 +78,6 @@ export function openDispute(
       const notice = { ...tx.tenant, kind: 'DISPUTE_DUE', subjectId: id, quietUntil } as const;
       await tx.command(notifyContact.startCommand(notice));
     }
-    return { refundCases: open.map(refundCaseMessageOf), dispute: disputeMessageOf(dispute) };
+    return { refundCases: open.map(storedRefundCaseMessage), dispute: storedDisputeMessage(dispute) };
   });
 }

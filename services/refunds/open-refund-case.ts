@@ -22,7 +22,7 @@ import {
   requireSameFacts,
 } from './payment-facts.ts';
 import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
   isDisputed,
@@ -89,7 +89,7 @@ export async function openRefundCase(
     if (row.status === 'MERCHANT_REVIEW') await tx.command(merchantReview.startCommand(input));
     if (row.saleId !== null) await tx.command(refundHold.startCommand(input));
     await executeIfApproved(tx, row, execution);
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }
 

@@ -9,7 +9,7 @@ import * as refundReversal from '../contracts/refunds/refund-reversal.contract.t
 import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
@@ -29,7 +29,7 @@ export function recordProviderOutcome(
     if (change.changes.status === 'FAILED') {
       await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
     }
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }
 

@@ -7,7 +7,7 @@ import {
 import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { recordDebit } from './refund-execution.ts';
 
@@ -22,6 +22,6 @@ export function recordRefundDebit(
     const row = await lockRefundCase(tx, request.refundCaseId);
     const outcome = enumName(RefundDebitOutcome, request.outcome);
     await storeChange(tx, row, recordDebit(row, outcome, at, request.execution));
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { disputeMessageOf } from './dispute.message.ts';
+import { storedDisputeMessage } from './dispute.message.ts';
 import { recordSubmission } from './dispute.ts';
 import { lockDispute } from './refund-case-store.ts';
 
@@ -23,6 +23,6 @@ export function recordResponseSubmission(
     const dispute = await lockDispute(tx, request.disputeId);
     Object.assign(dispute, recordSubmission(dispute, at));
     tx.logStep('the response to a dispute was submitted', { disputeId: dispute.id });
-    return { dispute: disputeMessageOf(dispute) };
+    return { dispute: storedDisputeMessage(dispute) };
   });
 }

@@ -79,7 +79,7 @@ function refundWindow(row: RefundCaseReadRow): RefundWindow | undefined {
 }
 
 /** The message of a refund case inside a transaction. */
-export const refundCaseMessageOf = (row: RefundCaseRow): RefundCase => refundCaseMessage(readRowOf(row));
+export const storedRefundCaseMessage = (row: RefundCaseRow): RefundCase => refundCaseMessage(readRowOf(row));
 
 /** Narrows the blocker of a validated request to those that internal teams can set. */
 export function manualBlockerOf(blocker: RefundBlocker): ManualBlocker {

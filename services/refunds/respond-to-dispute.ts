@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { disputeMessageOf } from './dispute.message.ts';
+import { storedDisputeMessage } from './dispute.message.ts';
 import { recordResponse } from './dispute.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { lockDispute } from './refund-case-store.ts';
@@ -27,6 +27,6 @@ export function respondToDispute(writes: Writes, request: RespondToDisputeReques
       data: disputeEventData(dispute),
       occurredAt: response.respondedAt,
     });
-    return { dispute: disputeMessageOf(dispute) };
+    return { dispute: storedDisputeMessage(dispute) };
   });
 }

@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
   lockRefundCase,
@@ -30,6 +30,6 @@ export function reviewRefundCase(
     const row = await lockRefundCase(tx, request.refundCaseId);
     await storeChange(tx, row, decide(row, reviewer, at));
     await executeIfApproved(tx, row, execution);
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

@@ -6,7 +6,7 @@ import type {
 import * as refundExecution from '../contracts/refunds/refund-execution.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { refundCaseMessageOf } from './refund-case.message.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
 import { startExecution } from './refund-execution.ts';
 
@@ -18,6 +18,6 @@ export function startRefund(writes: Writes, request: StartRefundRequest, context
     await storeChange(tx, row, startExecution(row, at));
     const execution = { ...tx.tenant, refundCaseId: row.id, execution: row.executions };
     await tx.command(refundExecution.startCommand(execution));
-    return { refundCase: refundCaseMessageOf(row) };
+    return { refundCase: storedRefundCaseMessage(row) };
   });
 }

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 
-/** Versioned secret keys: the first is current, all can verify or decrypt. Held as KeyObjects, which are faster than raw keys. */
+/** Versioned secret keys: the first is current, all verify and decrypt. KeyObjects are faster than raw keys. */
 export class KeyRing {
   readonly current: { readonly id: number; readonly secret: KeyObject };
   readonly #keys: ReadonlyMap<number, KeyObject>;

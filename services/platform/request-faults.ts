@@ -4,7 +4,8 @@ import { DomainError, type FieldFault } from './errors.ts';
 const MAX_FAULTS = 16;
 
 /**
- * INVALID_ARGUMENT that names all faults of a request, 16 at most. Its reason, and the field in its metadata, are those of the first.
+ * INVALID_ARGUMENT that names all faults of a request, 16 at most. Its reason, and the field in its metadata, are those
+ * of the first.
  * @param metadata in addition to the field.
  */
 export function invalidFields(

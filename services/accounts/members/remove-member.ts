@@ -7,8 +7,8 @@ import type { Writes } from '../../platform/writes/writes.ts';
 import { deleteMember, lockMember, requireOtherAdmin } from './member-store.ts';
 
 /**
- * Deletes the contacts with the verified address of an account: otherwise the person goes on getting the merchant's mail, and
- * nobody else does.
+ * Deletes the contacts with the verified address of an account: otherwise only the removed person would get the
+ * merchant's mail.
  */
 const DELETE_CONTACTS = `
 delete from accounts.merchant_contact as c using accounts.account as a

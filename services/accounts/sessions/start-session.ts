@@ -15,7 +15,10 @@ import { sessionMessage } from './session.message.ts';
 import { selectSessionByToken } from './session.queries.ts';
 import type { SessionLimits } from './session.ts';
 
-/** Starts a session, and creates its account or updates it with the identity provider's claims. SESSION_TOKEN_USED, SIGN_IN_LIMIT_REACHED. */
+/**
+ * Starts a session, and creates its account or updates it with the identity provider's claims. SESSION_TOKEN_USED,
+ * SIGN_IN_LIMIT_REACHED.
+ */
 export async function startSession(
   database: Database,
   { lifetimeMs, maxSignIns }: SessionLimits,

@@ -19,7 +19,7 @@ export interface OutboxEvent {
   readonly occurredAt: Date;
 }
 
-/** Publishes events of any merchants, `:events` as a JSON array of {@link eventRow}s; returns a row per event, in their order. */
+/** Publishes events of any merchants: `:events` is a JSON array of {@link eventRow}s. Returns a row per event, in order. */
 const PUBLISH_EVENTS: Statement = {
   name: 'publish_events',
   text: 'select id, sequence from webhooks.publish(:events::json)',

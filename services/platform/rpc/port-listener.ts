@@ -55,8 +55,8 @@ export interface ConnectionTimeouts {
  */
 export function createPortListener(options: PortListenerOptions): Server {
   const { listener, unaryPort, tls, shutdownMs, timeouts } = options;
-  const http2 = new Http2Part(listener, unaryPort, timeouts);
-  const http1 = new Http1Part(timeouts, (request, response) => {
+  const http2 = new Http2Connections(listener, unaryPort, timeouts);
+  const http1 = new Http1Connections(timeouts, (request, response) => {
     // The server that the caller of createRpcServer knows.
     front.emit('request', request, response);
     if (!unaryPort.serveRequest(request, response)) listener(request, response);
@@ -98,7 +98,7 @@ export function createPortListener(options: PortListenerOptions): Server {
 }
 
 /** The HTTP/1.1 connections. */
-class Http1Part {
+class Http1Connections {
   readonly #server: ReturnType<typeof createHttp1Server>;
   readonly #sockets = new Set<Socket>();
   readonly #retired = new WeakSet<Socket>();
@@ -147,7 +147,7 @@ class Http1Part {
 }
 
 /** The HTTP/2 connections. */
-class Http2Part {
+class Http2Connections {
   readonly #server = createHttp2Server(HTTP2_LIMITS);
   readonly #sessions = new Set<ServerHttp2Session>();
 

@@ -3098,14 +3098,14 @@ export enum DisputeOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * By the merchant: the blocked funds return to SCHEDULED or RELEASED according to their date.
+   * The merchant won: the blocked funds return to SCHEDULED or RELEASED according to their date.
    *
    * @generated from enum value: DISPUTE_OUTCOME_WON = 1;
    */
   WON = 1,
 
   /**
-   * By the merchant: the blocked funds are deducted.
+   * The merchant lost: the blocked funds are deducted.
    *
    * @generated from enum value: DISPUTE_OUTCOME_LOST = 2;
    */

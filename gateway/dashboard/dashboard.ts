@@ -21,7 +21,7 @@ import { createDashboardClients } from './dashboard-clients.ts';
 import { DashboardLog } from './dashboard-log.ts';
 import { registerFeatures } from './features.ts';
 import { SessionGuard } from './session/session-guard.ts';
-import { answerFailures } from './shell/failure-page.ts';
+import { handleFailures } from './shell/failure-page.ts';
 import { Failure } from './shell/failures.ts';
 import type { DashboardConfig } from './shell/feature.ts';
 import { Pages, type Registered } from './shell/pages.ts';
@@ -83,7 +83,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   limitAddresses(app, config);
   const clients = createDashboardClients(transport);
   const guard = new SessionGuard(clients);
-  answerFailures(app, guard);
+  handleFailures(app, guard);
   await app.register(files, {
     root: fileURLToPath(new URL('assets', import.meta.url)),
     prefix: ASSETS,

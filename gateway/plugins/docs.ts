@@ -43,7 +43,10 @@ const INLINE_SCRIPT = /<script type="text\/javascript">(.*?)<\/script>/gs;
 const ACCEPTS_GZIP = /\bgzip\b(?! *; *q=0(\.0*)? *(,|$))/i;
 const CACHED = { 'cache-control': 'public, max-age=300', vary: 'accept-encoding' };
 
-/** Serves the interactive API reference, with the guides in each language. It requires no API key and loads nothing from other hosts. */
+/**
+ * Serves the interactive API reference, with the guides in each language. It requires no API key and loads nothing from
+ * other hosts.
+ */
 export function serveDocs(app: GatewayApp, { access }: Pick<RouteDependencies, 'access'>): void {
   const hooks = { onRequest: access.open('readDocs') };
   for (const language of GUIDE_LANGUAGES) {

@@ -31,7 +31,7 @@ export const overviewTexts = {
     releasesByMonth: 'A liberar por mês',
     noReleasesByMonth: 'Nada a liberar nos próximos seis meses.',
     refundsByState: 'Reembolsos dos últimos 30 dias, por situação',
-    noRecentRefunds: 'Nenhum reembolso pedido nos últimos 30 dias.',
+    noRecentRefunds: 'Nenhum reembolso solicitado nos últimos 30 dias.',
     deliveriesByHour: 'Entregas de webhooks das últimas 24 horas, por hora',
     noRecentDeliveries: 'Nenhuma entrega nas últimas 24 horas.',
     toDeliveries: 'Ver entregas',

@@ -9,7 +9,7 @@ import { sendPage } from './layout.ts';
 import { textsFor } from './view.ts';
 
 /** Responds to every error with a page that explains it to the reader and reveals nothing about its cause. */
-export function answerFailures(app: DashboardApp, guard: SessionGuard): void {
+export function handleFailures(app: DashboardApp, guard: SessionGuard): void {
   app.setErrorHandler(async (error, request, reply) => {
     const failure = failureOf(error);
     // The session may end between the check of a request and its write.

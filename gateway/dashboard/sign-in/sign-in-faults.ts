@@ -27,7 +27,10 @@ const UNREACHABLE: readonly unknown[] = [
   'OAUTH_PARSE_ERROR',
 ];
 
-/** Classifies an error of the exchange with the provider, or of an account that signs in too often; undefined for any other error. */
+/**
+ * Classifies an error of the exchange with the provider, or of an account that signs in too often; undefined for any
+ * other error.
+ */
 export function faultOf(error: unknown): SignInFault | undefined {
   if (errorInfoOf(error)?.reason === 'SIGN_IN_LIMIT_REACHED') return 'limited';
   if (error instanceof AuthorizationResponseError) return faultOfResponse(error.error);

@@ -2,7 +2,7 @@ import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v
 import type { Breadcrumb } from '../shell/breadcrumbs.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { deliveriesTexts } from './deliveries/deliveries.texts.ts';
-import { endpointName } from './deliveries/delivery-words.ts';
+import { endpointName } from './deliveries/delivery.components.ts';
 
 type Endpoint = Pick<WebhookSubscription, 'id' | 'url'>;
 

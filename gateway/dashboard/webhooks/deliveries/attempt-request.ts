@@ -7,7 +7,7 @@ import { curlCommand } from './curl-command.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 
 /** How long each step of an attempt took; empty when that is not known. */
-export function timingWords(view: View, { timing, latencyMs }: Attempt): Html {
+export function timingText(view: View, { timing, latencyMs }: Attempt): Html {
   if (!timing || latencyMs === undefined) return nothing;
   const t = textsFor(view, attemptRequestTexts);
   const { milliseconds } = textsFor(view, deliveriesTexts);

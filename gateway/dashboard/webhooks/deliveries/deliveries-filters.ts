@@ -10,8 +10,8 @@ import { type Html, html, nothing } from '../../shell/html.ts';
 import { queryForm } from '../../shell/query-form.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
+import { shortId } from './delivery.components.ts';
 import { localTime, timeOf } from './delivery-times.ts';
-import { shortId } from './delivery-words.ts';
 
 const Text = Type.Optional(Type.String({ maxLength: 100 }));
 

@@ -19,8 +19,8 @@ import {
   parseFilters,
 } from './deliveries-filters.ts';
 import { deliveriesTable } from './deliveries-table.ts';
+import { endpointName } from './delivery.components.ts';
 import { EventTypeNames } from './delivery-event-types.ts';
-import { endpointName } from './delivery-words.ts';
 
 const PAGE_SIZE = 25;
 

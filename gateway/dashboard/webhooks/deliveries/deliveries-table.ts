@@ -9,14 +9,14 @@ import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import type { Endpoints } from '../subscriptions/subscription-reads.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import {
-  answerWords,
-  dueWords,
+  attemptResultText,
+  dueText,
   endpointName,
   isScheduled,
-  latencyWords,
+  latencyText,
   shortId,
   statusBadge,
-} from './delivery-words.ts';
+} from './delivery.components.ts';
 
 const RECENT = 10;
 
@@ -51,7 +51,7 @@ export function deliveriesTable(
       {
         label: t.next,
         cell: ({ nextAttemptAt, status }) =>
-          isScheduled(status) && nextAttemptAt ? dueWords(view, nextAttemptAt) : NONE,
+          isScheduled(status) && nextAttemptAt ? dueText(view, nextAttemptAt) : NONE,
       },
       { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
     ],
@@ -94,6 +94,6 @@ function eventCell(
 
 function lastAnswer(view: View, { lastAttempt, attemptCount }: Delivery): Html {
   if (attemptCount === 0) return html`${NONE}`;
-  const latency = latencyWords(view, lastAttempt);
-  return html`<span>${answerWords(view, lastAttempt)}${latency ? html` <span class="soft whole">${latency}</span>` : nothing}</span>`;
+  const latency = latencyText(view, lastAttempt);
+  return html`<span>${attemptResultText(view, lastAttempt)}${latency ? html` <span class="soft whole">${latency}</span>` : nothing}</span>`;
 }

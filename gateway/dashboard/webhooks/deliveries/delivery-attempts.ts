@@ -3,10 +3,10 @@ import { badge, moment, type Tone } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { attemptFailureTexts } from './attempt-failure.texts.ts';
-import { requestDetails, timingWords } from './attempt-request.ts';
+import { requestDetails, timingText } from './attempt-request.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
+import { attemptResultText, latencyText } from './delivery.components.ts';
 import { deliveryTexts } from './delivery.texts.ts';
-import { answerWords, latencyWords } from './delivery-words.ts';
 
 /** All attempts, newest first, with their requests and excerpts of the endpoint's responses, which are untrusted text. */
 export function attemptsList(view: View, attempts: readonly Attempt[], body: string | undefined): Html {
@@ -20,8 +20,8 @@ function attemptItem(view: View, attempt: Attempt, isNewest: boolean, body: stri
   const { number, startedAt, responseExcerpt: excerpt } = attempt;
   const hint = hintOf(view, attempt);
   return html`<li class="card"><p><strong>${t.attempt(view.format.number(number))}</strong>
-${badge(toneOf(attempt), answerWords(view, attempt))} <span class="soft">${latencyWords(view, attempt)}</span> ${moment(view, startedAt)}</p>
-${timingWords(view, attempt)}
+${badge(toneOf(attempt), attemptResultText(view, attempt))} <span class="soft">${latencyText(view, attempt)}</span> ${moment(view, startedAt)}</p>
+${timingText(view, attempt)}
 ${hint ? html`<p class="hint">${hint}</p>` : nothing}
 ${
   excerpt

@@ -8,8 +8,8 @@ import {
   type WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type PlainView, textsFor } from '../../shell/view.ts';
+import type { KnownStatus } from './delivery.components.ts';
 import { deliveryTexts } from './delivery.texts.ts';
-import type { KnownStatus } from './delivery-words.ts';
 
 /** A delivery with everything that its page shows. */
 export interface DeliveryDetails {
@@ -27,7 +27,7 @@ export interface DeliveryDetails {
 }
 
 /** Explains the status of a delivery in a sentence. */
-export function reasonWords(view: PlainView, details: DeliveryDetails): string {
+export function statusReasonText(view: PlainView, details: DeliveryDetails): string {
   return textsFor(view, deliveryTexts).why[reasonOf(details)];
 }
 

@@ -16,11 +16,11 @@ import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { webhookGuide } from '../guide-links.ts';
 import { findSubscription } from '../subscriptions/subscription-reads.ts';
+import { dueText, isScheduled, statusBadge } from './delivery.components.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { PING } from './delivery-event-types.ts';
-import { type DeliveryDetails, reasonWords } from './delivery-reasons.ts';
-import { dueWords, isScheduled, statusBadge } from './delivery-words.ts';
+import { type DeliveryDetails, statusReasonText } from './delivery-reasons.ts';
 
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
 
@@ -89,7 +89,7 @@ function stateOf(view: View, found: DeliveryDetails): Html {
   const { delivery, subscription } = found;
   const { status, nextAttemptAt, endedAt, resendId } = delivery;
   const pairs: (readonly [string, Html | string])[] = [];
-  if (isScheduled(status) && nextAttemptAt) pairs.push([t.next, dueWords(view, nextAttemptAt)]);
+  if (isScheduled(status) && nextAttemptAt) pairs.push([t.next, dueText(view, nextAttemptAt)]);
   pairs.push([
     t.endpoint,
     subscription
@@ -100,7 +100,7 @@ function stateOf(view: View, found: DeliveryDetails): Html {
   if (endedAt) pairs.push([t.ended, moment(view, endedAt)]);
   if (resendId)
     pairs.push([t.resend, html`<a href="${pathTo(view, `/resends/${resendId}`)}">${t.seeResend}</a>`]);
-  return html`<div class="card"><p>${statusBadge(view, delivery, subscription)} ${reasonWords(view, found)}</p>${details(pairs)}${remainingAttempts(view, found)}</div>`;
+  return html`<div class="card"><p>${statusBadge(view, delivery, subscription)} ${statusReasonText(view, found)}</p>${details(pairs)}${remainingAttempts(view, found)}</div>`;
 }
 
 /** The attempts after the next one, and when the delivery is given up. */

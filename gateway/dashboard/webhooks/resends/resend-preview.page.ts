@@ -10,7 +10,7 @@ import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
-import { endpointName } from '../deliveries/delivery-words.ts';
+import { endpointName } from '../deliveries/delivery.components.ts';
 import { readSubscription } from '../subscriptions/subscription-reads.ts';
 import { faultsOf, formPage } from './resend.actions.ts';
 import {
@@ -117,7 +117,7 @@ function choice(
   const option = (scope: Scope) =>
     html`<label class="option"><input type="radio" name="scope" value="${scope}" required${
       scope === chosen ? html` checked` : nothing
-    }> ${t.options[scope](eventsWords(view, countOf(scope, counts), counts))}</label>`;
+    }> ${t.options[scope](eventsText(view, countOf(scope, counts), counts))}</label>`;
   return html`${countsList(view, counts)}
 <form method="get" action="${pathTo(view, `/webhooks/${id}/resends/preview`)}">${hiddenFields(selectionFields(values))}
 <fieldset><legend>${t.which}</legend>${scopes.map(option)}</fieldset>
@@ -140,7 +140,7 @@ function countsList(view: View, counts: PreviewResendResponse): Html {
   ] as const;
   return html`<dl class="counts preview">${rows.map(
     ([name, count, hint]) =>
-      html`<div><dt>${name}${hint && count > 0n ? html` <span class="soft">${hint}</span>` : nothing}</dt><dd>${numberWords(view, count, counts)}</dd></div>`,
+      html`<div><dt>${name}${hint && count > 0n ? html` <span class="soft">${hint}</span>` : nothing}</dt><dd>${countText(view, count, counts)}</dd></div>`,
   )}</dl>`;
 }
 
@@ -152,7 +152,7 @@ function confirmation(
   counts: PreviewResendResponse,
 ): Html {
   const t = textsFor(view, resendPreviewTexts);
-  const events = eventsWords(view, countOf(scope, counts), counts);
+  const events = eventsText(view, countOf(scope, counts), counts);
   const all = new URLSearchParams(selectionFields(values));
   return html`<p>${t.confirm(events, endpointName(url, id))} ${t.confirmHints[scope]}</p>
 ${form(view, {
@@ -174,13 +174,13 @@ function selectionFields({ scope: _, ...selection }: ResendValues): Record<strin
 }
 
 /** `3 events`, or `at least 3 events` where not all were counted. */
-function eventsWords(view: View, count: bigint, { hasMore }: PreviewResendResponse): string {
+function eventsText(view: View, count: bigint, { hasMore }: PreviewResendResponse): string {
   const t = textsFor(view, resendPreviewTexts);
   const events = t.events(view.format.number(count), count === 1n);
   return hasMore ? t.atLeast(events) : events;
 }
 
-function numberWords(view: View, count: bigint, { hasMore }: PreviewResendResponse): string {
+function countText(view: View, count: bigint, { hasMore }: PreviewResendResponse): string {
   const number = view.format.number(count);
   return hasMore && count > 0n ? textsFor(view, resendPreviewTexts).atLeast(number) : number;
 }

@@ -21,7 +21,7 @@ import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { may, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb } from '../breadcrumbs.ts';
-import { endpointName, shortId } from '../deliveries/delivery-words.ts';
+import { endpointName, shortId } from '../deliveries/delivery.components.ts';
 import { type Endpoints, readEndpoints } from '../subscriptions/subscription-reads.ts';
 import { resendsTexts } from './resends.texts.ts';
 
@@ -66,7 +66,7 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
       body: html`${breadcrumbs(view, 'webhooks', deliveriesBreadcrumb(view))}
 ${liveRegion('progress', progress)}
 ${details([
-  [t.what, selectionWords(view, resend!)],
+  [t.what, selectionText(view, resend!)],
   [t.endpoint, endpointLink(view, resend!, endpoints)],
   [t.created, moment(view, resend!.createdAt)],
 ])}
@@ -98,10 +98,10 @@ function resendsTable(view: View, resends: readonly Resend[], endpoints: Endpoin
         cell: ({ id, createdAt }) =>
           html`<a href="${pathTo(view, `/resends/${id}`)}">${moment(view, createdAt)}</a>`,
       },
-      { label: t.what, cell: (resend) => selectionWords(view, resend, shortId) },
+      { label: t.what, cell: (resend) => selectionText(view, resend, shortId) },
       { label: t.endpoint, isFreeText: true, cell: (resend) => endpointLink(view, resend, endpoints) },
       { label: t.state, cell: (resend) => stateBadge(view, resend) },
-      { label: t.progress, cell: (resend) => doneWords(view, resend), isNumber: true },
+      { label: t.progress, cell: (resend) => progressText(view, resend), isNumber: true },
       {
         label: t.counts.exhausted,
         cell: ({ exhaustedCount }) => view.format.number(exhaustedCount),
@@ -126,8 +126,8 @@ function progressOf(view: View, resend: Resend): Html {
     [t.counts.exhausted, resend.exhaustedCount],
     [t.counts.canceled, resend.canceledCount],
   ] as const;
-  return html`<div class="card"><p>${stateBadge(view, resend)} ${doneWords(view, resend)}</p>
-${all === 0n ? nothing : html`<progress max="${all}" value="${endedOf(resend)}" aria-label="${t.progress}">${doneWords(view, resend)}</progress>`}
+  return html`<div class="card"><p>${stateBadge(view, resend)} ${progressText(view, resend)}</p>
+${all === 0n ? nothing : html`<progress max="${all}" value="${endedOf(resend)}" aria-label="${t.progress}">${progressText(view, resend)}</progress>`}
 ${resend.state === ResendState.RUNNING ? html`<p class="soft">${t.waiting}</p>` : nothing}
 ${isIdle ? html`<p>${t.nothingToDo}</p>` : nothing}
 <dl class="counts">${counts.map(([name, count]) => html`<div><dt>${name}</dt><dd>${view.format.number(count)}</dd></div>`)}</dl>
@@ -152,7 +152,7 @@ const expectedOf = ({ state, expectedCount, madeCount }: Resend) =>
 const endedOf = ({ succeededCount, exhaustedCount, canceledCount }: Resend) =>
   succeededCount + exhaustedCount + canceledCount;
 
-function doneWords(view: View, resend: Resend): string {
+function progressText(view: View, resend: Resend): string {
   const [ended, all] = [endedOf(resend), expectedOf(resend)].map((count) => view.format.number(count));
   return textsFor(view, resendsTexts).done(ended!, all!);
 }
@@ -167,7 +167,7 @@ function stateBadge(view: View, { state }: Resend): Html {
   return badge(tones[state] ?? 'off', words[state] ?? '');
 }
 
-function selectionWords(
+function selectionText(
   view: View,
   { eventId, requestId, period, missed, onlyFailed, skipNeverSent }: Resend,
   shown: (id: string) => string = (id) => id,

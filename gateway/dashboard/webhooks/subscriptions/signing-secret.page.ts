@@ -19,14 +19,14 @@ const DEFAULT_OVERLAP_S = '86400';
 /** The response to a creation: with the secret the first time; undefined when the form is resubmitted. */
 export function createdPage(view: View, subscription: Subscription, secret: string | undefined): Page {
   const t = textsFor(view, signingSecretTexts);
-  if (secret === undefined) return shownAlreadyPage(view, subscription, t.createdBefore);
+  if (secret === undefined) return alreadyShownPage(view, subscription, t.createdBefore);
   return { title: t.created, body: secretShown(view, subscription, secret) };
 }
 
 /** The response to revealing the secret of a subscription that was created over the API. */
 export function revealedPage(view: View, subscription: Subscription, secret: string | undefined): Page {
   const t = textsFor(view, signingSecretTexts);
-  if (secret === undefined) return shownAlreadyPage(view, subscription);
+  if (secret === undefined) return alreadyShownPage(view, subscription);
   return { title: t.title, body: secretShown(view, subscription, secret) };
 }
 
@@ -38,7 +38,7 @@ export function rotatedPage(
   overlapEndsAt: Timestamp | undefined,
 ): Page {
   const t = textsFor(view, signingSecretTexts);
-  if (secret === undefined) return shownAlreadyPage(view, subscription, t.rotatedBefore);
+  if (secret === undefined) return alreadyShownPage(view, subscription, t.rotatedBefore);
   const overlap = overlapEndsAt
     ? html`<p>${t.overlapUntil} <strong>${moment(view, overlapEndsAt)}</strong>.</p>`
     : html`<p>${t.onlyNew}</p>`;
@@ -52,7 +52,7 @@ export function revealPage(
   secrets: readonly SigningSecretStatus[],
 ): Page {
   const t = textsFor(view, signingSecretTexts);
-  if (isShown(secrets)) return shownAlreadyPage(view, subscription);
+  if (isShown(secrets)) return alreadyShownPage(view, subscription);
   return {
     title: t.title,
     body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}<p>${t.neverShown}</p>${revealForm(view, subscription)}`,
@@ -117,7 +117,7 @@ ${webhookGuide(view, 'verifying')}
 <p><a class="button" href="${pathTo(view, `/webhooks/${id}`)}">${t.continue}</a></p>`;
 }
 
-function shownAlreadyPage(view: View, subscription: Subscription, done?: string): Page {
+function alreadyShownPage(view: View, subscription: Subscription, done?: string): Page {
   const t = textsFor(view, signingSecretTexts);
   const { id } = subscription;
   return {

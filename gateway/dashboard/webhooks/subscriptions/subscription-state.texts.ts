@@ -35,7 +35,7 @@ export const subscriptionStateTexts = {
     successRate: 'Taxa de sucesso',
     lastSuccess: 'Última entrega',
     p95: 'Tempo de resposta',
-    within: (ms: string) => `95 % em até ${ms} ms`,
+    within: (ms: string) => `95% em até ${ms} ms`,
     since: 'Desde',
   },
   en: {

@@ -8,7 +8,7 @@ import {
 import { badge, moment, NONE, type Tone } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { type PlainView, textsFor } from '../../shell/view.ts';
-import { answerWords } from '../deliveries/delivery-words.ts';
+import { attemptResultText } from '../deliveries/delivery.components.ts';
 import { subscriptionStateTexts } from './subscription-state.texts.ts';
 
 type StateName = keyof (typeof subscriptionStateTexts)['en']['states'];
@@ -65,7 +65,7 @@ function failingText(view: PlainView, health: EndpointHealth): Html | undefined 
   const t = textsFor(view, subscriptionStateTexts);
   const { delivered, attempts } = health;
   const counts = t.delivered(view.format.number(Number(delivered)), view.format.number(Number(attempts)));
-  return html`${t.failing} ${counts}, ${t.failingSince} ${moment(view, health.failingSince)}, ${answerWords(view, health)}`;
+  return html`${t.failing} ${counts}, ${t.failingSince} ${moment(view, health.failingSince)}, ${attemptResultText(view, health)}`;
 }
 
 /** Success rate, last success and 95th percentile of the response time, for a list of details. */
@@ -98,7 +98,7 @@ export function errorText(view: PlainView, error: SubscriptionError): string {
   const { format } = view;
   switch (error.cause) {
     case SubscriptionErrorCause.DELIVERY_EXHAUSTED:
-      return t.exhausted(format.number(error.attempts ?? 0), answerWords(view, error));
+      return t.exhausted(format.number(error.attempts ?? 0), attemptResultText(view, error));
     case SubscriptionErrorCause.DELIVERY_EXPIRED:
       return t.expired(format.number(error.retentionDays ?? 0));
     case SubscriptionErrorCause.GONE:

@@ -6,7 +6,7 @@ import {
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
-import { answerWords, dueWords, latencyWords, statusBadge } from '../deliveries/delivery-words.ts';
+import { attemptResultText, dueText, latencyText, statusBadge } from '../deliveries/delivery.components.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 /** The outcome of a test event so far. */
@@ -34,12 +34,12 @@ function outcome(view: View, delivery: Delivery): Html {
   const next = status === DeliveryStatus.RETRYING && nextAttemptAt;
   return html`<p>${statusBadge(view, delivery)} ${lastAttempt ? attemptText(view, lastAttempt) : nothing}
 ${waitText ?? nothing}
-${next ? html`${t.next} ${dueWords(view, nextAttemptAt)}` : nothing}
+${next ? html`${t.next} ${dueText(view, nextAttemptAt)}` : nothing}
 <a href="${pathTo(view, `/deliveries/${id}`)}">${t.open}</a></p>`;
 }
 
 function attemptText(view: View, attempt: Attempt): Html {
   const t = textsFor(view, subscriptionTexts).test;
-  const latency = latencyWords(view, attempt);
-  return html`${t.attempt(view.format.number(attempt.number))} ${answerWords(view, attempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}.`;
+  const latency = latencyText(view, attempt);
+  return html`${t.attempt(view.format.number(attempt.number))} ${attemptResultText(view, attempt)}${latency ? html` <span class="soft">${latency}</span>` : nothing}.`;
 }

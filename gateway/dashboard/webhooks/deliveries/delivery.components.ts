@@ -53,7 +53,7 @@ export function statusBadge(
 }
 
 /** The result of an attempt: the HTTP status of the response, or why there was none. */
-export function answerWords(
+export function attemptResultText(
   view: PlainView,
   attempt: Pick<Attempt, 'httpStatus' | 'failure'> | undefined,
 ): string {
@@ -69,13 +69,13 @@ export function answerWords(
 }
 
 /** The response time; empty when none was measured. */
-export function latencyWords(view: PlainView, attempt: Attempt | undefined): string {
+export function latencyText(view: PlainView, attempt: Attempt | undefined): string {
   if (attempt?.latencyMs === undefined) return '';
   return textsFor(view, deliveriesTexts).milliseconds(view.format.number(attempt.latencyMs));
 }
 
 /** A due time with its distance from now, in whole minutes: finer steps would update the live region every second. */
-export function dueWords(view: PlainView, at: Timestamp, now: Date = new Date()): Html {
+export function dueText(view: PlainView, at: Timestamp, now: Date = new Date()): Html {
   const t = textsFor(view, deliveriesTexts);
   const left = timestampMs(at) - now.getTime();
   const relative = left <= 0 ? t.now : left < MINUTE_MS ? t.soon : view.format.relative(at, now);

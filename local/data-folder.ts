@@ -35,7 +35,8 @@ export class DataFolder {
 
   /**
    * Creates the folder if missing and locks it for this process. The kernel releases the lock when the process ends, so
-   * a killed start leaves none behind. Files in it become readable by their owner alone. Throws StartError: DATA_FOLDER_IN_USE, DATA_FOLDER_UNREADABLE.
+   * a killed start leaves none behind. Files in it become readable by their owner alone. Throws StartError:
+   * DATA_FOLDER_IN_USE, DATA_FOLDER_UNREADABLE.
    */
   static open(dataDir: string): DataFolder {
     const path = resolve(dataDir);

@@ -7,9 +7,9 @@ import { CONNECTOR_CALLER, type DemoConnector, startDemoConnector } from './demo
 import { loadDemoCertificate } from './demo/demo-certificate.ts';
 import { type DemoAccess, topUpDemoData, writeDemoData } from './demo/demo-data.ts';
 import { DEMO_FILE, type DemoFile } from './demo/demo-file.ts';
+import { startProviderReports } from './demo/demo-provider-reports.ts';
 import { startDemoReceiver } from './demo/demo-receiver.ts';
 import { DemoSignIn } from './demo/demo-sign-in.ts';
-import { keepDemoRefundsReported } from './demo/demo-signs-of-life.ts';
 import { loadGeneratedSecrets } from './generated-secrets.ts';
 import { LOCAL_CALLER, localConfig } from './local-config.ts';
 import { type LocalSystem, startLocalSystem } from './local-system.ts';
@@ -78,7 +78,7 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
     receiver: { url: `${receiver.url}/webhooks/demo`, ca: receiver.caFile },
   };
   folder.write(DEMO_FILE, `${JSON.stringify(demo, null, 2)}\n`);
-  const stopReporting = await keepDemoRefundsReported({
+  const stopReporting = await startProviderReports({
     folder,
     logger,
     transport: system.transport,

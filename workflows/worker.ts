@@ -32,9 +32,9 @@ export interface PaymentsWorker {
 const HEALTH_TIMEOUT_MS = 1_000;
 
 /**
- * Starts the worker of all workflows and activities, and the relay of workflow commands. Resolves even while Temporal is unavailable: the
- * worker connects in the background, and reconnects when it loses the connection. Throws for invalid settings and for
- * workflow code that does not bundle.
+ * Starts the worker of all workflows and activities, and the relay of workflow commands. Resolves even while Temporal is
+ * unavailable: the worker connects in the background, and reconnects when it loses the connection. Throws for invalid
+ * settings and for workflow code that does not bundle.
  */
 export async function startWorker(options: WorkerOptions): Promise<PaymentsWorker> {
   const { config } = options;

@@ -40,7 +40,7 @@ interface Texts {
 const DUE_UNKNOWN = {
   'pt-BR':
     'Não sabemos o prazo do banco. Responda o quanto antes: ele pode decidir a qualquer momento, mesmo sem uma resposta.',
-  en: 'We do not know the deadline of the bank. Respond as soon as you can: it may decide at any time, even without a response.',
+  en: "We don't know the bank's deadline. Respond as soon as you can: it may decide at any time, even without a response.",
 };
 
 export const deadlineTexts: Readonly<Record<'pt-BR' | 'en', Texts>> = {

@@ -69,7 +69,7 @@ const portugueseFailures: FailureTexts = {
 
 const englishFailures: FailureTexts = {
   DNS: 'The host name could not be found in DNS.',
-  DNS_TIMEOUT: 'The DNS of the domain did not respond in time.',
+  DNS_TIMEOUT: 'DNS for the domain did not respond in time.',
   CONNECT_TIMEOUT: 'Your server did not accept the connection in time.',
   CONNECTION_REFUSED: 'Your server refused the connection.',
   CONNECTION_RESET: 'Your server closed the connection before responding.',

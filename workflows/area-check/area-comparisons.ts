@@ -21,12 +21,12 @@ import { environmentEnum, environmentName, type Tenant } from '../../services/pl
 import type { ComparisonName, Finding, RecordKey } from './area-check.contract.ts';
 import {
   type AdvanceState,
-  judgeAdvance,
-  judgeDebit,
-  judgeDisputeDeduction,
-  judgeDisputeHold,
-  judgePendingDebit,
-  judgeRefundHold,
+  checkAdvance,
+  checkDebit,
+  checkDisputeDeduction,
+  checkDisputeHold,
+  checkPendingDebit,
+  checkRefundHold,
 } from './area-rules.ts';
 import { mergeRecords, type RecordPage } from './merge-records.ts';
 
@@ -54,7 +54,7 @@ const CALL: CallOptions = { timeoutMs: 30_000 };
 function comparison<L extends RecordKey, R extends RecordKey>(
   readLeft: ReadRange<L>,
   readRight: ReadRange<R>,
-  judge: (left: L | undefined, right: R | undefined) => Finding[],
+  check: (left: L | undefined, right: R | undefined) => Finding[],
 ): Comparison {
   return {
     async *compareAll(position) {
@@ -63,12 +63,12 @@ function comparison<L extends RecordKey, R extends RecordKey>(
         (after: RecordKey | undefined) => readRight({ after }),
       ] as const;
       for await (const { key, left, right } of mergeRecords(...pages, position)) {
-        yield { key, findings: judge(left[0], right[0]) };
+        yield { key, findings: check(left[0], right[0]) };
       }
     },
     async compareOne(key) {
       const [left, right] = await Promise.all([readLeft({ only: key }), readRight({ only: key })]);
-      return judge(left.records[0], right.records[0]);
+      return check(left.records[0], right.records[0]);
     },
   };
 }
@@ -80,22 +80,22 @@ export function areaComparisons(
 ): Readonly<Record<ComparisonName, Comparison>> {
   const { debits, blocks, deductions, reservations, cases, disputes, advances } = scansOf(clients);
   return {
-    REFUND_DEBITS: comparison(debits(RefundDebitState.DEBITED), cases(RefundCaseScope.DEBITED), judgeDebit),
+    REFUND_DEBITS: comparison(debits(RefundDebitState.DEBITED), cases(RefundCaseScope.DEBITED), checkDebit),
     PENDING_DEBITS: comparison(
       debits(RefundDebitState.PENDING),
       cases(RefundCaseScope.AWAITING_FUNDS),
-      judgePendingDebit,
+      checkPendingDebit,
     ),
     REFUND_HOLDS: comparison(
       blocks(BlockReason.REFUND_IN_PROGRESS),
       cases(RefundCaseScope.OPEN),
-      judgeRefundHold,
+      checkRefundHold,
     ),
-    DISPUTE_HOLDS: comparison(blocks(BlockReason.HOLD_OR_DISPUTE), disputes, judgeDisputeHold),
+    DISPUTE_HOLDS: comparison(blocks(BlockReason.HOLD_OR_DISPUTE), disputes, checkDisputeHold),
     ADVANCES: comparison(reservations, advances, (reservation, advance) =>
-      judgeAdvance(reservation, advance, { paysOut, nowMs: Date.now() }),
+      checkAdvance(reservation, advance, { paysOut, nowMs: Date.now() }),
     ),
-    DISPUTE_DEDUCTIONS: comparison(deductions, disputes, judgeDisputeDeduction),
+    DISPUTE_DEDUCTIONS: comparison(deductions, disputes, checkDisputeDeduction),
   };
 }
 

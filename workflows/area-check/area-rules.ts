@@ -11,7 +11,7 @@ interface Amount {
 const finding = (rule: AreaRule, expected: string, found: string): Finding[] => [{ rule, expected, found }];
 
 /** The debit of a refund that is not reversed belongs to a case in PROCESSING or SUCCEEDED, and the reverse. */
-export function judgeDebit(debit: Amount | undefined, refundCase: Amount | undefined): Finding[] {
+export function checkDebit(debit: Amount | undefined, refundCase: Amount | undefined): Finding[] {
   if (debit === undefined) return finding('CASE_WITHOUT_DEBIT', 'a debit that is not reversed', 'none');
   if (refundCase === undefined) {
     return finding('DEBIT_WITHOUT_CASE', 'a case in PROCESSING or SUCCEEDED', 'none');
@@ -25,7 +25,7 @@ export function judgeDebit(debit: Amount | undefined, refundCase: Amount | undef
  * until the blocker is cleared. A pending debit without such a case is no difference: it is removed from the queue once
  * the balance covers it.
  */
-export function judgePendingDebit(
+export function checkPendingDebit(
   debit: object | undefined,
   refundCase: { readonly blockers: number } | undefined,
 ): Finding[] {
@@ -34,7 +34,7 @@ export function judgePendingDebit(
 }
 
 /** A REFUND_IN_PROGRESS block belongs to an open case: only our refund cases block for this reason. */
-export function judgeRefundHold(block: object | undefined, openCase: object | undefined): Finding[] {
+export function checkRefundHold(block: object | undefined, openCase: object | undefined): Finding[] {
   if (block === undefined || openCase !== undefined) return [];
   return finding('HOLD_WITHOUT_CASE', 'an open refund case', 'none');
 }
@@ -43,7 +43,7 @@ export function judgeRefundHold(block: object | undefined, openCase: object | un
  * A HOLD_OR_DISPUTE block of one of our disputes belongs to an open one. Other teams hold funds for this reason too, so
  * an unknown source is no difference.
  */
-export function judgeDisputeHold(
+export function checkDisputeHold(
   block: object | undefined,
   dispute: { readonly isClosed: boolean } | undefined,
 ): Finding[] {
@@ -55,7 +55,7 @@ export function judgeDisputeHold(
  * A lost dispute was deducted: its amount or, if less was left of its sale, all of it. A dispute that is open or was won
  * was not. Other teams deduct too, so an unknown source is no difference.
  */
-export function judgeDisputeDeduction(
+export function checkDisputeDeduction(
   deduction: (Amount & { readonly saleRestMinor: bigint | undefined }) | undefined,
   dispute: { readonly isLost: boolean; readonly amountMinor: bigint | undefined } | undefined,
 ): Finding[] {
@@ -85,13 +85,13 @@ export interface AdvanceState extends Amount {
  * A RELEASED or SETTLED advance has a settled reservation of its amount, and a payout that is accepted or being
  * submitted, if payouts are submitted by us. Any other reservation belongs to a request that is reviewed or approved.
  */
-export function judgeAdvance(
+export function checkAdvance(
   reservation: (Amount & { readonly isSettled: boolean }) | undefined,
   advance: AdvanceState | undefined,
   { paysOut, nowMs }: { readonly paysOut: boolean; readonly nowMs: number },
 ): Finding[] {
   if (advance?.status === 'RELEASED' || advance?.status === 'SETTLED') {
-    return [...judgePaidReservation(reservation, advance), ...(paysOut ? judgePayout(advance, nowMs) : [])];
+    return [...checkPaidReservation(reservation, advance), ...(paysOut ? checkPayout(advance, nowMs) : [])];
   }
   if (reservation === undefined) return [];
   const isOpen = advance?.status === 'PENDING_REVIEW' || advance?.status === 'APPROVED';
@@ -100,7 +100,7 @@ export function judgeAdvance(
   return finding('RESERVATION_WITHOUT_ADVANCE', expected, advance?.status ?? 'none');
 }
 
-function judgePaidReservation(
+function checkPaidReservation(
   reservation: (Amount & { readonly isSettled: boolean }) | undefined,
   { amountMinor }: Amount,
 ): Finding[] {
@@ -112,7 +112,7 @@ function judgePaidReservation(
   return finding('ADVANCE_AMOUNT', String(amountMinor), String(reservation.amountMinor));
 }
 
-function judgePayout({ payout }: AdvanceState, nowMs: number): Finding[] {
+function checkPayout({ payout }: AdvanceState, nowMs: number): Finding[] {
   const expected = 'a payout that is accepted or being submitted';
   if (payout === undefined) return finding('PAYOUT_MISSING', expected, 'none');
   if (payout.isAccepted || nowMs - payout.lastAnswerAtMs < PAYOUT_SILENT_MS) return [];

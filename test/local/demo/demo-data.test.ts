@@ -6,7 +6,7 @@ import { refundOutcomeOf } from '../../../local/demo/connector/demo-outcomes.ts'
 import { topUpDemoRefunds } from '../../../local/demo/data/demo-refunds.ts';
 import { DemoTenant, SMALL_SIZE } from '../../../local/demo/data/demo-tenant.ts';
 import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
-import { keepDemoRefundsReported } from '../../../local/demo/demo-signs-of-life.ts';
+import { startProviderReports } from '../../../local/demo/demo-provider-reports.ts';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { type AreaCheckResult, workflowType } from '../../../workflows/area-check/area-check.contract.ts';
@@ -67,7 +67,7 @@ it('has no silent refund after a sign of life, which leaves the refunds as they 
   const before = await cases();
   const folder = makeFolder();
   const data = DataFolder.open(folder.path);
-  const stop = await keepDemoRefundsReported({
+  const stop = await startProviderReports({
     folder: data,
     transport: harness.transports.inProcess,
     merchants: [tenant.merchantId],

@@ -13,7 +13,7 @@ import { DEMO_REFUND_PREFIX } from './data/demo-refunds.ts';
 /** When the last reports were made, in ISO 8601. */
 const FILE = 'demo-reported-at';
 
-export interface SignsOfLifeOptions {
+export interface ProviderReportOptions {
   readonly folder: DataFolder;
   /** Its caller needs refunds:read and refunds:write. */
   readonly transport: Transport;
@@ -29,7 +29,7 @@ const MAX_INTERVAL_MS = 86_400_000;
  * that they raise no alert, however old they are. The refunds do not change. Reports now, unless an earlier start has
  * done so recently. Returns a function that stops it.
  */
-export async function keepDemoRefundsReported(options: SignsOfLifeOptions): Promise<() => void> {
+export async function startProviderReports(options: ProviderReportOptions): Promise<() => void> {
   const { folder, silentAfterMs, logger } = options;
   const intervalMs = Math.min(Math.ceil(silentAfterMs / 4), MAX_INTERVAL_MS);
   const report = () =>
@@ -42,7 +42,7 @@ export async function keepDemoRefundsReported(options: SignsOfLifeOptions): Prom
   return () => clearInterval(timer);
 }
 
-async function reportAll({ folder, transport, merchants }: SignsOfLifeOptions): Promise<void> {
+async function reportAll({ folder, transport, merchants }: ProviderReportOptions): Promise<void> {
   const refunds = createClient(RefundCaseService, transport);
   for (const merchantId of merchants) {
     for (const environment of [Environment.LIVE, Environment.TEST]) {

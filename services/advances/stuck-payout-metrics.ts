@@ -1,6 +1,6 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
-import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
+import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import type { EnvironmentName } from '../platform/tenant.ts';
 import { STUCK_AFTER_ATTEMPTS } from './advance-payout.ts';
 
 /** The maximum number of payouts to count. */
@@ -28,25 +28,20 @@ select environment, count(*)::int as payouts, extract(epoch from now() - min(pay
 
 /** Registers gauges of stuck payouts. All processes on a database report the same values. */
 export function registerStuckPayoutMetrics(db: CrossTenantDatabase): void {
-  const labels = ENVIRONMENTS.map((environment) => ({ environment }));
-  const rowOf = (rows: readonly StuckRow[], environment: string | undefined) =>
-    rows.find((row) => row.environment === environment);
   registerMeasuredGauges({
     measure: () => db.run<StuckRow>(MEASURE),
     cacheMs: CACHE_MS,
     gauges: [
-      {
-        name: 'payments_payouts_stuck',
-        help: `Payouts of advances that the provider has not accepted in ${STUCK_AFTER_ATTEMPTS} calls or more, by environment, of the first ${COUNT_LIMIT}.`,
-        labels,
-        read: (rows, { environment }) => rowOf(rows, environment)?.payouts ?? 0,
-      },
-      {
-        name: 'payments_payouts_stuck_seconds',
-        help: 'How long ago the one of these payouts that waits longest was first submitted; 0 without one.',
-        labels,
-        read: (rows, { environment }) => rowOf(rows, environment)?.longest_seconds ?? 0,
-      },
+      environmentGauge(
+        'payments_payouts_stuck',
+        `Payouts of advances that the provider has not accepted in ${STUCK_AFTER_ATTEMPTS} calls or more, by environment, of the first ${COUNT_LIMIT}.`,
+        ({ payouts }: StuckRow) => payouts,
+      ),
+      environmentGauge(
+        'payments_payouts_stuck_seconds',
+        'How long ago the one of these payouts that waits longest was first submitted; 0 without one.',
+        ({ longest_seconds: seconds }: StuckRow) => seconds,
+      ),
     ],
   });
 }

@@ -1,7 +1,7 @@
 import { ACCOUNT_TIME_ZONE } from '../platform/civil-date.ts';
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
-import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
+import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import type { EnvironmentName } from '../platform/tenant.ts';
 
 /** The maximum number of days of accounts to look at. */
 const READ_LIMIT = 10_000;
@@ -35,12 +35,11 @@ export function registerLateReleaseMetrics(db: CrossTenantDatabase): void {
     measure: () => db.run<LateRow>(MEASURE),
     cacheMs: CACHE_MS,
     gauges: [
-      {
-        name: 'payments_funds_release_late_seconds',
-        help: 'How long ago the earliest day began whose funds are due and not released, by environment; 0 if all are released.',
-        labels: ENVIRONMENTS.map((environment) => ({ environment })),
-        read: (rows, labels) => rows.find((row) => row.environment === labels.environment)?.seconds ?? 0,
-      },
+      environmentGauge(
+        'payments_funds_release_late_seconds',
+        'How long ago the earliest day began whose funds are due and not released, by environment; 0 if all are released.',
+        ({ seconds }: LateRow) => seconds,
+      ),
     ],
   });
 }

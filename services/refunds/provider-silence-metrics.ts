@@ -1,5 +1,5 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
 
 /** The maximum number of refunds to count in an environment. */
@@ -34,25 +34,20 @@ select environment, count(since)::int as refunds, extract(epoch from now() - min
  * it has accepted them. All processes on a database report the same values.
  */
 export function registerProviderSilenceMetrics(db: CrossTenantDatabase, silentAfterMs: number): void {
-  const labels = ENVIRONMENTS.map((environment) => ({ environment }));
-  const rowOf = (rows: readonly SilenceRow[], environment: string | undefined) =>
-    rows.find((row) => row.environment === environment);
   registerMeasuredGauges({
     measure: () => db.run<SilenceRow>(MEASURE, { environments: ENVIRONMENTS, silentAfterMs }),
     cacheMs: CACHE_MS,
     gauges: [
-      {
-        name: 'payments_refunds_provider_silent',
-        help: `Refunds in PROCESSING without a report of the provider for PROVIDER_SILENT_AFTER, by environment, counted up to ${COUNT_LIMIT}.`,
-        labels,
-        read: (rows, { environment }) => rowOf(rows, environment)?.refunds ?? 0,
-      },
-      {
-        name: 'payments_refunds_provider_silence_seconds',
-        help: 'How long the provider has been silent about the one of these refunds that waits longest; 0 without one.',
-        labels,
-        read: (rows, { environment }) => rowOf(rows, environment)?.longest_seconds ?? 0,
-      },
+      environmentGauge(
+        'payments_refunds_provider_silent',
+        `Refunds in PROCESSING without a report of the provider for PROVIDER_SILENT_AFTER, by environment, counted up to ${COUNT_LIMIT}.`,
+        ({ refunds }: SilenceRow) => refunds,
+      ),
+      environmentGauge(
+        'payments_refunds_provider_silence_seconds',
+        'How long the provider has been silent about the one of these refunds that waits longest; 0 without one.',
+        ({ longest_seconds: seconds }: SilenceRow) => seconds,
+      ),
     ],
   });
 }

@@ -1,4 +1,5 @@
 import { Gauge } from 'prom-client';
+import { ENVIRONMENTS, type EnvironmentName } from '../tenant.ts';
 import { metrics } from './telemetry.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -42,6 +43,25 @@ export function registerMeasuredGauges<Measured>(options: MeasuredGauges<Measure
       },
     });
   }
+}
+
+/**
+ * A gauge with a value for each environment, measured as at most one row for each. Without a row, or with null, it is 0.
+ */
+export function environmentGauge<Row extends { readonly environment: EnvironmentName }>(
+  name: string,
+  help: string,
+  readRow: (row: Row) => number | null,
+): MeasuredGauge<readonly Row[]> {
+  return {
+    name,
+    help,
+    labels: ENVIRONMENTS.map((environment) => ({ environment })),
+    read(rows, labels) {
+      const row = rows.find(({ environment }) => environment === labels.environment);
+      return (row && readRow(row)) ?? 0;
+    },
+  };
 }
 
 /** Returns the latest measurement, or undefined if it failed. Never runs two measurements at once. */

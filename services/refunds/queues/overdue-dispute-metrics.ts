@@ -1,6 +1,6 @@
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
-import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
+import { environmentGauge, registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
 
 /** The maximum number of disputes to count. */
 const COUNT_LIMIT = 10_000;
@@ -51,21 +51,26 @@ export function registerOverdueDisputeMetrics(
   db: CrossTenantDatabase,
   { outcomeDueAfterMs, workDueAfterMs }: DisputeRules,
 ): void {
-  registerGauge(
-    'payments_disputes_overdue',
-    `Open disputes without an outcome for DISPUTE_OUTCOME_DUE_AFTER after their due date or, without one, their opening, by environment, counted up to ${COUNT_LIMIT}.`,
-    () => db.run<OverdueRow>(MEASURE_OUTCOMES, { outcomeDueAfterMs }),
-  );
-  registerGauge(
-    'payments_dispute_responses_overdue',
-    `Open disputes whose response has not been submitted to the provider for REFUND_WORK_DUE_AFTER, or a day before their due date, by environment, counted up to ${COUNT_LIMIT}.`,
-    () => db.run<OverdueRow>(MEASURE_RESPONSES, { workDueAfterMs }),
-  );
-}
-
-function registerGauge(name: string, help: string, measure: () => Promise<readonly OverdueRow[]>): void {
-  const labels = ENVIRONMENTS.map((environment) => ({ environment }));
-  const read = (rows: readonly OverdueRow[], { environment }: { readonly environment?: string }) =>
-    rows.find((row) => row.environment === environment)?.disputes ?? 0;
-  registerMeasuredGauges({ measure, cacheMs: CACHE_MS, gauges: [{ name, help, labels, read }] });
+  registerMeasuredGauges({
+    measure: () => db.run<OverdueRow>(MEASURE_OUTCOMES, { outcomeDueAfterMs }),
+    cacheMs: CACHE_MS,
+    gauges: [
+      environmentGauge(
+        'payments_disputes_overdue',
+        `Open disputes without an outcome for DISPUTE_OUTCOME_DUE_AFTER after their due date or, without one, their opening, by environment, counted up to ${COUNT_LIMIT}.`,
+        ({ disputes }: OverdueRow) => disputes,
+      ),
+    ],
+  });
+  registerMeasuredGauges({
+    measure: () => db.run<OverdueRow>(MEASURE_RESPONSES, { workDueAfterMs }),
+    cacheMs: CACHE_MS,
+    gauges: [
+      environmentGauge(
+        'payments_dispute_responses_overdue',
+        `Open disputes whose response has not been submitted to the provider for REFUND_WORK_DUE_AFTER, or a day before their due date, by environment, counted up to ${COUNT_LIMIT}.`,
+        ({ disputes }: OverdueRow) => disputes,
+      ),
+    ],
+  });
 }

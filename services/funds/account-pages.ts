@@ -1,7 +1,7 @@
 import type { FundsAccount } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { invalidArgument } from '../platform/errors.ts';
 import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
-import type { AccountPage, AccountReadRow } from './cross-tenant.queries.ts';
+import type { AccountPage } from './cross-tenant.queries.ts';
 
 /** The fields of requests about one account, or about all accounts, some of them in each call. */
 interface AccountsRequest {
@@ -20,11 +20,6 @@ export function accountPage(after: FundsAccount | undefined, limit: number): Acc
   const position = after && tenantOf(after);
   return { afterMerchantId: position?.merchantId, afterEnvironment: position?.environment, limit };
 }
-
-export const accountOf = (row: AccountReadRow): Tenant => ({
-  merchantId: row.merchant_id,
-  environment: row.environment,
-});
 
 export const accountMessage = ({ merchantId, environment }: Tenant): FundsAccount => ({
   $typeName: 'payments.funds.v1.FundsAccount',

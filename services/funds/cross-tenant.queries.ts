@@ -17,7 +17,7 @@ const db = queryBuilder<{
 }>();
 
 /** The key of an account. */
-export type AccountReadRow = Pick<AccountTable, 'merchant_id' | 'environment'>;
+type AccountReadRow = Pick<AccountTable, 'merchant_id' | 'environment'>;
 
 /** Where to continue in the order of the accounts; from the first account without a position. */
 export interface AccountPage {

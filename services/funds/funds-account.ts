@@ -92,8 +92,9 @@ export class FundsAccount {
 
   /**
    * Stores the changes of a command, and the movements that they make. Then adjusts the holds of the sales that it
-   * changed, and of `saleIds`, whose blocks or refunds it changed; collects open debts from free installments, publishes what was released, blocked or
-   * unblocked, and starts the funding of refunds when the balance covers a pending debit.
+   * changed, and of `saleIds`, whose blocks or refunds it changed; collects open debts from free installments,
+   * publishes what was released, blocked or unblocked, and starts the funding of refunds when the balance covers a
+   * pending debit.
    * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when the sums of a day would exceed the exact range.
    */
   async store(

@@ -13,9 +13,9 @@ import { invalidArgument } from '../platform/errors.ts';
 import { unshared } from '../platform/reads/prepared-read.ts';
 import { parseAll } from '../platform/request-faults.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
-import { environmentEnum, type Tenant } from '../platform/tenant.ts';
+import { environmentEnum, type Tenant, tenantOfRow } from '../platform/tenant.ts';
 import { auditRow, recordAudit } from '../platform/writes/audit.ts';
-import { accountMessage, accountOf, accountPage, requireOneStart } from './account-pages.ts';
+import { accountMessage, accountPage, requireOneStart } from './account-pages.ts';
 import type { AccountWrites } from './account-writes.ts';
 import {
   type DueReservationReadRow,
@@ -66,12 +66,10 @@ export async function releaseDueFunds(
       if (tenant || done.installments > 0) await recordAudit(em, [auditRow(account, request, context)]);
       return done;
     });
-  const { released, failed } = tenant
-    ? { released: [await releaseOne(tenant)], failed: [] }
-    : await releaseEach(accounts, releaseOne, (account, error) => {
-        if (context.signal.aborted || isDatabaseUnavailable(error)) throw error;
-        logger.error({ ...account, err: error }, 'funds of an account could not be released');
-      });
+  const { released, failed } = await releaseEach(accounts, releaseOne, (account, error) => {
+    if (tenant || context.signal.aborted || isDatabaseUnavailable(error)) throw error;
+    logger.error({ ...account, err: error }, 'funds of an account could not be released');
+  });
   const visited = released.length + failed.length;
   const due = selectDueReservations({
     merchantId: tenant?.merchantId,
@@ -145,7 +143,7 @@ async function dueAccounts(
   const due = selectDueAccounts({ upTo: asOf, ...accountPage(after, ACCOUNTS_PER_CALL + 1) });
   // It reads the due releases of all merchants.
   const rows = await database.read(unshared(due));
-  return rows.map(accountOf);
+  return rows.map(tenantOfRow);
 }
 
 function dueReservation(row: DueReservationReadRow): DueReservation {

@@ -20,6 +20,11 @@ export function tenantOf(request: { merchantId: string; environment: Environment
   };
 }
 
+/** The tenant of a row of a statement over all merchants. */
+export function tenantOfRow(row: { merchant_id: string; environment: EnvironmentName }): Tenant {
+  return { merchantId: row.merchant_id, environment: row.environment };
+}
+
 /** INVALID_ARGUMENT: a request names a merchant without an environment. */
 export const environmentRequired = () =>
   invalidArgument('INVALID_ARGUMENT', 'environment: is required with merchant_id', { field: 'environment' });

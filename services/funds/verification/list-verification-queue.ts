@@ -17,7 +17,8 @@ import type { Pagination } from '../../platform/reads/pagination.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
-import { environmentEnum } from '../../platform/tenant.ts';
+import { tenantOfRow } from '../../platform/tenant.ts';
+import { accountMessage } from '../account-pages.ts';
 import { FailingAccountEntity } from './failing-account.entity.ts';
 
 type FailingAccountReadRow = ReadTable<typeof FailingAccountEntity>;
@@ -57,11 +58,7 @@ function itemOf(row: FailingAccountReadRow): VerificationQueueItem {
   const { cause } = row;
   return {
     $typeName: 'payments.funds.v1.VerificationQueueItem',
-    account: {
-      $typeName: 'payments.funds.v1.FundsAccount',
-      merchantId: row.merchant_id,
-      environment: environmentEnum(row.environment),
-    },
+    account: accountMessage(tenantOfRow(row)),
     nextAction: VerificationAction[cause === null ? 'CORRECT_ACCOUNT' : 'VERIFY_AGAIN'],
     waitingSince: row.failing_since,
     verifiedAt: row.verified_at,

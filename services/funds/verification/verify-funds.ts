@@ -15,8 +15,8 @@ import type { Database } from '../../platform/database/database.ts';
 import { isDatabaseUnavailable, isStatementCanceled } from '../../platform/database/database-errors.ts';
 import { parseAll } from '../../platform/request-faults.ts';
 import { optionalTenant } from '../../platform/rpc/optional-tenant.ts';
-import type { Tenant } from '../../platform/tenant.ts';
-import { accountMessage, accountOf, accountPage, requireOneStart } from '../account-pages.ts';
+import { type Tenant, tenantOfRow } from '../../platform/tenant.ts';
+import { accountMessage, accountPage, requireOneStart } from '../account-pages.ts';
 import { selectAccounts } from '../cross-tenant.queries.ts';
 import type { DifferenceReadRow } from './difference.sql.ts';
 import { type FailedVerification, recordVerification, type Verification } from './failing-account.ts';
@@ -92,7 +92,7 @@ async function verifyAccount(database: Database, account: Tenant): Promise<Verif
 /** One more than a call verifies, to know whether there are more. */
 async function accountsAfter(database: Database, after: FundsAccount | undefined): Promise<Tenant[]> {
   const rows = await database.read(selectAccounts(accountPage(after, ACCOUNTS_PER_CALL + 1)));
-  return rows.map(accountOf);
+  return rows.map(tenantOfRow);
 }
 
 function report(logger: Logger, account: Tenant, verification: Verification): void {

@@ -2,6 +2,7 @@ import type { AreaDependencies } from '../../platform/area.ts';
 import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
 import type { Config } from '../../platform/process/config.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
+import { tenantOfRow } from '../../platform/tenant.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { RECORD_SUCCESSES, type SucceededRow, successRow } from '../deliveries/end-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
@@ -178,7 +179,7 @@ export class AttemptRecorder {
     if (gone.length === 0) return;
     for (const { row, change, report } of await this.#plan(this.#deps.db.run, gone)) {
       if (!change || report.generation !== row.generation) continue;
-      const tenant = { merchantId: row.merchant_id, environment: row.environment };
+      const tenant = tenantOfRow(row);
       await this.#deps.writes.transaction(tenant, backgroundContext(requestId), async (tx) => {
         const position = await lockSubscriptions(tx);
         const subscription = await tx.lockOne(SubscriptionEntity, { id: row.subscription_id });

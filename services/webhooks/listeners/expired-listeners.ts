@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { executeNamed } from '../../platform/database/named-sql.ts';
 import { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import { type EnvironmentName, tenantOfRow } from '../../platform/tenant.ts';
 import { removeListener } from './listener-store.ts';
 
 const FIND_EXPIRED = `
@@ -22,7 +22,7 @@ export const expiredListeners: PeriodicTask = {
   async runBatch(em) {
     const [row] = await executeNamed<ExpiredRow>(em, FIND_EXPIRED);
     if (!row) return { rows: 0, more: false };
-    const tenant = { merchantId: row.merchant_id, environment: row.environment };
+    const tenant = tenantOfRow(row);
     const removed = await removeListener(new TenantTransaction(em, tenant, randomUUID()), row.id);
     return { rows: removed ? 1 : 0, more: true };
   },

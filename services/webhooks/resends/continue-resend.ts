@@ -8,7 +8,7 @@ import type { CrossTenantDatabase, Statement } from '../../platform/database/cro
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
-import type { Tenant } from '../../platform/tenant.ts';
+import { type Tenant, tenantOfRow } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import type { ResendRow } from './resend.entity.ts';
@@ -44,7 +44,7 @@ export async function continueResend(
 ): Promise<ContinueResendResponse> {
   const [row] = await db.run<TenantRow>(FIND_TENANT, { resendId });
   if (!row) throw resendNotFound();
-  const tenant: Tenant = { merchantId: row.merchant_id, environment: row.environment };
+  const tenant = tenantOfRow(row);
   const { made, ...answer } = await writes.transaction(tenant, backgroundContext(requestId), async (tx) => {
     const resend = await lockResend(tx, resendId);
     const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;

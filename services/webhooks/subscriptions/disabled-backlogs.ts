@@ -3,7 +3,7 @@ import { NIL } from 'uuid';
 import { executeNamed } from '../../platform/database/named-sql.ts';
 import { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import { type EnvironmentName, tenantOfRow } from '../../platform/tenant.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 
 /** The number of disabled subscriptions that one run examines. */
@@ -39,7 +39,7 @@ export const disabledBacklogs: PeriodicTask = {
     const [row] = await executeNamed<BacklogRow>(em, FIND_BACKLOG, next);
     next = row ? { from: row.id, again: false } : { from: NIL, again: true };
     if (!row?.found) return { rows: 0, more: false };
-    const tenant = { merchantId: row.merchant_id, environment: row.environment };
+    const tenant = tenantOfRow(row);
     const tx = new TenantTransaction(em, tenant, randomUUID());
     const { count, last } = await cancelOpenDeliveries(tx, 'subscription_id', row.id);
     if (last) next = { from: row.id, again: true };

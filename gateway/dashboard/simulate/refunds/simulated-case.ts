@@ -5,6 +5,7 @@ import {
   type RefundCase,
   RefundCaseStatus,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { stateOf } from '../../disputes/dispute.components.ts';
 import type { View } from '../../shell/view.ts';
 
 /** The blockers that other teams set and clear. */
@@ -44,7 +45,7 @@ export const hasManual = (simulated: SimulatedCase, present: boolean) =>
 
 /** The open disputes whose response has yet to be submitted to the bank. */
 export const disputesToSubmit = ({ openDisputes }: SimulatedCase): readonly Dispute[] =>
-  openDisputes.filter(({ response }) => response && !response.submittedAt);
+  openDisputes.filter((dispute) => stateOf(dispute) === 'UNDER_REVIEW');
 
 /** Whether a case is approved and has no blocker other than the balance. */
 export function isStartable(simulated: SimulatedCase): boolean {

@@ -7,6 +7,7 @@ import {
   type RefundCase,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
+import { stateOf } from '../../disputes/dispute.components.ts';
 import { stateBadge } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
@@ -100,9 +101,9 @@ ${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
 function disputeList(view: View, saleId: string, disputes: readonly Dispute[]): Html {
   const t = textsFor(view, saleTexts);
   if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
-  const steps = ({ id, response }: Dispute) => {
-    const action = `/simulate/sales/${saleId}/disputes/${id}`;
-    const isToSubmit = response && !response.submittedAt;
+  const steps = (dispute: Dispute) => {
+    const action = `/simulate/sales/${saleId}/disputes/${dispute.id}`;
+    const isToSubmit = stateOf(dispute) === 'UNDER_REVIEW';
     return html`<div class="row">${isToSubmit ? form(view, { action: `${action}/submitted`, submit: t.submitted, tone: 'plain' }) : nothing}
 ${form(view, { action: `${action}/won`, submit: t.won, tone: 'plain' })}
 ${form(view, { action: `${action}/lost`, submit: t.lost, tone: 'plain' })}</div>`;

@@ -6,9 +6,9 @@ import type { TestProject } from 'vitest/node';
 import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { migrate } from '../../services/platform/database/migrate.ts';
-import { TEST_FOLDER } from './loopback-settings.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 import { setUpTemporal } from './temporal-setup.ts';
+import { TEST_FOLDER } from './test-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

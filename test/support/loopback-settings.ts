@@ -1,10 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TEST_FOLDER } from './test-folder.ts';
 import { testAuthority } from './tls-receiver.ts';
-
-/** The variable with the folder of a test run, which is deleted when it ends. Vitest ends its workers without `exit` events. */
-export const TEST_FOLDER = 'PAYMENTS_TEST_FOLDER';
 
 let authorityFile: string | undefined;
 

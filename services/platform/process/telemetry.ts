@@ -19,7 +19,8 @@ const LOG_FLUSH_MS = 250;
 
 /**
  * Creates a JSON logger to standard output or a file, with credentials redacted and errors by their plain fields. Lines
- * are buffered briefly and written together, because a write per request costs as much as handling it. The buffer is flushed when the process exits.
+ * are buffered briefly and written together, because a write per request costs as much as handling it. The buffer is
+ * flushed when the process exits.
  */
 export function createLogger(level: string, file?: string): Logger {
   return pino(

@@ -194,6 +194,7 @@ export class FundsModel {
     copy.sales = new Map(this.sales);
     copy.blocks = this.blocks;
     copy.debits = new Map(this.debits);
+    copy.lost = new Map(this.lost);
     copy.debts = [...this.debts];
     copy.chargedMinor = this.chargedMinor;
     copy.advancedMinor = this.advancedMinor;

@@ -6,12 +6,13 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
   PayoutAnswer,
+  type QuoteInstallment,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import { timestampOf } from '../platform/timestamps.ts';
 import type { AdvanceRequestRow, QuoteInstallmentRow, QuoteRow } from './advance.entity.ts';
-import type { AdvanceRequestReadRow, RateReadRow } from './advance.queries.ts';
+import type { AdvanceRequestReadRow, QuoteInstallmentReadRow, RateReadRow } from './advance.queries.ts';
 
 /** The message of a request that a hot read returned. */
 export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceRequest {
@@ -52,6 +53,18 @@ function advancePayout(row: AdvanceRequestReadRow): AdvancePayout | undefined {
 export const storedAdvanceRequestMessage = (row: AdvanceRequestRow): AdvanceRequest =>
   advanceRequestMessage(readRowOf(row));
 
+/** The message of an installment that a quote covers. */
+export function quoteInstallmentMessage(row: QuoteInstallmentReadRow): QuoteInstallment {
+  return {
+    $typeName: 'payments.advances.v1.QuoteInstallment',
+    installmentId: row.installment_id,
+    date: row.date,
+    amountMinor: row.amount_minor,
+    feeAmountMinor: row.fee_minor,
+    days: row.days,
+  };
+}
+
 /** The message of the merchant's latest rate; `defaultRateBps` applies when there is none, or it is null. */
 export function advanceRateMessage(latest: RateReadRow | undefined, defaultRateBps: number): AdvanceRate {
   const own = latest?.monthly_rate_bps ?? null;
@@ -77,8 +90,6 @@ export function quoteMessage(
     monthlyRateBps: quote.monthlyRateBps,
     quotedAt: timestampOf(quote.quotedAt),
     expiresAt: timestampOf(quote.expiresAt),
-    installments: installments.map(({ installmentId, date, amountMinor, feeMinor: feeAmountMinor, days }) => {
-      return { installmentId, date, amountMinor, feeAmountMinor, days };
-    }),
+    installments: installments.map((row) => quoteInstallmentMessage(readRowOf(row))),
   };
 }

@@ -7,7 +7,7 @@ import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
 import type { Tenant } from '../platform/tenant.ts';
-import { AdvanceRequestEntity, RateEntity } from './advance.entity.ts';
+import { AdvanceRequestEntity, QuoteInstallmentEntity, RateEntity } from './advance.entity.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
 /** A request as hot reads return it; amounts in centavos. */
@@ -16,7 +16,14 @@ export type AdvanceRequestReadRow = ReadTable<typeof AdvanceRequestEntity>;
 /** A rate of a merchant; null is the default. */
 export type RateReadRow = ReadTable<typeof RateEntity>;
 
-const db = queryBuilder<{ 'advances.rate': RateReadRow; 'advances.request': AdvanceRequestReadRow }>();
+/** An installment that a quote covers. */
+export type QuoteInstallmentReadRow = ReadTable<typeof QuoteInstallmentEntity>;
+
+const db = queryBuilder<{
+  'advances.quote_installment': QuoteInstallmentReadRow;
+  'advances.rate': RateReadRow;
+  'advances.request': AdvanceRequestReadRow;
+}>();
 
 function requests(parameters: ReadParameters<Tenant>) {
   return db
@@ -33,6 +40,22 @@ interface RequestKey extends Tenant {
 /** One request by its id. */
 export const selectRequest = prepareRead<RequestKey, AdvanceRequestReadRow>((parameters) =>
   requests(parameters).where('id', '=', parameters('id')).compile(),
+);
+
+/** The installments that a quote covers, nearest first. */
+export const selectQuoteInstallments = prepareRead<
+  Tenant & { readonly quoteId: string },
+  QuoteInstallmentReadRow
+>((parameters) =>
+  db
+    .selectFrom('advances.quote_installment')
+    .select(columnsOf(QuoteInstallmentEntity))
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('quote_id', '=', parameters('quoteId'))
+    .orderBy('date')
+    .orderBy('installment_id')
+    .compile(),
 );
 
 /** Requests are listed newest first. */

@@ -17,16 +17,21 @@ interface Step {
   readonly reason?: string | undefined;
 }
 
-/** The steps of a request, including those still to come. */
-export function advanceTimeline(view: PlainView, request: AdvanceRequest): Html {
+/**
+ * The steps of a request, including those still to come.
+ * @param lastDate the last date that it covers, after which it is settled.
+ */
+export function advanceTimeline(view: PlainView, request: AdvanceRequest, lastDate: string): Html {
   const t = textsFor(view, advancesTexts).detail;
   const content = ({ name, text, at, reason }: Step) =>
     html`<strong>${name}</strong>${at ? html` <span class="soft">${moment(view, at)}</span>` : nothing}
 <p>${text}</p>${reason === undefined ? nothing : html`<p>${t.reason(reason)}</p>`}`;
-  return timeline(stepsOf(view, request).map((step) => ({ state: step.state, content: content(step) })));
+  return timeline(
+    stepsOf(view, request, lastDate).map((step) => ({ state: step.state, content: content(step) })),
+  );
 }
 
-function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
+function stepsOf(view: PlainView, request: AdvanceRequest, lastDate: string): Step[] {
   const t = textsFor(view, advancesTexts).detail;
   const { status, requestedAt, reviewedAt, reviewReason, releasedAt, netAmountMinor, payout } = request;
   const requested: Step = { state: 'done', name: t.requestedStep, text: t.requestedText, at: requestedAt };
@@ -37,7 +42,11 @@ function stepsOf(view: PlainView, request: AdvanceRequest): Step[] {
   const paid: Step = isPaying(request)
     ? { state: 'now', name: t.paidStep, text: (payout ? t.paying : t.ordered)(net) }
     : { state: 'done', name: t.paidStep, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
-  const toSettle: Step = { state: 'waiting', name: t.settledStep, text: t.settledWaiting };
+  const toSettle: Step = {
+    state: 'waiting',
+    name: t.settledStep,
+    text: t.settledWaiting(view.format.date(lastDate)),
+  };
   switch (status) {
     case AdvanceRequestStatus.PENDING_REVIEW:
       return [requested, { state: 'now', name: t.reviewStep, text: t.reviewWaiting }, toPay, toSettle];

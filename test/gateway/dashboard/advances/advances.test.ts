@@ -123,6 +123,25 @@ describe('a request', () => {
     expect(badge(await see())).toBe('Settled');
   });
 
+  it('lists what it covers, which adds up to its amount and cost, and until when', async () => {
+    const { quote, request, visitor, home, merchantId } = await oldMerchant();
+    const { id } = await request((await quote()).id);
+    const { document } = await visitor.get(`${home}/${id}`);
+    const rows = document
+      .querySelectorAll('tbody tr')
+      .map((row) => row.querySelectorAll('td').map((cell) => textOf(cell)));
+    expect(rows).toEqual([
+      ['Jul 20, 2020', '30 days', 'R$48.00', 'R$1.20'],
+      ['Aug 19, 2020', '60 days', 'R$48.00', 'R$2.40'],
+      ['Sep 18, 2020', '90 days', 'R$48.00', 'R$3.60'],
+    ]);
+    expect(document.querySelector('tbody a')!.getAttribute('href')).toBe(
+      `/live/${merchantId}/funds/days/2020-07-20/sales`,
+    );
+    expect(textOf(document.querySelector('dl'))).toContain('Amount advanced R$144.00 Cost R$7.20');
+    expect(textOf(document.querySelector('.timeline'))).toContain('After Sep 18, 2020');
+  });
+
   it('ends when it is refused, with the escaped reason', async () => {
     const { client, funds, requestOne, visitor, home } = await oldMerchant();
     const { id } = await requestOne();
@@ -130,6 +149,7 @@ describe('a request', () => {
     await client.refuseAdvance({ ...funds.write(SOLD), advanceRequestId: id, reason });
     const { document, text } = await visitor.get(`${home}/${id}`);
     expect(steps(document)).toEqual(['done Requested', 'failed Refused']);
+    expect(textOf(document.querySelector('dl'))).toContain('You would have received R$');
     expect(text).not.toContain('<img');
     expect(text).not.toContain('<script>alert');
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');

@@ -397,6 +397,13 @@ export declare type GetAdvanceRequestResponse = Message<"payments.advances.v1.Ge
    * @generated from field: payments.advances.v1.AdvanceRequest advance_request = 1;
    */
   advanceRequest?: AdvanceRequest | undefined;
+
+  /**
+   * What it covers, nearest first.
+   *
+   * @generated from field: repeated payments.advances.v1.QuoteInstallment installments = 2;
+   */
+  installments: QuoteInstallment[];
 };
 
 /**

@@ -1,7 +1,8 @@
 import { validate as isUuid } from 'uuid';
 import type { AuditEntry, Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Dispute, RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import type { View } from '../shell/view.ts';
 import { type Endpoints, readEndpoints } from '../webhooks/subscriptions/subscription-reads.ts';
@@ -13,7 +14,7 @@ const MAX_ADVANCES = 50;
 /** The names of the records to which a page of entries refers by id, without those not found. */
 export interface AuditFacts {
   readonly refundCases: ReadonlyMap<string, RefundCase>;
-  readonly disputes: ReadonlyMap<string, Dispute>;
+  readonly disputes: Disputes;
   readonly saleNames: SaleNames;
   readonly endpoints: Endpoints;
   /** Names of API keys. */
@@ -47,15 +48,15 @@ export async function readAuditFacts(
   const subscriptionIds = ids('subscriptionId');
   const [refundCases, disputes, endpoints, keys, advances] = await Promise.all([
     refundCasesOf(clients, view, ids('refundCaseId')),
-    disputesOf(clients, view, ids('disputeId')),
+    findDisputes(clients, view, ids('disputeId')),
     subscriptionIds.length > 0 ? readEndpoints(clients, view, subscriptionIds) : new Map(),
     ids('apiKeyId').length > 0 ? keysOf(clients, view) : new Map<string, string>(),
     ids('quoteId').length > 0 ? advancesOf(clients, view) : new Map<string, bigint>(),
   ]);
   return {
     refundCases: byId(refundCases),
-    disputes: byId(disputes),
-    saleNames: await readSaleNames(clients, view, [...refundCases, ...disputes]),
+    disputes,
+    saleNames: await readSaleNames(clients, view, [...refundCases, ...disputes.values()]),
     endpoints,
     keys,
     people: new Map(members.map(({ account }) => [account!.id, account!.name || account!.email])),
@@ -70,12 +71,6 @@ async function refundCasesOf({ refundCases }: DashboardClients, view: View, refu
   if (refundCaseIds.length === 0) return [];
   const request = { ...view.tenant, refundCaseIds, pageSize: MAX_READ };
   return (await refundCases.listRefundCases(request, view.call)).refundCases;
-}
-
-async function disputesOf({ refundCases }: DashboardClients, view: View, disputeIds: string[]) {
-  if (disputeIds.length === 0) return [];
-  const request = { ...view.tenant, disputeIds, pageSize: MAX_READ };
-  return (await refundCases.listDisputes(request, view.call)).disputes;
 }
 
 async function keysOf({ apiKeys }: DashboardClients, view: View): Promise<ReadonlyMap<string, string>> {

@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { badge, deadlineBadge, moment, money, type Tone } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { textsFor, type View } from '../shell/view.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 /** Where a dispute stands for the merchant. */
@@ -62,4 +62,10 @@ export function disputedAmount(view: View, { amountMinor }: Dispute): Html {
 export function reasonText(view: View, { reason }: Dispute): string {
   const { reasons } = textsFor(view, disputesTexts);
   return reasons[DisputeReason[reason] as keyof typeof reasons] ?? reasons.GENERAL;
+}
+
+/** A link to a dispute from a page of other records. */
+export function disputeLink(view: View, dispute: Dispute): Html {
+  const title = textsFor(view, disputesTexts).disputeTitle(reasonText(view, dispute));
+  return html`<a href="${pathTo(view, `/disputes/${dispute.id}`)}">${title}</a>`;
 }

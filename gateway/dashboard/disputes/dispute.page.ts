@@ -10,6 +10,7 @@ import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
+import { identifiedSale, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { copyable, details, field, form, moment, timeline } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
@@ -44,11 +45,12 @@ export function disputePage({ pages, clients }: FeatureDependencies): void {
 
 /** Renders a dispute, with a form that was refused. */
 export async function renderDispute(
-  { refundCases, events }: DashboardClients,
+  clients: DashboardClients,
   view: View,
   disputeId: string,
   refused?: Refused,
 ): Promise<Page> {
+  const { refundCases, events } = clients;
   const { tenant, call } = view;
   const [answer, { evidence: files }, published] = await Promise.all([
     refundCases.getDispute({ ...tenant, disputeId }, call),
@@ -56,12 +58,13 @@ export async function renderDispute(
     events.listEvents({ ...tenant, objectId: disputeId, pageSize: MAX_EVENTS }, call),
   ]);
   const dispute = answer.dispute!;
+  const names = await readSaleNames(clients, view, [dispute]);
   const t = textsFor(view, disputesTexts);
   const live = {
     summary: summary(view, dispute),
     ...evidence(view, dispute, files, refused?.evidenceFault),
     response: response(view, dispute, refused?.response),
-    record: record(view, dispute, published.events),
+    record: record(view, dispute, names, published.events),
   };
   return {
     title: t.disputeTitle(reasonText(view, dispute)),
@@ -89,10 +92,23 @@ function evidence(view: View, dispute: Dispute, files: readonly Evidence[], faul
 function summary(view: View, dispute: Dispute): Html {
   const t = textsFor(view, disputesTexts);
   return html`<div class="cards">
-<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, dispute)}</p><p>${t.next[stateOf(dispute)]}</p></section>
+<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, dispute)}</p><p>${nextText(view, dispute)}</p></section>
 <section class="card"><h2>${t.dueDate}</h2><p>${dueDate(view, dispute)}</p></section>
-<section class="card"><h2>${t.amount}</h2><p class="figure">${disputedAmount(view, dispute)}</p></section>
+<section class="card"><h2>${t.amount}</h2><p class="figure">${disputedAmount(view, dispute)}</p>${heldText(view, dispute)}</section>
 </div>`;
+}
+
+function nextText(view: View, dispute: Dispute): string {
+  const t = textsFor(view, disputesTexts);
+  const state = stateOf(dispute);
+  return state === 'WON' && dispute.saleId === undefined ? t.wonWithoutSale : t.next[state];
+}
+
+/** Whether an open dispute holds funds: only those of a sale that it names. */
+function heldText(view: View, { saleId, closedAt }: Dispute): Html {
+  if (closedAt) return nothing;
+  const t = textsFor(view, disputesTexts);
+  return html`<p class="soft">${saleId === undefined ? t.notHeld : t.held}</p>`;
 }
 
 function response(view: View, dispute: Dispute, draft: ResponseDraft | undefined): Html {
@@ -116,7 +132,7 @@ function responseForm(view: View, { id }: Dispute, draft: ResponseDraft | undefi
   return form(view, { action: `/disputes/${id}/respond`, submit: t.send, fields });
 }
 
-function record(view: View, dispute: Dispute, events: readonly Event[]): Html {
+function record(view: View, dispute: Dispute, names: SaleNames, events: readonly Event[]): Html {
   const t = textsFor(view, disputesTexts);
   const { id, paymentIntentId, saleId, reason } = dispute;
   const cases = pathTo(view, `/refunds?status=&payment=${paymentIntentId}`);
@@ -124,7 +140,7 @@ function record(view: View, dispute: Dispute, events: readonly Event[]): Html {
     [t.id, copyable(view, id)],
     [t.reason, html`${reasonText(view, dispute)} <code>${DisputeReason[reason]}</code>`],
     [t.paymentId, html`${copyable(view, paymentIntentId)} <a href="${cases}">${t.cases}</a>`],
-    [t.sale, saleId && copyable(view, saleId)],
+    [t.sale, identifiedSale(view, saleId, names)],
   ])}
 <h2>${t.timeline}</h2>${disputeTimeline(view, dispute)}
 <h2>${t.events}</h2>${eventTable(view, events)}`;

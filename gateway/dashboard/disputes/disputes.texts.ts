@@ -41,6 +41,10 @@ export const disputesTexts = {
       WON: 'A decisão foi a seu favor. O valor bloqueado voltou aos seus recebíveis.',
       LOST: 'A decisão foi a favor do cliente. O valor em disputa foi descontado dos seus recebíveis. Se eles não cobrirem o valor, o restante será descontado dos próximos.',
     },
+    wonWithoutSale: 'A decisão foi a seu favor. Nada é descontado dos seus recebíveis.',
+    held: 'Bloqueado até o fim da disputa, no limite dos recebíveis da venda.',
+    notHeld:
+      'Não bloqueado: a disputa não informa a venda. Se for perdida, o valor será descontado dos seus recebíveis.',
     reasons: {
       GENERAL: 'Outro motivo',
       FRAUDULENT: 'Compra não autorizada',
@@ -126,6 +130,10 @@ export const disputesTexts = {
       WON: 'The decision was in your favor. The blocked amount has returned to your receivables.',
       LOST: 'The decision was in the customer’s favor. The disputed amount was deducted from your receivables. If they do not cover it, the rest is deducted from your next ones.',
     },
+    wonWithoutSale: 'The decision was in your favor. Nothing is deducted from your receivables.',
+    held: 'Blocked until the dispute is closed, as far as the receivables of the sale cover it.',
+    notHeld:
+      'Not blocked: the dispute names no sale. If it is lost, the amount is deducted from your receivables.',
     reasons: {
       GENERAL: 'Other reason',
       FRAUDULENT: 'Unauthorized purchase',

@@ -6,6 +6,8 @@ import type {
   ListDebtsResponse,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
+import { disputeLink } from '../disputes/dispute.components.ts';
+import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import {
   amountColumn,
   dataTable,
@@ -48,6 +50,11 @@ export function calendarPage({ pages, clients }: FeatureDependencies): void {
       clients.funds.getReleaseCalendar({ ...view.tenant, month: query.month || monthOf(today) }, view.call),
       clients.funds.listDebts({ ...view.tenant, ...debtPage }, view.call),
     ]);
+    const disputes = await findDisputes(
+      clients,
+      view,
+      debts.debts.map(({ sourceId }) => sourceId),
+    );
     return {
       title: t.title,
       body: html`${balanceCards(view, balance)}
@@ -56,7 +63,7 @@ export function calendarPage({ pages, clients }: FeatureDependencies): void {
 ${monthNavigation(view, calendar.month, today)}
 ${monthTotals(view, calendar)}
 ${monthTable(view, calendar, today)}</section>
-${debtsSection(view, debts, debtPage.pageToken !== '')}`,
+${debtsSection(view, debts, disputes, debtPage.pageToken !== '')}`,
     };
   });
 }
@@ -97,12 +104,21 @@ function monthTotals(view: View, { days }: GetReleaseCalendarResponse): Html {
   )}</dl>`;
 }
 
-function debtsSection(view: View, { debts, nextPageToken }: ListDebtsResponse, isLaterPage: boolean): Html {
+function debtsSection(
+  view: View,
+  { debts, nextPageToken }: ListDebtsResponse,
+  disputes: Disputes,
+  isLaterPage: boolean,
+): Html {
   const t = textsFor(view, fundsTexts);
+  const cause = ({ sourceId }: Debt) => {
+    const dispute = disputes.get(sourceId);
+    return dispute ? disputeLink(view, dispute) : html`<code>${sourceId}</code>`;
+  };
   const table = dataTable<Debt>(
     t.debtsHint,
     [
-      { label: t.debtFor, cell: ({ sourceId }) => html`<code>${sourceId}</code>` },
+      { label: t.debtFor, isFreeText: true, cell: cause },
       { label: t.debtSale, cell: ({ saleId }) => (saleId ? saleIdLink(view, saleId) : NONE) },
       amountColumn(view, t.debtAmount, ({ amountMinor }) => amountMinor),
       amountColumn(view, t.debtOpen, ({ openAmountMinor }) => openAmountMinor),

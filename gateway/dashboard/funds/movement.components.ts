@@ -1,16 +1,31 @@
 import { BlockReason, type Movement, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
+import type { Disputes } from '../disputes/find-disputes.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { statementTexts } from './statement.texts.ts';
 
+/** The ids among which the disputes are that caused movements. */
+export function possibleDisputes(movements: readonly Movement[]): (string | undefined)[] {
+  return movements.filter(mayBeOfDispute).map(({ sourceId }) => sourceId);
+}
+
+/** Reviews and other teams hold and deduct funds, too, and have no page. */
+function mayBeOfDispute({ kind, blockReason }: Movement): boolean {
+  return (
+    blockReason === BlockReason.HOLD_OR_DISPUTE ||
+    kind === MovementKind.DEDUCTION ||
+    kind === MovementKind.DEBT_COLLECTION
+  );
+}
+
 /** What a movement is, with links to what caused it and to its sale. */
-export function movementText(view: View, movement: Movement): Html {
+export function movementText(view: View, movement: Movement, disputes: Disputes): Html {
   const t = textsFor(view, statementTexts);
   const { kind, blockReason, saleId, orderNumber } = movement;
   const name = t.kinds[enumName(MovementKind, kind)];
-  const cause = causePath(movement);
+  const cause = causePath(movement, disputes);
   const reason =
     blockReason === BlockReason.UNSPECIFIED
       ? nothing
@@ -22,7 +37,8 @@ export function movementText(view: View, movement: Movement): Html {
 }
 
 /** The page of what caused a movement; undefined when it has none. */
-function causePath({ kind, sourceId, releaseDate, blockReason }: Movement): string | undefined {
+function causePath(movement: Movement, disputes: Disputes): string | undefined {
+  const { kind, sourceId, releaseDate, blockReason } = movement;
   switch (kind) {
     case MovementKind.RELEASE:
       return `/funds/days/${releaseDate!}/sales`;
@@ -34,10 +50,11 @@ function causePath({ kind, sourceId, releaseDate, blockReason }: Movement): stri
     case MovementKind.BLOCK:
     case MovementKind.UNBLOCK:
     case MovementKind.CONSUMPTION:
-      return blockReason === BlockReason.REFUND_IN_PROGRESS ? `/refunds/${sourceId!}` : undefined;
-    case MovementKind.SALE:
     case MovementKind.DEDUCTION:
     case MovementKind.DEBT_COLLECTION:
+      if (blockReason === BlockReason.REFUND_IN_PROGRESS) return `/refunds/${sourceId!}`;
+      return sourceId && disputes.has(sourceId) ? `/disputes/${sourceId}` : undefined;
+    case MovementKind.SALE:
     case MovementKind.UNSPECIFIED:
       return undefined;
     default:

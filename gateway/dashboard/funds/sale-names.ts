@@ -1,6 +1,6 @@
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { NONE } from '../shell/components.ts';
+import { copyable, NONE } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { View } from '../shell/view.ts';
 import { saleLink } from './sale.components.ts';
@@ -62,6 +62,13 @@ export function namedSale(view: View, sale: NamedSale, products: ProductNames): 
 export function namedSaleOf(view: View, saleId: string | undefined, { sales, products }: SaleNames): Html {
   const sale = saleId === undefined ? undefined : sales.get(saleId);
   return sale ? namedSale(view, sale, products) : html`${NONE}`;
+}
+
+/** The sale of another record with its id, which is all that is known before the sale is recorded. */
+export function identifiedSale(view: View, saleId: string | undefined, names: SaleNames): Html | undefined {
+  if (saleId === undefined) return undefined;
+  if (!names.sales.has(saleId)) return copyable(view, saleId);
+  return html`${namedSaleOf(view, saleId, names)}<br>${copyable(view, saleId)}`;
 }
 
 const distinct = (ids: readonly (string | undefined)[]): string[] => [

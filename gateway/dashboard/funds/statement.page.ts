@@ -8,6 +8,7 @@ import type {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { FundsService, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
+import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { csvDownload } from '../exports/csv-download.ts';
 import { csvLinks, formatParameter } from '../exports/csv-links.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
@@ -27,7 +28,7 @@ import {
   rangeOf,
   requireValidRange,
 } from './date-range.ts';
-import { movementText } from './movement.components.ts';
+import { movementText, possibleDisputes } from './movement.components.ts';
 import { statementLines, totalMinor } from './statement.csv.ts';
 import { statementTexts } from './statement.texts.ts';
 
@@ -52,7 +53,8 @@ export function statementPages({ pages, clients }: FeatureDependencies): void {
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', includeTotals: true };
     const request = { ...view.tenant, ...dateRangeOf(range), ...page };
     const statement = await clients.funds.listMovements(request, view.call);
-    return { title: t.title, body: html`${top}${statementBody(view, range, statement)}` };
+    const disputes = await findDisputes(clients, view, possibleDisputes(statement.movements));
+    return { title: t.title, body: html`${top}${statementBody(view, range, statement, disputes)}` };
   });
   pages.download(
     {
@@ -71,13 +73,18 @@ export function statementPages({ pages, clients }: FeatureDependencies): void {
   );
 }
 
-function statementBody(view: View, range: DateRange, statement: ListMovementsResponse): Html {
+function statementBody(
+  view: View,
+  range: DateRange,
+  statement: ListMovementsResponse,
+  disputes: Disputes,
+): Html {
   const t = textsFor(view, statementTexts);
   return html`<p class="hint">${t.hint}</p>
 ${balancesTable(view, statement)}
 <section aria-labelledby="movements"><h2 id="movements">${t.movements}</h2>
 ${csvLinks(view, '/funds/statement.csv', { from: range.from, to: range.to })}
-${movementTable(view, statement.movements)}
+${movementTable(view, statement.movements, disputes)}
 ${pager(view, statement.nextPageToken)}</section>`;
 }
 
@@ -122,7 +129,7 @@ export function balancesTable(
   );
 }
 
-function movementTable(view: View, movements: readonly Movement[]): Html {
+function movementTable(view: View, movements: readonly Movement[], disputes: Disputes): Html {
   const t = textsFor(view, statementTexts);
   const change = (label: string, amountOf: (change: Balances) => bigint) =>
     amountColumn<Movement>(view, label, (movement) => amountOf(movement.change!));
@@ -130,7 +137,7 @@ function movementTable(view: View, movements: readonly Movement[]): Html {
     t.movementsCaption,
     [
       { label: t.at, cell: ({ occurredAt }) => moment(view, occurredAt) },
-      { label: t.movement, isFreeText: true, cell: (movement) => movementText(view, movement) },
+      { label: t.movement, isFreeText: true, cell: (movement) => movementText(view, movement, disputes) },
       change(t.available, ({ availableAmountMinor }) => availableAmountMinor),
       change(t.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
       change(t.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),

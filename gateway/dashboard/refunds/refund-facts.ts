@@ -4,7 +4,7 @@ import {
   type RefundCase,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { namedSaleOf, type SaleNames } from '../funds/sale-names.ts';
+import { identifiedSale, type SaleNames } from '../funds/sale-names.ts';
 import { copyable, details, moment } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -23,7 +23,7 @@ export function facts(view: View, refundCase: RefundCase, names: SaleNames): Htm
     [list.initiator, list.initiators[RefundInitiator[refundCase.initiator] as keyof typeof list.initiators]],
     [t.evidence, view.format.number(refundCase.evidenceCount)],
     [t.paymentId, payment(view, refundCase)],
-    [t.sale, sale(view, refundCase.saleId, names)],
+    [t.sale, identifiedSale(view, refundCase.saleId, names)],
     [t.orderId, id(view, refundCase.orderId)],
     [t.invoice, id(view, refundCase.invoiceId)],
     [t.window, refundWindow(view, refundCase)],
@@ -49,11 +49,6 @@ const words = (text: string) => html`<span class="words">${text}</span>`;
 
 const id = (view: View, value: string | undefined) =>
   value === undefined ? undefined : copyable(view, value);
-
-function sale(view: View, saleId: string | undefined, names: SaleNames): Html | undefined {
-  if (saleId === undefined || !names.sales.has(saleId)) return id(view, saleId);
-  return html`${namedSaleOf(view, saleId, names)}<br>${copyable(view, saleId)}`;
-}
 
 function payment(view: View, { paymentIntentId }: RefundCase): Html {
   const others = pathTo(view, `/refunds?status=&payment=${paymentIntentId}`);

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DisputeOutcome, DisputeReason } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
@@ -18,8 +20,9 @@ beforeAll(async () => {
 
 /** A merchant with a June of sales, a refund, a deduction and a dispute. */
 async function merchantWithJune() {
-  const funds = fundsCaller(fixture.transport, newTenant());
-  const { merchantId } = funds.tenant;
+  const tenant = newTenant();
+  const funds = fundsCaller(fixture.transport, tenant);
+  const { merchantId } = tenant;
   await funds.sell({ on: '2020-05-20', gross: 5_000n, instant: true });
   const sold = { orderNumber: '=HYPERLINK("https://evil.example")', customerReference: 'cliente nº 7' };
   const card = await funds.sell({ on: '2020-06-02', gross: 30_010n, fees: 310n, installments: 3, sold });
@@ -28,7 +31,7 @@ async function merchantWithJune() {
   await funds.debit(randomUUID(), 1_500n, pix.saleId, '2020-06-05');
   await funds.deduct(700n, card.saleId, '2020-06-06');
   const visitor = await fixture.signIn({ [merchantId]: Role.VIEWER });
-  return { funds, visitor, merchantId, home: `/live/${merchantId}/funds` };
+  return { funds, tenant, visitor, merchantId, home: `/live/${merchantId}/funds` };
 }
 
 const tableOf = ({ document }: SeenPage, index: number) =>
@@ -58,6 +61,38 @@ it('shows the statement of a range, whose columns add up, and leads to what caus
   ]);
   expect((await visitor.get(`${home}/statement?from=2020-06-30&to=2020-06-01`)).status).toBe(422);
   expect((await visitor.get(`${home}/statement.csv?from=nonsense`)).status).toBe(400);
+});
+
+it('leads from what disputes hold, take and leave as a debt to the dispute, and from it to its sale', async () => {
+  const { funds, tenant, visitor, home, merchantId } = await merchantWithJune();
+  const { refunds, write } = refundsOf(fixture.harness, 'inProcess', tenant);
+  const { saleId } = await funds.sell({ on: '2020-07-01', gross: 8_000n, instant: true });
+  const open = async (terms: object) => {
+    const ids = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
+    const opening = { ...write(), ...ids, reason: DisputeReason.DUPLICATE, ...terms };
+    return (await refunds.openDispute(opening)).dispute!.id;
+  };
+  const ofSale = await open({ saleId, amountMinor: 3_000n });
+  await funds.block(saleId, ofSale, BlockReason.HOLD_OR_DISPUTE, '2020-07-02', 3_000n);
+  const other = await open({ amountMinor: 90_000n });
+  await funds.client.applyDeduction({ ...funds.write('2020-07-03'), sourceId: other, amountMinor: 90_000n });
+  const statement = await visitor.get(`${home}/statement?from=2020-07-01&to=2020-07-31`);
+  const links = (page: SeenPage, selector: string) =>
+    page.document
+      .querySelectorAll(`${selector} a`)
+      .map((link) => [textOf(link), link.getAttribute('href')!.replace(`/live/${merchantId}`, '')]);
+  const seen = links(statement, '#movements ~ table tbody');
+  expect(seen).toContainEqual(['Block', `/disputes/${ofSale}`]);
+  expect(seen).toContainEqual(['Deduction', `/disputes/${other}`]);
+  expect(links(await visitor.get(home), 'section.debts')).toEqual([
+    ['Dispute: duplicate charge', `/disputes/${other}`],
+  ]);
+  const dispute = async (id: string) => visitor.get(`/live/${merchantId}/disputes/${id}`);
+  expect((await dispute(ofSale)).text).toContain('Blocked until the dispute is closed');
+  expect(links(await dispute(ofSale), 'main dl')).toContainEqual([saleId, `/funds/sales/${saleId}`]);
+  expect((await dispute(other)).text).toContain('Not blocked: the dispute names no sale.');
+  await refunds.closeDispute({ ...write(), disputeId: other, outcome: DisputeOutcome.WON });
+  expect((await dispute(other)).text).toContain('Nothing is deducted from your receivables.');
 });
 
 it('gives files whose totals are those of the pages, in either format, and records each', async () => {

@@ -1,0 +1,22 @@
+import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import type { View } from '../shell/view.ts';
+
+/** Disputes by id. */
+export type Disputes = ReadonlyMap<string, Dispute>;
+
+/** The most ids that a call takes. */
+const MAX_IDS = 100;
+
+/** Reads the disputes among up to a hundred ids, of which some may be those of other records. */
+export async function findDisputes(
+  { refundCases }: Pick<DashboardClients, 'refundCases'>,
+  view: View,
+  ids: readonly (string | undefined)[],
+): Promise<Disputes> {
+  const disputeIds = [...new Set(ids.filter((id) => id !== undefined))];
+  if (disputeIds.length === 0) return new Map();
+  const request = { ...view.tenant, disputeIds, pageSize: MAX_IDS };
+  const { disputes } = await refundCases.listDisputes(request, view.call);
+  return new Map(disputes.map((dispute) => [dispute.id, dispute]));
+}

@@ -88,9 +88,10 @@ export const fundsTexts = {
       toReceiveHint: 'Tudo o que tem data de liberação a partir de hoje.',
       blocked: 'Bloqueado',
       blockedHint:
-        'Fora do valor a receber: só será liberado se a disputa, o reembolso ou a análise terminar a seu favor.',
+        'Com data de liberação neste período. Fora do valor a receber: só será liberado se a disputa, o reembolso ou a análise terminar a seu favor.',
       advanced: 'Antecipado',
-      advancedHint: 'Fora do valor a receber: é pago a você antes, com desconto.',
+      advancedHint:
+        'Das liberações deste período. Fora do valor a receber: é pago a você antes, com desconto.',
       months: 'Período',
       monthCount: (count: string) => `${count} meses`,
       chart: (count: string) => `Recebíveis dos próximos ${count} meses`,
@@ -185,9 +186,10 @@ export const fundsTexts = {
       toReceiveHint: 'Everything with a release date from today on.',
       blocked: 'Blocked',
       blockedHint:
-        'Not part of what you will receive: released only if the dispute, refund or review ends in your favor.',
+        'With a release date in this period. Not part of what you will receive: released only if the dispute, refund or review ends in your favor.',
       advanced: 'Advanced',
-      advancedHint: 'Not part of what you will receive: it is paid to you early, at a discount.',
+      advancedHint:
+        'Of the releases of this period. Not part of what you will receive: it is paid to you early, at a discount.',
       hint: 'Total releases of each month, starting with the current one.',
       months: 'Period',
       monthCount: (count: string) => `${count} months`,

@@ -48,6 +48,9 @@ export function installmentMessage(row: SaleInstallmentReadRow): SaleInstallment
     deductionsAmountMinor: row.installment_deducted_minor,
     advancedAmountMinor: row.installment_advanced_minor,
     status: FundsReleaseStatus[row.installment_status],
+    blocks: (row.blocks ?? []).map(({ reason, source_id: sourceId }) => {
+      return { $typeName: 'payments.funds.v1.InstallmentBlock', reason: BlockReason[reason], sourceId };
+    }),
   };
 }
 

@@ -74,6 +74,8 @@ export type SaleInstallmentReadRow = SaleReadRow & {
   installment_fees_minor: bigint;
   installment_deducted_minor: bigint;
   installment_advanced_minor: bigint;
+  /** What blocks it, oldest first; null when nothing does. */
+  blocks: { reason: BlockReason; source_id: string }[] | null;
 } & Pick<InstallmentReadRow, 'number' | 'part' | 'date'>;
 
 /** A sale's installments by number and part, each with the sale: one statement, so that the sums belong to them. */
@@ -93,10 +95,25 @@ export const selectSale = prepareRead<Tenant & { readonly id: string }, SaleInst
       .select('installment.fees_minor as installment_fees_minor')
       .select('installment.deducted_minor as installment_deducted_minor')
       .select('installment.advanced_minor as installment_advanced_minor')
+      .select(blocksOfInstallment(parameters).as('blocks'))
       .orderBy('installment.number')
       .orderBy('installment.part')
       .compile(),
 );
+
+/** What blocks `installment`, oldest first. */
+function blocksOfInstallment(parameters: ReadParameters<Tenant>) {
+  return db
+    .selectFrom('funds.block as block')
+    .where('block.merchant_id', '=', parameters('merchantId'))
+    .where('block.environment', '=', parameters('environment'))
+    .where(sql<boolean>`block.id = any(installment.held_by)`)
+    .select(
+      sql<{ reason: BlockReason; source_id: string }[] | null>`
+        json_agg(json_build_object('reason', block.reason, 'source_id', block.source_id)
+          order by block.opened_at, block.id)`.as('blocks'),
+    );
+}
 
 /** Which sales to list; dates of capture, inclusive. Undefined filters are ignored. */
 export interface SaleFilter {

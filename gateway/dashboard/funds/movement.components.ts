@@ -52,12 +52,17 @@ function causePath(movement: Movement, disputes: Disputes): string | undefined {
     case MovementKind.CONSUMPTION:
     case MovementKind.DEDUCTION:
     case MovementKind.DEBT_COLLECTION:
-      if (blockReason === BlockReason.REFUND_IN_PROGRESS) return `/refunds/${sourceId!}`;
-      return sourceId && disputes.has(sourceId) ? `/disputes/${sourceId}` : undefined;
+      return holderPath(blockReason, sourceId!, disputes);
     case MovementKind.SALE:
     case MovementKind.UNSPECIFIED:
       return undefined;
     default:
       return kind satisfies never;
   }
+}
+
+/** The page of what holds or takes funds; undefined for a review, which has none. */
+export function holderPath(reason: BlockReason, sourceId: string, disputes: Disputes): string | undefined {
+  if (reason === BlockReason.REFUND_IN_PROGRESS) return `/refunds/${sourceId}`;
+  return disputes.has(sourceId) ? `/disputes/${sourceId}` : undefined;
 }

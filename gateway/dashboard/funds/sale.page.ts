@@ -1,6 +1,12 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Sale, SaleInstallment } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import {
+  BlockReason,
+  type Sale,
+  type SaleInstallment,
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { enumName } from '../../../services/platform/enum-name.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, copyable, dataTable, details, moment, money } from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
@@ -9,6 +15,7 @@ import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf } from './amounts.ts';
 import { fundsTexts } from './funds.texts.ts';
+import { holderPath } from './movement.components.ts';
 import { amountCards, releaseStatus } from './release.components.ts';
 import { installmentText, methodText, saleBadge } from './sale.components.ts';
 import { salesTexts } from './sales.texts.ts';
@@ -20,12 +27,13 @@ export function salePage({ pages, clients }: FeatureDependencies): void {
     const t = textsFor(view, salesTexts);
     const read = await clients.funds.getSale({ ...view.tenant, saleId: params.saleId! }, view.call);
     const sale = read.sale!;
+    const disputes = await findDisputes(clients, view, disputesAmong(read.installments));
     return {
       title: t.saleOf(view.format.dateTime(sale.capturedAt)),
       body: html`${breadcrumbs(view, 'funds', ['/funds/sales', t.title])}
 ${amountCards(view, amountsOf(sale))}
 ${facts(view, sale, await productName(clients, view, sale))}
-<h2>${t.installments}</h2>${installmentTable(view, sale, read.installments)}`,
+<h2>${t.installments}</h2>${installmentTable(view, sale, read.installments, disputes)}`,
     };
   });
 }
@@ -66,7 +74,19 @@ function facts(view: View, sale: Sale, product: string | undefined): Html {
   ]);
 }
 
-function installmentTable(view: View, sale: Sale, installments: readonly SaleInstallment[]): Html {
+/** The ids among which the disputes are that block installments. */
+const disputesAmong = (installments: readonly SaleInstallment[]) =>
+  installments
+    .flatMap(({ blocks }) => blocks)
+    .filter(({ reason }) => reason === BlockReason.HOLD_OR_DISPUTE)
+    .map(({ sourceId }) => sourceId);
+
+function installmentTable(
+  view: View,
+  sale: Sale,
+  installments: readonly SaleInstallment[],
+  disputes: Disputes,
+): Html {
   const t = textsFor(view, salesTexts);
   const { amounts } = textsFor(view, fundsTexts);
   const left = (each: SaleInstallment) =>
@@ -80,7 +100,7 @@ function installmentTable(view: View, sale: Sale, installments: readonly SaleIns
         cell: ({ date }) =>
           html`<a href="${pathTo(view, `/funds/days/${date}`)}"><time datetime="${date}">${view.format.date(date)}</time></a>`,
       },
-      { label: t.status, cell: ({ status }) => releaseStatus(view, status) },
+      { label: t.status, cell: (each) => installmentStatus(view, each, disputes) },
       amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
       amountColumn(view, amounts.fees, ({ feesAmountMinor }) => feesAmountMinor),
       amountColumn(view, amounts.deducted, ({ deductionsAmountMinor }) => deductionsAmountMinor),
@@ -90,4 +110,15 @@ function installmentTable(view: View, sale: Sale, installments: readonly SaleIns
     installments,
     t.noInstallments,
   );
+}
+
+/** The status of an installment, and what blocks it. */
+function installmentStatus(view: View, { status, blocks }: SaleInstallment, disputes: Disputes): Html {
+  const { reasons } = textsFor(view, fundsTexts);
+  const holders = blocks.map(({ reason, sourceId }) => {
+    const name = reasons[enumName(BlockReason, reason)];
+    const path = holderPath(reason, sourceId, disputes);
+    return html` <span class="reasons">${path ? html`<a href="${pathTo(view, path)}">${name}</a>` : name}</span>`;
+  });
+  return html`${releaseStatus(view, status)}${holders}`;
 }

@@ -31,7 +31,8 @@ describe('a sale', () => {
   it('keeps what was sold, whether it is recorded with others or by itself', async () => {
     const { client, tenant, sell, block } = newFunds();
     const held = randomUUID();
-    await block(held, randomUUID(), BlockReason.HOLD_OR_DISPUTE, ON);
+    const sourceId = randomUUID();
+    await block(held, sourceId, BlockReason.HOLD_OR_DISPUTE, ON);
     const all = [
       { saleId: randomUUID(), of: {} },
       { saleId: randomUUID(), of: sold() },
@@ -44,7 +45,8 @@ describe('a sale', () => {
       const facts = { id: saleId, method: SaleMethod.CARD, installments: 1, ...amounts, ...of };
       expect(sale).toMatchObject(facts);
       expect(sale!.orderNumber).toBe('orderNumber' in of ? of.orderNumber : undefined);
-      expect(installments).toMatchObject([{ number: 1, part: 1, date: '2020-07-20', ...amounts }]);
+      const blocks = saleId === held ? [{ reason: BlockReason.HOLD_OR_DISPUTE, sourceId }] : [];
+      expect(installments).toMatchObject([{ number: 1, part: 1, date: '2020-07-20', ...amounts, blocks }]);
     }
     const { tenant: stranger } = newFunds();
     const notTheirs = client.getSale({ ...stranger, saleId: held });

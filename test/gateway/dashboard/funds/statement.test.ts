@@ -67,6 +67,10 @@ it('leads from what disputes hold, take and leave as a debt to the dispute, and 
   const { funds, tenant, visitor, home, merchantId } = await merchantWithJune();
   const { refunds, write } = refundsOf(fixture.harness, 'inProcess', tenant);
   const { saleId } = await funds.sell({ on: '2020-07-01', gross: 8_000n, instant: true });
+  const links = (page: SeenPage, selector: string) =>
+    page.document
+      .querySelectorAll(`${selector} a`)
+      .map((link) => [textOf(link), link.getAttribute('href')!.replace(`/live/${merchantId}`, '')]);
   const open = async (terms: object) => {
     const ids = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
     const opening = { ...write(), ...ids, reason: DisputeReason.DUPLICATE, ...terms };
@@ -74,13 +78,19 @@ it('leads from what disputes hold, take and leave as a debt to the dispute, and 
   };
   const ofSale = await open({ saleId, amountMinor: 3_000n });
   await funds.block(saleId, ofSale, BlockReason.HOLD_OR_DISPUTE, '2020-07-02', 3_000n);
+  const review = randomUUID();
+  await funds.block(saleId, review, BlockReason.KYC_PENDING, '2020-07-02', 1_000n);
+  const sale = await visitor.get(`${home}/sales/${saleId}`);
+  const [rest, ...held] = tableOf(sale, 0);
+  expect([rest!.slice(2, 4), ...held.map((row) => [row[2], row.at(-1)]).sort()]).toEqual([
+    ['Released', 'R$40.00'],
+    ['Blocked hold or dispute', 'R$30.00'],
+    ['Blocked verification pending', 'R$10.00'],
+  ]);
+  expect(links(sale, 'td .reasons')).toEqual([['hold or dispute', `/disputes/${ofSale}`]]);
   const other = await open({ amountMinor: 90_000n });
   await funds.client.applyDeduction({ ...funds.write('2020-07-03'), sourceId: other, amountMinor: 90_000n });
   const statement = await visitor.get(`${home}/statement?from=2020-07-01&to=2020-07-31`);
-  const links = (page: SeenPage, selector: string) =>
-    page.document
-      .querySelectorAll(`${selector} a`)
-      .map((link) => [textOf(link), link.getAttribute('href')!.replace(`/live/${merchantId}`, '')]);
   const seen = links(statement, '#movements ~ table tbody');
   expect(seen).toContainEqual(['Block', `/disputes/${ofSale}`]);
   expect(seen).toContainEqual(['Deduction', `/disputes/${other}`]);

@@ -1652,6 +1652,13 @@ export declare type SaleInstallment = Message<"payments.funds.v1.SaleInstallment
    * @generated from field: int32 part = 10;
    */
   part: number;
+
+  /**
+   * What blocks it, oldest first. Only in GetSaleResponse.
+   *
+   * @generated from field: repeated payments.funds.v1.InstallmentBlock blocks = 11;
+   */
+  blocks: InstallmentBlock[];
 };
 
 /**
@@ -1659,6 +1666,29 @@ export declare type SaleInstallment = Message<"payments.funds.v1.SaleInstallment
  * Use `create(SaleInstallmentSchema)` to create a new message.
  */
 export declare const SaleInstallmentSchema: GenMessage<SaleInstallment>;
+
+/**
+ * A dispute, refund case or hold that blocks an installment.
+ *
+ * @generated from message payments.funds.v1.InstallmentBlock
+ */
+export declare type InstallmentBlock = Message<"payments.funds.v1.InstallmentBlock"> & {
+  /**
+   * @generated from field: payments.funds.v1.BlockReason reason = 1;
+   */
+  reason: BlockReason;
+
+  /**
+   * @generated from field: string source_id = 2;
+   */
+  sourceId: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.InstallmentBlock.
+ * Use `create(InstallmentBlockSchema)` to create a new message.
+ */
+export declare const InstallmentBlockSchema: GenMessage<InstallmentBlock>;
 
 /**
  * A recorded sale, and the sums of its installments:

@@ -16,6 +16,7 @@ let visitor: Visitor;
 let home: string;
 let dueDate: string;
 let dueMonth: string;
+let heldSaleId: string;
 beforeAll(async () => {
   [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
   const funds = fundsCaller(fixture.transport, newTenant());
@@ -27,6 +28,7 @@ beforeAll(async () => {
     sales.map((n) => funds.sell({ gross: BigInt(n * 123_457), fees: BigInt(n * 4_000), installments: n })),
   );
   const held = await funds.sell({ gross: 9_007_199_000_000_000n, installments: 2 });
+  heldSaleId = held.saleId;
   dueDate = held.installments[0]!.date;
   dueMonth = dueDate.slice(0, 7);
   await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
@@ -44,6 +46,7 @@ it('fits windows of every width, and is accessible', async () => {
     `${home}/projection?months=24`,
     `${home}/days/${civilDateAt(new Date())}`,
     `${home}/days/${dueDate}`,
+    `${home}/sales/${heldSaleId}`,
   ];
   for (const path of paths) {
     const response = await page.goto(path);
@@ -53,6 +56,20 @@ it('fits windows of every width, and is accessible', async () => {
     await expectToFit(page, [720, 1280]);
   }
   expect([foreign, violations]).toEqual([[], []]);
+  await context.close();
+});
+
+it('puts every part of a cell beside its label on a narrow screen', async () => {
+  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { width: 390 });
+  const beforeLabelEnds = `[...document.querySelectorAll('td[data-label]')].flatMap((cell) => {
+    const end = cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).gridTemplateColumns);
+    return [...cell.children].filter((part) => part.getBoundingClientRect().left < end).map((part) => part.textContent);
+  })`;
+  for (const path of [`${home}/sales/${heldSaleId}`, `${home}/days/${dueDate}`, `${home}/statement`]) {
+    await page.goto(path);
+    expect(await page.locator('td .reasons', { hasText: 'refund in progress' }).count()).toBeGreaterThan(0);
+    expect(await page.evaluate(beforeLabelEnds)).toEqual([]);
+  }
   await context.close();
 });
 

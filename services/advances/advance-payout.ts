@@ -1,3 +1,4 @@
+import { type DomainError, failedPrecondition } from '../platform/errors.ts';
 import { later } from '../platform/timestamps.ts';
 import { type AdvanceRequest, wrongState } from './advance-request.ts';
 
@@ -40,7 +41,10 @@ export const NO_PAYOUT: Payout = {
   payoutProviderId: null,
 };
 
-/** Records an answer. Has no effect once the payout is accepted. ADVANCE_REQUEST_STATE before the release. */
+/**
+ * Records an answer. Once the payout is accepted, an answer has no effect, but a second payout is refused: the merchant may
+ * have been paid twice. ADVANCE_REQUEST_STATE before the release, PAYOUT_ALREADY_ACCEPTED.
+ */
 export function recordPayoutAnswer(
   request: AdvanceRequest & Payout,
   answer: PayoutAnswer,
@@ -48,9 +52,12 @@ export function recordPayoutAnswer(
 ): Partial<Payout> {
   const { releasedAt, payoutLastAnswerAt, payoutSubmittedAt, payoutAttempts } = request;
   if (releasedAt === null) throw wrongState(request);
-  if (request.payoutAcceptedAt !== null) return {};
-  const answeredAt = later(payoutLastAnswerAt ?? releasedAt, at);
   const isAccepted = answer.answer === 'ACCEPTED';
+  if (request.payoutAcceptedAt !== null) {
+    if (isAccepted && answer.providerPayoutId !== request.payoutProviderId) throw alreadyAccepted(request);
+    return {};
+  }
+  const answeredAt = later(payoutLastAnswerAt ?? releasedAt, at);
   return {
     payoutSubmittedAt: payoutSubmittedAt ?? answeredAt,
     payoutAttempts: payoutAttempts + 1,
@@ -63,3 +70,8 @@ export function recordPayoutAnswer(
     }),
   };
 }
+
+const alreadyAccepted = ({ payoutProviderId }: Payout): DomainError =>
+  failedPrecondition('PAYOUT_ALREADY_ACCEPTED', 'another payout of the advance has been accepted', {
+    providerPayoutId: payoutProviderId ?? '',
+  });

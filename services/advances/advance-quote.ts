@@ -39,28 +39,32 @@ export interface QuoteTerms {
 }
 
 /**
- * Quotes the nearest installments. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when none fits or the fee would consume the
- * amount.
+ * Quotes the nearest installments, without those whose fee would consume them: the merchant would give them up for nothing,
+ * or lose a part of the others too. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when none is left or fits.
  */
 export function quoteInstallments(
   installments: readonly AdvanceableInstallment[],
   terms: QuoteTerms,
 ): QuoteFigures {
-  const covered = nearestWithin(installments, terms.maxAmountMinor ?? MAX_AMOUNT_MINOR).map((installment) => {
-    const days = daysBetween(terms.quotedOn, installment.date);
-    return {
-      ...installment,
-      days,
-      feeMinor: advanceFeeMinor(installment.amountMinor, terms.monthlyRateBps, days),
-    };
-  });
+  const worthwhile = installments
+    .map((installment) => quoteInstallment(installment, terms))
+    .filter(({ amountMinor, feeMinor }) => feeMinor < amountMinor);
+  const covered = nearestWithin(worthwhile, terms.maxAmountMinor ?? MAX_AMOUNT_MINOR);
   const amountMinor = covered.reduce((sum, installment) => sum + installment.amountMinor, 0n);
   const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
   const netMinor = amountMinor - feeMinor;
-  if (netMinor <= 0n) {
+  if (covered.length === 0) {
     throw failedPrecondition('NOTHING_TO_ADVANCE', 'there are no scheduled funds to advance');
   }
   return { installments: covered, amountMinor, feeMinor, netMinor };
+}
+
+function quoteInstallment(
+  installment: AdvanceableInstallment,
+  { quotedOn, monthlyRateBps }: QuoteTerms,
+): InstallmentQuote {
+  const days = daysBetween(quotedOn, installment.date);
+  return { ...installment, days, feeMinor: advanceFeeMinor(installment.amountMinor, monthlyRateBps, days) };
 }
 
 /** Simple interest on one installment: amount · bps · days / (30 · 10000), rounded half up. */
@@ -70,9 +74,9 @@ export function advanceFeeMinor(amountMinor: bigint, monthlyRateBps: number, day
 }
 
 function nearestWithin(
-  installments: readonly AdvanceableInstallment[],
+  installments: readonly InstallmentQuote[],
   maxAmountMinor: bigint,
-): AdvanceableInstallment[] {
+): InstallmentQuote[] {
   const nearestFirst = installments.toSorted((one, other) =>
     one.date + one.id < other.date + other.id ? -1 : 1,
   );

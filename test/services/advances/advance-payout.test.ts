@@ -36,6 +36,8 @@ const answer = fc.oneof(
   }),
 ) satisfies fc.Arbitrary<PayoutAnswer>;
 
+const ALREADY_ACCEPTED = expect.objectContaining({ reason: 'PAYOUT_ALREADY_ACCEPTED' });
+
 describe('the payout', () => {
   it('counts answers up to the first acceptance, which is final, even if a clock is behind', () => {
     const step = fc.record({ answer, at: fc.date({ noInvalidDate: true }) });
@@ -43,7 +45,11 @@ describe('the payout', () => {
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
         let request = { ...released, ...NO_PAYOUT };
         for (const { answer, at } of steps) {
-          request = { ...request, ...recordPayoutAnswer(request, answer, at) };
+          const record = () => recordPayoutAnswer(request, answer, at);
+          const { payoutProviderId } = request;
+          const isAnother = answer.answer === 'ACCEPTED' && answer.providerPayoutId !== payoutProviderId;
+          if (payoutProviderId !== null && isAnother) expect(record).toThrow(ALREADY_ACCEPTED);
+          else request = { ...request, ...record() };
         }
         const first = steps.findIndex((step) => step.answer.answer === 'ACCEPTED');
         const counted = first === -1 ? steps : steps.slice(0, first + 1);
@@ -108,11 +114,24 @@ describe('RecordPayoutAnswer', () => {
       providerPayoutId: 'po_1',
     };
     await record({ case: 'refused', value: 'too late' });
-    await record({ case: 'accepted', value: { providerPayoutId: 'po_2' } });
+    await record({ case: 'accepted', value: { providerPayoutId: 'po_1' } });
     expect((await get(id)).payout).toMatchObject(last);
     expect((await get(id)).payout?.lastReason).toBeUndefined();
     const { advanceRequests } = await client.listAdvanceRequests(funds.tenant);
     expect(advanceRequests).toMatchObject([{ id, payout: last }]);
+  });
+
+  it('refuses a second payout, because the merchant may have been paid twice', async () => {
+    const { id, release, record, get } = await approved();
+    await release(id);
+    const accepted = (providerPayoutId: string) => record({ case: 'accepted', value: { providerPayoutId } });
+    const answers = await Promise.allSettled(['po_1', 'po_2', 'po_3'].map(accepted));
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const providerPayoutId = (await get(id)).payout!.providerPayoutId!;
+    await expectRefusal(accepted('po_4'), Code.FailedPrecondition, 'PAYOUT_ALREADY_ACCEPTED', {
+      providerPayoutId,
+    });
+    expect((await accepted(providerPayoutId)).payout).toMatchObject({ attempts: 1, providerPayoutId });
   });
 
   it('refuses a request that is not released, and callers without the grant advances:write', async () => {

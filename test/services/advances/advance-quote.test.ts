@@ -61,6 +61,17 @@ test('there is no quote when nothing fits or the fee would consume the amount', 
   );
 });
 
+test('an installment whose fee would consume it is not covered, and takes nothing from the others', () => {
+  // At 2.5 % a month, the fee reaches the amount after 1,200 days.
+  const near = installment('a', 30, 10_000n);
+  const far = [1_199, 1_200, 2_970].map((days) => installment(`b${days}`, days, 10_000n));
+  const quote = quoteInstallments([...far, near], { ...RATE, maxAmountMinor: 20_000n });
+  expect(quote.installments.map(({ id }) => id)).toEqual(['a', 'b1199']);
+  expect(quote).toMatchObject({ amountMinor: 20_000n, feeMinor: 10_242n, netMinor: 9_758n });
+  const long = Array.from({ length: 99 }, (_, index) => installment(`c${index}`, 30 * (index + 1), 10_000n));
+  expect(quoteInstallments(long, RATE).installments).toHaveLength(39);
+});
+
 test('fees are the exact fractions rounded to the nearest cent, up to the largest amounts', () => {
   const amounts = fc.bigInt(1n, 9_007_199_254_740_991n);
   fc.assert(
@@ -97,7 +108,10 @@ test('a quote sums its installments, keeps net = amount - fee above 0 and stays 
       expect(quote.feeMinor).toBe(quote.installments.reduce((sum, { feeMinor }) => sum + feeMinor, 0n));
       expect(quote.netMinor).toBe(quote.amountMinor - quote.feeMinor);
       expect(quote.netMinor > 0n && quote.amountMinor <= 9_007_199_254_740_991n).toBe(true);
-      for (const { date, days } of quote.installments) expect(daysBetween(TODAY, date)).toBe(days);
+      for (const { date, days, amountMinor, feeMinor } of quote.installments) {
+        expect(daysBetween(TODAY, date)).toBe(days);
+        expect(feeMinor < amountMinor).toBe(true);
+      }
     }),
     { numRuns: propertyRuns(1000) },
   );

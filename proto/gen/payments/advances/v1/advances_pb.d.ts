@@ -1614,7 +1614,8 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * Quotes an advance of the installments that can be covered now, nearest first, up to an amount or a date, at the
-   * merchant's rate. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when there is none or the fee would consume the amount.
+   * merchant's rate. Installments whose fee would consume them are left out. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when
+   * there is none.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.QuoteAdvance
    */
@@ -1679,8 +1680,10 @@ export declare const AdvanceService: GenService<{
     output: typeof SettleAdvanceResponseSchema;
   },
   /**
-   * Records how the provider answered a call that submitted the payout of a released advance. Has no effect once the
-   * payout is accepted. Also for a payout that was made by other means.
+   * Records how the provider answered a call that submitted the payout of a released advance. Also for a payout that was
+   * made by other means. Once the payout is accepted, an answer has no effect. FAILED_PRECONDITION
+   * (PAYOUT_ALREADY_ACCEPTED) for a second payout, with the accepted one in the metadata: the merchant may have been paid
+   * twice.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RecordPayoutAnswer
    */

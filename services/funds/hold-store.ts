@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
-import { type HeldSale, type Hold, isLimitedByRest, wantedMinor } from './holds.ts';
-import { lostMinorOf } from './lost-disputes.sql.ts';
+import { type HeldSale, type Hold, isLimitedByRest, type LostDispute, wantedMinor } from './holds.ts';
+import { amountsTakenBy, lostMinorOf } from './lost-disputes.sql.ts';
 
 const LOST = `
 select asked.id, ${lostMinorOf('asked.id', {
@@ -11,7 +11,19 @@ select asked.id, ${lostMinorOf('asked.id', {
 })}::text as lost_minor
   from (select value::uuid as id from json_array_elements_text(:ids::json)) as asked`;
 
-/** The open blocks of an account's sales, read under its lock. */
+const LOST_DISPUTES = `
+select lost.source_id, lost.amount_minor::text, (
+       select coalesce(sum(taken.amount_minor), 0) from (${amountsTakenBy(
+         'lost.source_id',
+         { merchantId: ':merchantId', environment: ':environment', schema: 'funds.' },
+         'lost.sale_id',
+       )}) as taken)::text as taken_minor
+  from funds.block as lost
+ where lost.merchant_id = :merchantId and lost.environment = :environment and lost.sale_id = :saleId
+   and lost.reason = 'HOLD_OR_DISPUTE' and lost.outcome = 'CONSUMED' and lost.amount_minor is not null
+ order by lost.closed_at, lost.id`;
+
+/** The blocks of an account's sales, read under its lock. */
 export class HoldStore {
   readonly #tx: TenantTransaction;
 
@@ -45,6 +57,29 @@ export class HoldStore {
       holds.set(saleId, wanted);
     }
     return holds;
+  }
+
+  /** The lost disputes of amounts of a sale, the one that was lost first first. */
+  async lostDisputesOf(saleId: string): Promise<LostDispute[]> {
+    await this.#tx.flush();
+    const rows = await this.#tx.execute<{ source_id: string; amount_minor: string; taken_minor: string }>(
+      LOST_DISPUTES,
+      { saleId },
+    );
+    // A source that other teams have blocked by more than once counts once.
+    const bySource = new Map(rows.map((row) => [row.source_id, row]));
+    return [...bySource.values()].map((row) => ({
+      sourceId: row.source_id,
+      amountMinor: BigInt(row.amount_minor),
+      takenMinor: BigInt(row.taken_minor),
+    }));
+  }
+
+  /** What determines now how much the blocks of a sale should hold. */
+  async saleOf(saleId: string): Promise<HeldSale> {
+    await this.#tx.flush();
+    const lost = await this.#lost(new Set([saleId]));
+    return (await this.#sales([saleId], lost)).get(saleId)!;
   }
 
   /** What lost disputes of these sales have taken, by sale. */

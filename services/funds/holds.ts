@@ -43,7 +43,7 @@ export const isLimitedByRest = ({
  * recorded.
  */
 export function wantedMinor(
-  { reason, sourceId, amountMinor }: OpenBlock & { readonly amountMinor: bigint | null },
+  { reason, sourceId, amountMinor }: Block & { readonly amountMinor: bigint | null },
   { capturedMinor, refundsMinor, lostMinor }: HeldSale,
 ): bigint | undefined {
   if (reason === 'REFUND_IN_PROGRESS' && amountMinor !== null) {
@@ -53,6 +53,35 @@ export function wantedMinor(
     return amountMinor ?? undefined;
   const restMinor = atLeastZero(capturedMinor - sumOf(refundsMinor.values()) - lostMinor);
   return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
+}
+
+/** A dispute of an amount of a sale, which was lost. Amounts in centavos. */
+export interface LostDispute {
+  readonly sourceId: string;
+  readonly amountMinor: bigint;
+  /** What it has taken of the sale and for it. */
+  readonly takenMinor: bigint;
+}
+
+/**
+ * What lost disputes take when a refund of their sale is reversed: the amounts that they were lost for, but that the
+ * refund had already returned to the customer. The one that was lost first comes first.
+ */
+export function takenOnReversal(
+  disputes: readonly LostDispute[],
+  before: HeldSale,
+  after: HeldSale,
+): { sourceId: string; amountMinor: bigint }[] {
+  let lostMinor = after.lostMinor;
+  return disputes.flatMap(({ sourceId, amountMinor, takenMinor }) => {
+    const block = { reason: 'HOLD_OR_DISPUTE', sourceId, amountMinor } as const;
+    const was = wantedMinor(block, { ...before, lostMinor: before.lostMinor - takenMinor }) ?? 0n;
+    const is = wantedMinor(block, { ...after, lostMinor: lostMinor - takenMinor }) ?? 0n;
+    const minor = is - (was > takenMinor ? was : takenMinor);
+    if (minor <= 0n) return [];
+    lostMinor += minor;
+    return [{ sourceId, amountMinor: minor }];
+  });
 }
 
 /** The amount that a block holds of its sale's installments. */

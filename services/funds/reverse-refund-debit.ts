@@ -3,14 +3,20 @@ import type {
   ReverseRefundDebitRequest,
   ReverseRefundDebitResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { reverse } from './allocation.ts';
-import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
+import { deductFrom } from './deduction.ts';
+import { DeductionEntity, PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
+import { type HeldSale, takenOnReversal } from './holds.ts';
 
-/** Restores a refund's debit, once, to the installments it was deducted from. */
+/**
+ * Restores a refund's debit, once, to the installments it was deducted from. Then deducts the amounts of lost disputes of
+ * the sale that the refund had covered: the customer has got them from the disputes instead.
+ */
 export function reverseRefundDebit(
   writes: AccountWrites,
   request: ReverseRefundDebitRequest,
@@ -26,10 +32,33 @@ export function reverseRefundDebit(
     const postings = await tx.find(PostingEntity, { sourceId: refundCaseId, kind: 'REFUND_DEBIT' });
     const ids = postings.map(({ installmentId }) => installmentId);
     const allocations = reverse(postings, await account.installments.byIds(ids), account.today);
-    debit.reversedAt = occurredAt;
     const saleId = debit.saleId ?? undefined;
+    const before = saleId && (await account.holds.saleOf(saleId));
+    debit.reversedAt = occurredAt;
     tx.logStep("a refund's debit was reversed", { refundCaseId, amountMinor: String(debit.amountMinor) });
     await account.storeAllocations({ kind: 'REFUND_REVERSAL', sourceId: refundCaseId, saleId }, allocations);
+    if (saleId && before) await deductLostDisputes(tx, account, saleId, before);
     return {};
   });
+}
+
+async function deductLostDisputes(
+  tx: TenantTransaction,
+  account: FundsAccount,
+  saleId: string,
+  before: HeldSale,
+): Promise<void> {
+  const disputes = await account.holds.lostDisputesOf(saleId);
+  if (disputes.length === 0) return;
+  for (const taken of takenOnReversal(disputes, before, await account.holds.saleOf(saleId))) {
+    const { sourceId, amountMinor } = taken;
+    // Somebody has deducted it by hand, and decided how much.
+    const earlier = await tx.findOne(DeductionEntity, { sourceId });
+    if (earlier && earlier.saleId !== saleId) continue;
+    tx.logStep('a lost dispute takes what a refund had covered', {
+      ...taken,
+      amountMinor: String(amountMinor),
+    });
+    await deductFrom(tx, account, { ...taken, saleId });
+  }
 }

@@ -8,7 +8,13 @@ import {
   type Debt,
   reverse,
 } from '../../../services/funds/allocation.ts';
-import { adjustHolds, heldMinor, wantedMinor } from '../../../services/funds/holds.ts';
+import {
+  adjustHolds,
+  type HeldSale,
+  heldMinor,
+  takenOnReversal,
+  wantedMinor,
+} from '../../../services/funds/holds.ts';
 import type { Block, Installment, OpenBlock } from '../../../services/funds/installment.ts';
 import * as rules from '../../../services/funds/installment.ts';
 import {
@@ -38,6 +44,21 @@ export interface ModelSale {
 /** An open block; without an amount, for the rest of its sale. */
 export type ModelBlock = OpenBlock & { readonly saleId: string; readonly amountMinor: bigint | null };
 
+/** A block for a dispute that was lost. */
+interface LostBlock {
+  readonly id: string;
+  readonly saleId: string;
+  readonly sourceId: string;
+  readonly amountMinor: bigint | null;
+  readonly on: CivilDate;
+}
+
+interface ModelDeduction {
+  readonly saleId: string | undefined;
+  readonly amountMinor: bigint;
+  readonly on: CivilDate;
+}
+
 interface ModelDebit {
   readonly saleId: string | undefined;
   readonly amountMinor: bigint;
@@ -54,8 +75,11 @@ export class FundsModel {
   blocks: readonly ModelBlock[] = [];
   debts: (Debt & { readonly on: CivilDate })[] = [];
   debits = new Map<string, ModelDebit>();
-  /** What lost disputes have taken, by sale. */
-  lost = new Map<string, bigint>();
+  lost: readonly LostBlock[] = [];
+  /** What lost blocks have consumed, by sale and source. */
+  consumed = new Map<string, bigint>();
+  /** By source. */
+  deductions = new Map<string, ModelDeduction>();
   /** Everything deducted so far, net of reversals: what the installments and the open debts must add up to. */
   chargedMinor = 0n;
   advancedMinor = 0n;
@@ -83,8 +107,13 @@ export class FundsModel {
     const free = [...this.installments.values()];
     const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, this.today);
     this.chargedMinor += amountMinor;
+    const earlier = this.deductions.get(sourceId) ?? { amountMinor: 0n, on: this.today };
+    const { on } = earlier;
+    this.deductions.set(sourceId, { saleId, amountMinor: earlier.amountMinor + amountMinor, on });
     if (missingMinor > 0n) {
-      this.debts.push({ sourceId, openMinor: missingMinor, on: this.today });
+      const open = this.debts.find((debt) => debt.sourceId === sourceId);
+      this.debts = this.debts.filter((debt) => debt !== open);
+      this.debts.push({ sourceId, openMinor: missingMinor + (open?.openMinor ?? 0n), on });
       this.debts.sort((one, other) => (one.on + one.sourceId < other.on + other.sourceId ? -1 : 1));
     }
     this.#store(allocations);
@@ -107,7 +136,12 @@ export class FundsModel {
       const allocations = allocateBlocked(held, block, this.today);
       const takenMinor = allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
       this.chargedMinor += takenMinor;
-      if (reason === 'HOLD_OR_DISPUTE') this.lost.set(saleId, (this.lost.get(saleId) ?? 0n) + takenMinor);
+      const { sourceId, amountMinor } = block;
+      const key = `${saleId} ${sourceId}`;
+      this.consumed.set(key, (this.consumed.get(key) ?? 0n) + takenMinor);
+      if (reason === 'HOLD_OR_DISPUTE') {
+        this.lost = [...this.lost, { id, saleId, sourceId, amountMinor, on: this.today }];
+      }
       this.#store(allocations);
     } else {
       this.#store(held.map((before) => ({ before, after: rules.unhold(before, block, this.today) })));
@@ -128,11 +162,23 @@ export class FundsModel {
   }
 
   wantedMinor(block: ModelBlock): bigint | undefined {
-    const refunds = [...this.debits].filter(([, { saleId }]) => saleId === block.saleId);
+    return wantedMinor(block, this.#heldSale(block.saleId));
+  }
+
+  #heldSale(saleId: string): HeldSale {
+    const refunds = [...this.debits].filter(([, debit]) => debit.saleId === saleId);
     const refundsMinor = new Map(refunds.map(([caseId, { amountMinor }]) => [caseId, amountMinor]));
-    const lostMinor = this.lost.get(block.saleId) ?? 0n;
-    const capturedMinor = this.sales.get(block.saleId)?.grossMinor;
-    return wantedMinor(block, { capturedMinor, refundsMinor, lostMinor });
+    const sources = new Set(
+      this.lost.filter((block) => block.saleId === saleId).map((block) => block.sourceId),
+    );
+    const lostMinor = [...sources].reduce((sum, source) => sum + this.#takenMinor(saleId, source), 0n);
+    return { capturedMinor: this.sales.get(saleId)?.grossMinor, refundsMinor, lostMinor };
+  }
+
+  #takenMinor(saleId: string, sourceId: string): bigint {
+    const deduction = this.deductions.get(sourceId);
+    const deductedMinor = deduction?.saleId === saleId ? deduction.amountMinor : 0n;
+    return (this.consumed.get(`${saleId} ${sourceId}`) ?? 0n) + deductedMinor;
   }
 
   reserve(advanceRequestId: string, quoted: readonly QuotedInstallment[]): boolean {
@@ -175,10 +221,28 @@ export class FundsModel {
   }
 
   reverse(caseId: string): void {
-    const debited = this.debits.get(caseId)?.postings ?? [];
+    const { postings: debited, saleId } = this.debits.get(caseId) ?? { postings: [], saleId: undefined };
+    const before = saleId === undefined ? undefined : this.#heldSale(saleId);
     this.debits.delete(caseId);
     this.chargedMinor -= debited.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
     this.#store(reverse(debited, [...this.installments.values()], this.today));
+    if (saleId !== undefined && before) this.#deductLost(saleId, before);
+  }
+
+  #deductLost(saleId: string, before: HeldSale): void {
+    const blocks = this.lost
+      .filter((block) => block.saleId === saleId)
+      .toSorted((one, other) => (one.on + one.id < other.on + other.id ? -1 : 1))
+      .flatMap(({ sourceId, amountMinor }) =>
+        amountMinor === null
+          ? []
+          : [{ sourceId, amountMinor, takenMinor: this.#takenMinor(saleId, sourceId) }],
+      );
+    const disputes = [...new Map(blocks.map((block) => [block.sourceId, block])).values()];
+    for (const { sourceId, amountMinor } of takenOnReversal(disputes, before, this.#heldSale(saleId))) {
+      const earlier = this.deductions.get(sourceId);
+      if (!earlier || earlier.saleId === saleId) this.deduct(saleId, amountMinor, sourceId);
+    }
   }
 
   nextDays(days: number): void {
@@ -194,7 +258,9 @@ export class FundsModel {
     copy.sales = new Map(this.sales);
     copy.blocks = this.blocks;
     copy.debits = new Map(this.debits);
-    copy.lost = new Map(this.lost);
+    copy.lost = this.lost;
+    copy.consumed = new Map(this.consumed);
+    copy.deductions = new Map(this.deductions);
     copy.debts = [...this.debts];
     copy.chargedMinor = this.chargedMinor;
     copy.advancedMinor = this.advancedMinor;

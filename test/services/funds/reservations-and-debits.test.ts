@@ -171,4 +171,31 @@ describe('the debit of a refund', () => {
     expect(await funds.settle(advance, '2020-06-23')).toMatchObject({ advancedAmountMinor: 70n });
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 70n, 30n, 1]]);
   });
+
+  it.each([
+    { amounts: [100n], left: 46n },
+    { amounts: [70n, 100n], left: 46n },
+    { amounts: [30n, 20n], left: 96n },
+    { amounts: [undefined], left: 86n },
+  ])(
+    'leaves a late return to disputes of $amounts, lost meanwhile, which the refund had limited',
+    async ({ amounts, left }) => {
+      const funds = newFunds();
+      const refundCase = randomUUID();
+      await funds.sell({ on: '2020-06-18', gross: 50n, instant: true });
+      const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n, fees: 4n, instant: true });
+      await funds.debit(refundCase, 40n, saleId, '2020-06-21');
+      for (const amountMinor of amounts) {
+        const disputeId = randomUUID();
+        const dispute = { saleId, sourceId: disputeId, reason: BlockReason.HOLD_OR_DISPUTE };
+        await funds.client.blockFunds({ ...funds.write('2020-06-22'), ...dispute, amountMinor });
+        const lost = { ...dispute, outcome: BlockOutcome.CONSUMED, deductUnmet: true };
+        await funds.client.unblockFunds({ ...funds.write('2020-06-23'), ...lost });
+      }
+      await funds.reverse(refundCase, '2020-06-24');
+      await funds.reverse(refundCase, '2020-06-25');
+      expect((await funds.balance()).availableAmountMinor).toBe(left);
+      await verifyFunds(harness, funds.tenant);
+    },
+  );
 });

@@ -4558,7 +4558,9 @@ export declare const FundsService: GenService<{
     output: typeof FindCoveredRefundResponseSchema;
   },
   /**
-   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND). Requires the grant saga.
+   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND). Disputes of amounts of the
+   * sale that were lost meanwhile took no more than the refund had left of it; what they lacked is deducted now, since the
+   * customer has got it from them. Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReverseRefundDebit
    */

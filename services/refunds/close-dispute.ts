@@ -25,9 +25,12 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
-    const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, payment, at);
+    const { saleId, paidAmountMinor } = payment;
+    const disputed = { saleId, paidAmountMinor, returnedMinor: await returnedMinor(tx, payment.id) };
+    const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
     Object.assign(dispute, ended);
-    tx.logStep('a dispute was closed', { disputeId: dispute.id, outcome: ended.outcome });
+    const lostMinor = ended.lostMinor === null ? null : String(ended.lostMinor);
+    tx.logStep('a dispute was closed', { disputeId: dispute.id, outcome: ended.outcome, lostMinor });
     await tx.publish({
       type: 'dispute.closed.v1',
       objectId: dispute.id,
@@ -35,7 +38,7 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       occurredAt: ended.closedAt,
     });
     // Without a sale it holds nothing, but what is lost is deducted from the merchant's other funds.
-    if (dispute.saleId !== null || ended.outcome === 'LOST') {
+    if (dispute.saleId !== null || (ended.lostMinor ?? 0n) > 0n) {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
     const { paymentIntentId } = dispute;
@@ -58,4 +61,19 @@ async function lockDisputedPayment(tx: TenantTransaction, id: string) {
   if (!found) throw disputeNotFound();
   const payment = await lockPayment(tx, found.paymentIntentId);
   return { payment, dispute: await lockDispute(tx, id) };
+}
+
+/** What refunds, and lost disputes without a sale, have returned of a payment to the customer, in centavos. */
+async function returnedMinor(tx: TenantTransaction, paymentIntentId: string): Promise<bigint> {
+  const [row] = await tx.execute<{ returned: string }>(
+    `select (
+       (select coalesce(sum(amount_minor), 0) from refunds.refund_case
+         where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+           and status in ('PROCESSING', 'SUCCEEDED'))
+       + (select coalesce(sum(coalesce(lost_minor, amount_minor)), 0) from refunds.dispute
+           where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+             and outcome = 'LOST' and sale_id is null))::text as returned`,
+    { paymentIntentId },
+  );
+  return BigInt(row!.returned);
 }

@@ -29,6 +29,7 @@ export function disputeMessage(row: DisputeReadRow): Dispute {
     evidenceCount: row.evidence_count,
     closedAt: row.closed_at ?? undefined,
     outcome: DisputeOutcome[row.outcome ?? 'UNSPECIFIED'],
+    lostAmountMinor: row.lost_minor ?? undefined,
   };
 }
 

@@ -31,6 +31,8 @@ export type Dispute = Readonly<{
   responseSubmittedAt: Date | null;
   closedAt: Date | null;
   outcome: DisputeOutcome | null;
+  /** What it takes in centavos when it is lost without a sale. With one, funds know what is left of it. */
+  lostMinor: bigint | null;
 }>;
 
 /** The due date of a dispute that opens at a time. DUE_DATE_BEFORE_OPENING. */
@@ -108,6 +110,12 @@ interface DisputeEnd {
   readonly amountMinor: bigint | undefined;
 }
 
+/** The payment of a dispute that closes. */
+export type DisputedPayment = Pick<KnownPayment, 'saleId' | 'paidAmountMinor'> & {
+  /** What refunds, and other lost disputes without a sale, have returned to the customer, in centavos. */
+  readonly returnedMinor: bigint;
+};
+
 /**
  * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now. One that
  * is lost has a sale or an amount, so that funds know what to deduct. DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS,
@@ -116,9 +124,9 @@ interface DisputeEnd {
 export function endDispute(
   dispute: Dispute,
   { outcome, amountMinor: namedMinor }: DisputeEnd,
-  payment: Pick<KnownPayment, 'saleId' | 'paidAmountMinor'>,
+  payment: DisputedPayment,
   at: Date,
-): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome'> & { readonly closedAt: Date } {
+): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome' | 'lostMinor'> & { readonly closedAt: Date } {
   requireOpen(dispute);
   const { openedAt, respondedAt, responseSubmittedAt } = dispute;
   const saleId = dispute.saleId ?? payment.saleId;
@@ -132,7 +140,16 @@ export function endDispute(
     amountMinor,
     closedAt: later(responseSubmittedAt ?? respondedAt ?? openedAt, at),
     outcome,
+    lostMinor:
+      outcome === 'LOST' && saleId === null && amountMinor !== null ? lostAmount(amountMinor, payment) : null,
   };
+}
+
+/** No more than is left of the payment, if that is known: the customer cannot get the same money twice. */
+function lostAmount(amountMinor: bigint, { paidAmountMinor, returnedMinor }: DisputedPayment): bigint {
+  if (paidAmountMinor === null) return amountMinor;
+  const restMinor = paidAmountMinor > returnedMinor ? paidAmountMinor - returnedMinor : 0n;
+  return amountMinor < restMinor ? amountMinor : restMinor;
 }
 
 /** A dispute's amount, or what its sale has left, is held from its opening, so it no longer changes. */

@@ -60,6 +60,7 @@ export function openDispute(
       evidenceCount: 0,
       closedAt: null,
       outcome: null,
+      lostMinor: null,
     });
     await tx.publish({
       type: 'dispute.opened.v1',

@@ -78,6 +78,7 @@ export const DisputeEntity = defineEntity({
     evidenceCount: p.integer(),
     closedAt: timestampColumn().strictNullable(),
     outcome: p.string().$type<DisputeOutcome>().strictNullable(),
+    lostMinor: amountColumn().strictNullable(),
   },
 });
 

@@ -136,11 +136,11 @@ function scansOf({ refunds, funds, advances }: AreaCheckClients) {
     },
     disputes: async (range: Range) => {
       const { disputes, next } = await refunds.scanDisputes(requestOf(range), CALL);
-      return pageOf(disputes, next, ({ id, closedAt, outcome, amountMinor }) => ({
+      return pageOf(disputes, next, ({ id, closedAt, outcome, amountMinor, lostAmountMinor }) => ({
         id,
         isClosed: closedAt !== undefined,
         isLost: outcome === DisputeOutcome.LOST,
-        amountMinor,
+        amountMinor: lostAmountMinor ?? amountMinor,
       }));
     },
     advances: async (range: Range) => {

@@ -52,8 +52,8 @@ export function checkDisputeHold(
 }
 
 /**
- * A lost dispute was deducted: its amount or, if less was left of its sale, all of it. A dispute that is open or was won
- * was not. Other teams deduct too, so an unknown source is no difference.
+ * A lost dispute was deducted: its amount, which is 0 if nothing was left of a payment without a sale, or, if less was left
+ * of its sale, all of it. A dispute that is open or was won was not. Other teams deduct too, so an unknown source is no difference.
  */
 export function checkDisputeDeduction(
   deduction: (Amount & { readonly saleRestMinor: bigint | undefined }) | undefined,
@@ -64,7 +64,10 @@ export function checkDisputeDeduction(
     if (deduction === undefined) return [];
     return finding('DEDUCTION_WITHOUT_LOST_DISPUTE', 'a lost dispute', 'a dispute that is open or was won');
   }
-  if (deduction === undefined) return finding('LOST_DISPUTE_WITHOUT_DEDUCTION', 'a deduction', 'none');
+  if (deduction === undefined) {
+    if (dispute.amountMinor === 0n) return [];
+    return finding('LOST_DISPUTE_WITHOUT_DEDUCTION', 'a deduction', 'none');
+  }
   const { amountMinor, saleRestMinor } = deduction;
   if (saleRestMinor !== undefined && saleRestMinor < 0n) {
     const found = `${amountMinor}, which is ${-saleRestMinor} too much`;

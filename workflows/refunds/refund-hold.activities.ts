@@ -1,5 +1,9 @@
 import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { DisputeOutcome, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type Dispute,
+  DisputeOutcome,
+  RefundCaseStatus,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
@@ -98,13 +102,11 @@ export function createHoldActivities(clients: RefundClients) {
      * provide, which becomes a debt if nothing else covers it: the customer has got all of it.
      */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
-      const { saleId, closedAt, outcome, id: sourceId, amountMinor } = await disputeOf(input);
+      const dispute = await disputeOf(input);
+      const { saleId, closedAt, outcome, id: sourceId, amountMinor } = dispute;
       if (!closedAt) return 'HELD';
       const lost = outcome === DisputeOutcome.LOST;
-      if (saleId === undefined) {
-        if (lost && amountMinor !== undefined) await deductLostDispute(funds, input, amountMinor);
-        return 'ENDED';
-      }
+      if (saleId === undefined) return endWithoutSale(funds, input, dispute);
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       return end(tenantOf(input), keys, block, lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED);
@@ -132,17 +134,20 @@ async function reverseLiveDebit(
   }
 }
 
-/** Deducts a lost dispute of a payment whose sale is not known, once. */
-async function deductLostDispute(
+/** Deducts what a closed dispute of a payment whose sale is not known takes, if it was lost, once. */
+async function endWithoutSale(
   funds: RefundClients['funds'],
   input: disputeHold.DisputeHoldInput,
-  amountMinor: bigint,
-): Promise<void> {
+  dispute: Dispute,
+): Promise<HoldResult> {
   const { disputeId: sourceId } = input;
+  const { lostAmountMinor: amountMinor = dispute.amountMinor ?? 0n } = dispute;
+  if (dispute.outcome !== DisputeOutcome.LOST || amountMinor === 0n) return 'ENDED';
   const idempotencyKey = disputeHold.endWorkflowId(sourceId);
   try {
     await funds.applyDeduction({ ...tenantOf(input), idempotencyKey, sourceId, amountMinor }, CALL);
   } catch (error) {
     if (errorInfoOf(error)?.reason !== 'DEDUCTION_ALREADY_APPLIED') throw error;
   }
+  return 'ENDED';
 }

@@ -98,7 +98,8 @@ describe('the refund window', () => {
 type Payment = Parameters<typeof endDispute>[2];
 
 describe('a dispute', () => {
-  const unknown = { ...facts({ saleId: null }), paidAmountMinor: null };
+  const unknown = { ...facts({ saleId: null }), paidAmountMinor: null, returnedMinor: 0n };
+  const paid = { ...facts(), returnedMinor: 0n };
   const dispute = {
     saleId: null,
     amountMinor: null,
@@ -109,6 +110,7 @@ describe('a dispute', () => {
     respondedAt: null,
     responseSubmittedAt: null,
     outcome: null,
+    lostMinor: null,
   };
 
   const end = (outcome: 'WON' | 'LOST', amountMinor?: bigint) => ({ outcome, amountMinor });
@@ -125,12 +127,12 @@ describe('a dispute', () => {
   });
 
   it('ends once, not before it was opened, with the sale that is known by then', () => {
-    const ended = endDispute(dispute, end('LOST'), facts(), at('06T00:00:00'));
-    const closed = { amountMinor: null, closedAt: at('06T00:00:00'), outcome: 'LOST' };
+    const ended = endDispute(dispute, end('LOST'), paid, at('06T00:00:00'));
+    const closed = { amountMinor: null, closedAt: at('06T00:00:00'), outcome: 'LOST', lostMinor: null };
     expect(ended).toEqual({ ...closed, saleId: 'sale' });
-    const own = endDispute({ ...dispute, saleId: 'own' }, end('WON'), facts(), at('01T00:00:00'));
+    const own = endDispute({ ...dispute, saleId: 'own' }, end('WON'), paid, at('01T00:00:00'));
     expect(own).toMatchObject({ saleId: 'own', closedAt: dispute.openedAt, outcome: 'WON' });
-    expect(() => endDispute({ ...dispute, ...ended }, end('WON'), facts(), at('07T00:00:00'))).toThrow(
+    expect(() => endDispute({ ...dispute, ...ended }, end('WON'), paid, at('07T00:00:00'))).toThrow(
       expect.objectContaining({ reason: 'DISPUTE_CLOSED', metadata: { state: 'CLOSED' } }),
     );
   });
@@ -150,8 +152,27 @@ describe('a dispute', () => {
     expect(ends({ amountMinor: 70n }, 'LOST', 70n)).toMatchObject({ amountMinor: 70n });
     expect(() => ends({ amountMinor: 70n }, 'LOST', 71n)).toThrow(refused('DISPUTE_AMOUNT_DIFFERS'));
     expect(() => ends({ saleId: 'own' }, 'LOST', 70n)).toThrow(refused('DISPUTE_AMOUNT_DIFFERS'));
-    const known = { ...facts({ saleId: null }), paidAmountMinor: 70n };
+    const known = { ...unknown, paidAmountMinor: 70n };
     expect(() => ends({}, 'LOST', 71n, known)).toThrow(refused('DISPUTE_EXCEEDS_PAYMENT'));
+  });
+
+  it('takes no more than is left of a payment without a sale', () => {
+    const lost = (payment: Partial<Payment>, opened: object = {}, outcome: 'WON' | 'LOST' = 'LOST') =>
+      endDispute(
+        { ...dispute, amountMinor: 70n, ...opened },
+        end(outcome),
+        { ...unknown, paidAmountMinor: 100n, ...payment },
+        at('06T00:00:00'),
+      ).lostMinor;
+    expect(lost({})).toBe(70n);
+    expect(lost({ returnedMinor: 30n })).toBe(70n);
+    expect(lost({ returnedMinor: 31n })).toBe(69n);
+    expect(lost({ returnedMinor: 100n })).toBe(0n);
+    expect(lost({ returnedMinor: 101n })).toBe(0n);
+    expect(lost({ paidAmountMinor: null, returnedMinor: 100n })).toBe(70n);
+    expect(lost({}, { saleId: 'own' })).toBeNull();
+    expect(lost({ saleId: 'sale' })).toBeNull();
+    expect(lost({}, {}, 'WON')).toBeNull();
   });
 
   it('covers the requested amount, at most the amount paid, or else the rest of the sale', () => {
@@ -198,7 +219,7 @@ describe('a dispute', () => {
         expect.objectContaining({ reason, message, metadata }),
       );
     }
-    const { closedAt } = endDispute({ ...dispute, ...responded }, end('WON'), facts(), at('06T00:00:00'));
+    const { closedAt } = endDispute({ ...dispute, ...responded }, end('WON'), paid, at('06T00:00:00'));
     expect(closedAt).toEqual(responded.respondedAt);
   });
 
@@ -215,7 +236,7 @@ describe('a dispute', () => {
     ] as const) {
       expect(() => submit(given, '09T00:00:00')).toThrow(expect.objectContaining({ reason, metadata }));
     }
-    const { closedAt } = endDispute({ ...responded, ...submitted }, end('WON'), facts(), at('08T00:00:00'));
+    const { closedAt } = endDispute({ ...responded, ...submitted }, end('WON'), paid, at('08T00:00:00'));
     expect(closedAt).toEqual(submitted.responseSubmittedAt);
   });
 

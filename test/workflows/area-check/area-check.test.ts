@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import proto from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DisputeOutcome,
+  ProviderOutcome,
+  RefundCaseStatus,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import {
@@ -16,7 +21,7 @@ import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { startProvider, type TestProvider } from '../../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
-import { eventually, startRefundHarness } from '../refunds/refund-harness.ts';
+import { eventually, merchantOf, startRefundHarness } from '../refunds/refund-harness.ts';
 import { type AreaBooks, type AreaHarness, playAreas } from './area-books.ts';
 import { AREA_CORRUPTIONS } from './area-corruptions.ts';
 
@@ -110,6 +115,26 @@ describe('the area check', () => {
       expect(await running.resultOf(disputeHold.endWorkflowId(disputeId))).toBe('ENDED'),
     );
     expect(await check()).toMatchObject({ candidates: 0 });
+  });
+
+  it('reports no lost dispute of a payment of which nothing was left', async () => {
+    const { refunds, tenant, write, open, dispute, earn, record, becomes } = merchantOf(running.harness);
+    await earn(100n);
+    const { id, paymentIntentId } = await open({
+      initiator: RefundInitiator.MERCHANT,
+      amountMinor: 90n,
+      paidAmountMinor: 100n,
+    });
+    await becomes(id, RefundCaseStatus.PROCESSING);
+    await record(id, ProviderOutcome.SUCCEEDED);
+    const taken: (bigint | undefined)[] = [];
+    for (const amountMinor of [100n, 100n]) {
+      const disputeId = await dispute(paymentIntentId, undefined, amountMinor);
+      await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+      taken.push((await refunds.getDispute({ ...tenant, disputeId })).dispute!.lostAmountMinor);
+    }
+    expect(taken).toEqual([10n, 0n]);
+    await eventually(async () => expect(await check()).toMatchObject({ candidates: 0, failed: [] }));
   });
 
   it('is tested with every rule', () => {

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DisputeOutcome,
+  ProviderOutcome,
+  RefundCaseStatus,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { eventually, merchantOf, sharedRefundHarness } from './refund-harness.ts';
@@ -158,6 +163,35 @@ describe("a dispute holds its payment's funds", () => {
       expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
     },
   );
+
+  it('not without a sale; those that are lost take no more than refunds have left of the payment', async () => {
+    const { refunds, tenant, write, funds, open, dispute, earn, record, becomes } = merchant();
+    await earn(1_000n);
+    const { id: refundCaseId, paymentIntentId } = await open({
+      initiator: RefundInitiator.MERCHANT,
+      amountMinor: 40n,
+      paidAmountMinor: 100n,
+    });
+    await refunds.startRefund({ ...write(), refundCaseId });
+    await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
+    await record(refundCaseId, ProviderOutcome.SUCCEEDED);
+    const disputes: string[] = [];
+    for (const amountMinor of [50n, 100n, 100n]) {
+      disputes.push(await dispute(paymentIntentId, undefined, amountMinor));
+    }
+    const taken: (bigint | undefined)[] = [];
+    for (const disputeId of disputes) {
+      await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+      taken.push((await refunds.getDispute({ ...tenant, disputeId })).dispute!.lostAmountMinor);
+    }
+    expect(taken).toEqual([50n, 10n, 0n]);
+    await eventually(async () => expect((await funds.balance()).openDebtsAmountMinor).toBe(60n));
+    expect((await funds.balance()).availableAmountMinor).toBe(900n);
+    const input = { merchantId: tenant.merchantId, environment: 'live', disputeId: disputes[2] };
+    const end = disputeHold.endWorkflowId(disputes[2]!);
+    expect(await fixture().again(disputeHold.endWorkflowType, end, input)).toBe('ENDED');
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(60n);
+  });
 
   it('even if the sale is known only at its end, or start and end arrive together', async () => {
     const { refunds, write, open, dispute, rows, earn } = merchant();

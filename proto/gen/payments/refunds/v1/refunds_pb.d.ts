@@ -1344,6 +1344,14 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
    * @generated from field: int32 evidence_count = 14;
    */
   evidenceCount: number;
+
+  /**
+   * What is deducted for a lost dispute without a sale, in centavos: its amount or, if less was left of the payment, all of
+   * it. Absent for every other dispute, and for those that were lost before there was this field: their amount was deducted.
+   *
+   * @generated from field: optional int64 lost_amount_minor = 15;
+   */
+  lostAmountMinor?: bigint | undefined;
 };
 
 /**
@@ -3570,7 +3578,8 @@ export declare const RefundCaseService: GenService<{
    * whose status does not change. After a lost dispute the blocker remains, and new cases get it too, because the
    * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
    * amount deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. The disputes of a sale
-   * that is recorded take no more than what was captured less what has been refunded. NOT_FOUND (DISPUTE_NOT_FOUND);
+   * that is recorded take no more than what was captured less what has been refunded; without a sale, those of a payment
+   * take no more than what was paid less what has been refunded, if that is known. NOT_FOUND (DISPUTE_NOT_FOUND);
    * FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN) for a lost dispute
    * without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an amount other than
    * the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid.

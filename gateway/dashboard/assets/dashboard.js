@@ -9,8 +9,14 @@ document.addEventListener('click', async ({ target }) => {
   target.textContent = target.dataset.copied;
 });
 
-// On narrow screens the sections scroll sideways.
-document.querySelector('.sections [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+// On narrow screens the sections scroll sideways. `scrollIntoView` would have the first Tab start at the section, behind
+// the link that skips to the content.
+const section = document.querySelector('.sections [aria-current]');
+if (section) {
+  const list = section.closest('ul');
+  const { left, width } = section.getBoundingClientRect();
+  list.scrollLeft += left + width / 2 - list.getBoundingClientRect().left - list.clientWidth / 2;
+}
 
 // Remove secrets when the page is left, so that the back-forward cache does not keep them.
 addEventListener('pagehide', () => {

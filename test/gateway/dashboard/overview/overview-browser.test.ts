@@ -114,6 +114,16 @@ describe('the overview in a browser', () => {
     expect(page.url()).toMatch(/\/webhooks\/[0-9a-f-]{36}$/);
   });
 
+  it('the first Tab leads to the content, and a narrow screen shows the open section', async () => {
+    const { page } = await windowOf(busy, { width: 390 });
+    await page.goto(busy.at('/api-keys'));
+    const section = (await page.locator('.sections [aria-current]').boundingBox())!;
+    expect(section.x).toBeGreaterThan(0);
+    expect(section.x + section.width).toBeLessThanOrEqual(390);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+  });
+
   it('executes no input of a merchant', async () => {
     const merchant = await fixture.newMerchant();
     const { id } = await merchant.subscription('ERROR', { error: FAILED });

@@ -13,6 +13,7 @@ export const subscriptionStateTexts = {
       pending:
         'Nenhuma entrega foi aceita ainda. Os eventos já são enviados, e a primeira resposta 2xx ativa o endpoint.',
       active: 'As entregas estão sendo aceitas.',
+      failing: 'Seu servidor não está aceitando as entregas. Elas são tentadas novamente.',
       error: 'As entregas continuam. A próxima resposta 2xx reativa o endpoint.',
       disabled: 'Nenhum evento é enviado.',
       deleted:
@@ -52,6 +53,7 @@ export const subscriptionStateTexts = {
       pending:
         'No delivery has been accepted yet. Events are already being sent, and the first 2xx response activates the endpoint.',
       active: 'Deliveries are being accepted.',
+      failing: 'Your server is not accepting deliveries. They are being retried.',
       error: 'Deliveries continue. The next 2xx response makes the endpoint active again.',
       disabled: 'No events are sent.',
       deleted: 'No events are sent, and the endpoint cannot be reactivated. Its deliveries stay visible.',

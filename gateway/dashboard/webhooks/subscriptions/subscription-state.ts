@@ -87,9 +87,15 @@ export function stateInFull(view: PlainView, subscription: Subscription): Html {
   const t = textsFor(view, subscriptionStateTexts);
   const { pausedAt, deletedAt, disabledAt } = subscription;
   const since = (at: typeof pausedAt) => (at ? html` ${t.since} ${moment(view, at)}.` : nothing);
-  return html`<p class="state">${stateBadges(view, subscription)} ${t.meanings[nameOf(subscription)]}${since(deletedAt ?? disabledAt)}</p>
+  return html`<p class="state">${stateBadges(view, subscription)} ${t.meanings[meaningOf(subscription)]}${since(deletedAt ?? disabledAt)}</p>
 ${troubleOf(view, subscription)}
 ${pausedAt ? html`<p class="soft">${t.meanings.paused}${since(pausedAt)}</p>` : nothing}`;
+}
+
+/** A failing subscription stays ACTIVE until a delivery has failed to its end. */
+function meaningOf(subscription: Subscription): StateName | 'failing' {
+  const name = nameOf(subscription);
+  return name === 'active' && subscription.health?.failingSince ? 'failing' : name;
 }
 
 /** Explains why a subscription is in ERROR, or was disabled by its endpoint. */

@@ -68,6 +68,7 @@ describe('the list', () => {
       /Active Failing.*Failing: 1 of 2 attempts delivered in the last hour, since \w{3} \d.*, HTTP 500/;
     const page = wordsOf(await viewer.get(at(`/webhooks/${id}`)));
     expect(page).toMatch(failing);
+    expect(page).toMatch(/Active Failing Your server is not accepting deliveries\./);
     expect(page).toMatch(
       /Success rate ?50\.00% \(1 of 2.*Last delivery ?\w{3} \d.*Response time ?95% within 100 ms/,
     );

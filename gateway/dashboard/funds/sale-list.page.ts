@@ -72,7 +72,7 @@ export function saleListPage({ pages, clients }: FeatureDependencies): void {
       body: html`${breadcrumbs(view, 'funds')}
 ${filterForm(view, filters, faults, products)}
 ${isRefused ? nothing : csvLinks(view, CSV, linkOf(filters))}
-${saleTable(view, sales, productNames)}
+${saleTable(view, filters, sales, productNames)}
 ${isRefused ? nothing : pager(view, nextPageToken)}`,
     };
   });
@@ -137,9 +137,10 @@ ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...state
   return queryForm({ action: pathTo(view, '/funds/sales'), fields, submit: t.filter, collapsed });
 }
 
-function saleTable(view: View, sales: readonly Sale[], products: ProductNames): Html {
+function saleTable(view: View, { state }: Filters, sales: readonly Sale[], products: ProductNames): Html {
   const t = textsFor(view, salesTexts);
-  const { amounts } = textsFor(view, fundsTexts);
+  const { amounts, kinds } = textsFor(view, fundsTexts);
+  const blocked = amountColumn<Sale>(view, kinds.blocked, ({ blockedAmountMinor }) => blockedAmountMinor);
   return dataTable<Sale>(
     t.newestHint,
     [
@@ -150,6 +151,7 @@ function saleTable(view: View, sales: readonly Sale[], products: ProductNames): 
       amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
       amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
       amountColumn(view, amounts.left, remainingMinor),
+      ...(state === 'BLOCKED' ? [blocked] : []),
       { label: t.status, cell: (sale) => saleBadge(view, sale) },
     ],
     sales,

@@ -58,7 +58,7 @@ export function money({ format }: Pick<PlainView, 'format'>, amountMinor: bigint
 }
 
 /** A card with an amount in centavos, and what it means. */
-export function amountCard(view: PlainView, name: string, amountMinor: bigint, hint?: string): Html {
+export function amountCard(view: PlainView, name: string, amountMinor: bigint, hint?: Html | string): Html {
   return html`<div class="card"><p class="soft">${name}</p><p class="figure">${money(view, amountMinor)}</p>${hint ? html`<p class="hint">${hint}</p>` : nothing}</div>`;
 }
 

@@ -105,6 +105,19 @@ it('names the order, product and customer in every row of a sale, only for its o
   }
 });
 
+it('leads from the blocked balance to the sales that make it', async () => {
+  const { funds, visitor, home } = await newMerchant();
+  expect((await visitor.get(home)).document.querySelector('.balance a')).toBeNull();
+  const { saleId } = await funds.sell({ on: '2020-06-20', gross: 40_000n, installments: 2 });
+  await funds.sell({ on: '2020-06-20', gross: 500n });
+  await funds.block(saleId, undefined, BlockReason.KYC_PENDING, '2020-06-21', 1_000n);
+  const link = (await visitor.get(home)).document.querySelector('.balance a')!;
+  const sales = await visitor.get(link.getAttribute('href')!);
+  const columns = sales.document.querySelectorAll('thead th').map(textOf);
+  const amounts = cells(sales).map((row) => [row[0], row[columns.indexOf('Blocked')]]);
+  expect(amounts).toEqual([[saleId, 'R$10.00']]);
+});
+
 it('lists sales newest first, filtered by date, order, product and status', async () => {
   const { funds, visitor, home } = await newMerchant();
   const [orderId, productId] = [randomUUID(), randomUUID()];

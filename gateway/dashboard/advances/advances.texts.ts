@@ -65,6 +65,7 @@ export const advancesTexts = {
       until: 'Data limite de liberação',
       untilHint: 'Em branco, sem limite.',
       quote: 'Ver proposta',
+      leftOut: 'Parcelas cujo custo consumiria o valor ficam de fora da proposta.',
       explain: 'A proposta não gera compromisso. Você decide depois de ver o custo.',
       faults: {
         amount: (example: string) => `Informe um valor em reais, como ${example}.`,
@@ -75,7 +76,7 @@ export const advancesTexts = {
         nothingUntil: 'Não há valores para antecipar até esta data.',
         least: (amount: string, date: string) =>
           `Apenas parcelas inteiras são antecipadas, e a mais próxima, de ${date}, é de ${amount}. Aumente o valor máximo.`,
-        fee: 'O custo seria maior que o valor antecipado. Reduza o valor máximo ou escolha uma data mais próxima.',
+        fee: 'Com a sua taxa, o custo consumiria o valor de cada parcela.',
       },
     },
     quote: {
@@ -174,6 +175,7 @@ export const advancesTexts = {
       until: 'Latest release date',
       untilHint: 'Leave empty for no limit.',
       quote: 'Get quote',
+      leftOut: 'A quote leaves out installments whose cost would consume their amount.',
       explain: 'A quote is not binding. You decide once you have seen the cost.',
       faults: {
         amount: (example: string) => `Enter an amount in reais, such as ${example}.`,
@@ -184,7 +186,7 @@ export const advancesTexts = {
         nothingUntil: 'There is nothing to advance up to this date.',
         least: (amount: string, date: string) =>
           `Only whole installments are advanced, and the earliest one, on ${date}, is ${amount}. Increase the maximum.`,
-        fee: 'The cost would exceed the amount advanced. Lower the maximum or choose an earlier date.',
+        fee: 'At your rate, the cost would consume the amount of every installment.',
       },
     },
     quote: {

@@ -178,12 +178,16 @@ describe('a quote that cannot be created', () => {
     ]);
   });
 
-  it('says that the fee would consume the amount', async () => {
-    const { funds, quote } = await seller({ sells: false });
+  it('says that the fee would consume the amount, of some installments or of all', async () => {
+    const { funds, visitor, home, quote } = await seller({ sells: false });
     await funds.sell({ gross: 990_000n, installments: 99 });
+    const hint = textOf((await visitor.get(`${home}/new`)).document.querySelector('form ~ .hint'));
+    expect(hint).toContain('A quote leaves out installments whose cost would consume their amount.');
+    const advances = createClient(AdvanceService, fixture.transport);
+    await advances.setAdvanceRate({ ...funds.write(), monthlyRateBps: 10_000 });
     const page = await quote();
     expect(page.status).toBe(422);
-    expect(fault(page, 'amount')).toMatch(/^The cost would exceed the amount/);
+    expect(fault(page, 'amount')).toMatch(/^At your rate, the cost would consume the amount/);
   });
 
   it('escapes the submitted values', async () => {
@@ -209,7 +213,7 @@ it('a quote with very many dates is a small page with totals', async () => {
   await funds.sell({ gross: 750_000n, installments: 75 });
   const { document, text } = await quote();
   expect(document.querySelectorAll('tbody tr')).toHaveLength(32);
-  expect(textOf(document.querySelectorAll('tbody tr')[31]!)).toMatch(/^and 44 more dates R\$4,400\.00/);
+  expect(textOf(document.querySelectorAll('tbody tr')[31]!)).toMatch(/^and 8 more dates R\$800\.00/);
   expect(Buffer.byteLength(text)).toBeLessThan(100_000);
 });
 

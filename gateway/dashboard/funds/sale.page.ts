@@ -16,6 +16,7 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf } from './amounts.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { holderPath } from './movement.components.ts';
+import { refundsOfSale } from './refunds-of-sale.ts';
 import { amountCards, releaseStatus } from './release.components.ts';
 import { installmentText, methodText, saleBadge } from './sale.components.ts';
 import { salesTexts } from './sales.texts.ts';
@@ -27,13 +28,18 @@ export function salePage({ pages, clients }: FeatureDependencies): void {
     const t = textsFor(view, salesTexts);
     const read = await clients.funds.getSale({ ...view.tenant, saleId: params.saleId! }, view.call);
     const sale = read.sale!;
-    const disputes = await findDisputes(clients, view, disputesAmong(read.installments));
+    const [disputes, refunds, product] = await Promise.all([
+      findDisputes(clients, view, disputesAmong(read.installments)),
+      refundsOfSale(clients, view, sale.id),
+      productName(clients, view, sale),
+    ]);
     return {
       title: t.saleOf(view.format.dateTime(sale.capturedAt)),
       body: html`${breadcrumbs(view, 'funds', ['/funds/sales', t.title])}
 ${amountCards(view, amountsOf(sale))}
-${facts(view, sale, await productName(clients, view, sale))}
-<h2>${t.installments}</h2>${installmentTable(view, sale, read.installments, disputes)}`,
+${facts(view, sale, product)}
+<h2>${t.installments}</h2>${installmentTable(view, sale, read.installments, disputes)}
+${refunds}`,
     };
   });
 }

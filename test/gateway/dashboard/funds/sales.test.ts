@@ -99,6 +99,10 @@ it('names the order, product and customer in every row of a sale, only for its o
   }
   const page = await visitor.get(`${live}/refunds/${own.id}`);
   expect(textOf(page.document.querySelector('main'))).toContain('Course · customer 7');
+  const sale = await visitor.get(`${home}/sales/${saleId}`);
+  const caseLink = sale.document.querySelector(`td a[href="${live}/refunds/${own.id}"]`);
+  expect(textOf(caseLink!.closest('tr'))).toMatch(/R\$[\d.]+ Under review/);
+  expect(sale.text).not.toContain(foreign.id);
   const away = stranger.home.replace('/funds', '');
   for (const path of [`${away}/refunds?status=`, `${away}/refunds/${foreign.id}`]) {
     expect((await stranger.visitor.get(path)).text).not.toMatch(/R-7|customer 7/);

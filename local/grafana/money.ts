@@ -46,5 +46,8 @@ export const money = dashboard(
     chart('Longest stuck payout', Seconds, {
       '{{environment}}': 'max by (environment) (payments_payouts_stuck_seconds)',
     }).description('Alert: PayoutsStuck'),
+    chart('Payout not recorded', Seconds, {
+      '{{environment}}': 'max by (environment) (payments_payouts_unrecorded_seconds)',
+    }).description('Alert: PayoutNotRecorded, in live'),
   ],
 );

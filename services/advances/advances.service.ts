@@ -18,6 +18,7 @@ import { scanAdvanceRequests } from './scan-advance-requests.ts';
 import { setAdvanceRate } from './set-advance-rate.ts';
 import { settleAdvance } from './settle-advance.ts';
 import { registerStuckPayoutMetrics } from './stuck-payout-metrics.ts';
+import { registerUnrecordedPayoutMetrics } from './unrecorded-payout-metrics.ts';
 
 /** The RPCs of AdvanceService. */
 export function advanceService({
@@ -30,6 +31,7 @@ export function advanceService({
   writes,
 }: AreaDependencies): ServiceImpl<typeof AdvanceService> {
   registerStuckPayoutMetrics(new CrossTenantDatabase(database));
+  registerUnrecordedPayoutMetrics(new CrossTenantDatabase(database));
   const dependencies = { database, writes, funds: createClient(FundsService, transport), logger };
   const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;
   const terms = { defaultRateBps, validityMs: config.ADVANCE_QUOTE_VALIDITY };

@@ -110,5 +110,5 @@ export function payoutsOf(harness: TestHarness, tenant: Tenant) {
     await refuse(advanceRequestId);
     return advanceRequestId;
   };
-  return { client, release, payOut, refuse, accept };
+  return { client, tenant, release, payOut, refuse, accept };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { readMetrics } from '../../support/scrape.ts';
 import { payoutsOf } from './provider-queue.ts';
 
@@ -11,13 +11,20 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The values of the gauges of an environment. */
-async function stuck(environment: 'live' | 'test') {
+/** Reads the gauges of an environment. */
+async function samples(environment: 'live' | 'test') {
   const lines = (await readMetrics()).split('\n');
-  const sample = (name: string) =>
+  return (name: string) =>
     Number(lines.find((line) => line.startsWith(`${name}{environment="${environment}"}`))?.split(' ')[1]);
+}
+
+async function stuck(environment: 'live' | 'test') {
+  const sample = await samples(environment);
   return { payouts: sample('payments_payouts_stuck'), seconds: sample('payments_payouts_stuck_seconds') };
 }
+
+const unrecorded = async (environment: 'live' | 'test') =>
+  (await samples(environment))('payments_payouts_unrecorded_seconds');
 
 it('counts stuck payouts by environment, until they are accepted', async () => {
   const { payOut, refuse, accept } = payoutsOf(harness, newTenant(Environment.TEST));
@@ -30,4 +37,18 @@ it('counts stuck payouts by environment, until they are accepted', async () => {
   expect(await stuck('live')).toEqual({ payouts: 0, seconds: 0 });
   await accept(id);
   await vi.waitFor(async () => expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 }), 40_000);
+});
+
+it('says how long ago an advance was released of whose payout nothing is recorded, until something is', async () => {
+  const { release, refuse, accept, client, tenant } = payoutsOf(harness, newTenant(Environment.TEST));
+  expect(await unrecorded('test')).toBe(0);
+  const [refused, accepted, settled] = [await release(), await release(), await release()];
+  // They were released in 2020.
+  await vi.waitFor(async () => expect(await unrecorded('test')).toBeGreaterThan(86_400 * 365), 40_000);
+  expect(await unrecorded('live')).toBe(0);
+  await refuse(refused);
+  await accept(accepted);
+  expect(await unrecorded('test')).toBeGreaterThan(0);
+  await client.settleAdvance({ ...tenant, advanceRequestId: settled, idempotencyKey: newKey() });
+  await vi.waitFor(async () => expect(await unrecorded('test')).toBe(0), 40_000);
 });

@@ -1,19 +1,12 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Configuration, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { DataFolder } from '../data-folder.ts';
 import type { DemoPerson } from './demo-people.ts';
-import { ProviderPages } from './provider-pages.ts';
 import type { ProviderSecrets } from './provider-secrets.ts';
 import { ProviderStore } from './provider-store.ts';
-import { signInPages } from './sign-in-pages.ts';
 
 const STORE_FILE = 'oidc-provider.db';
-const DAY_S = 24 * 60 * 60;
-const HOUR_S = 60 * 60;
-const STYLE = readFileSync(new URL('provider.css', import.meta.url));
 
 export interface OidcProviderOptions {
   /** Stores the provider's sessions. */
@@ -41,100 +34,21 @@ export interface OidcProvider {
  * in with email and password. PKCE is required, consent is not requested, and sessions survive a restart.
  */
 export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
-  const { folder, port, dashboardUrl } = options;
+  const { folder, port } = options;
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const store = new ProviderStore(folder.privateFile(STORE_FILE));
-  const provider = new Provider(issuer, configurationOf(options, store));
-  const policy = contentPolicy(new URL(dashboardUrl).origin);
-  provider.use(async (ctx, next) => {
-    ctx.set({
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
-    });
-    if (ctx.path !== '/provider.css') return next();
-    ctx.type = 'css';
-    ctx.body = STYLE;
+  // oidc-provider takes 8 MB, so it is loaded at the first sign-in.
+  let app: Promise<RequestListener> | undefined;
+  server.on('request', async (request, response) => {
+    app ??= import('./provider-app.ts').then(({ providerApp }) => providerApp(issuer, options, store));
+    (await app)(request, response);
   });
-  provider.use(signInPages(provider, options));
-  server.on('request', provider.callback());
   const stop = async () => {
     server.close();
     server.closeAllConnections();
     store.close();
   };
   return { issuer, stop };
-}
-
-/** Submitting the sign-in form ends in a redirect to the dashboard, and browsers apply form-action to redirects too. */
-const contentPolicy = (dashboard: string) =>
-  `default-src 'none'; script-src 'none'; style-src 'self'; form-action 'self' ${dashboard}; base-uri 'none'; frame-ancestors 'none'`;
-
-function configurationOf(options: OidcProviderOptions, store: ProviderStore): Configuration {
-  const { secrets, people, clientId, clientSecret, dashboardUrl, redirectUri } = options;
-  const pagesFor = (ctx: KoaContextWithOIDC) => new ProviderPages(ctx.get('accept-language'), dashboardUrl);
-  return {
-    adapter: (model) => store.adapterOf(model),
-    clients: [
-      {
-        client_id: clientId,
-        client_secret: clientSecret,
-        redirect_uris: [redirectUri],
-        response_types: ['code'],
-        grant_types: ['authorization_code'],
-      },
-    ],
-    jwks: { keys: [secrets.signingKey] },
-    cookies: { keys: [secrets.cookieKey] },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
-    pkce: { required: () => true },
-    responseTypes: ['code'],
-    clientBasedCORS: () => false,
-    ttl: {
-      AccessToken: HOUR_S,
-      AuthorizationCode: 60,
-      IdToken: HOUR_S,
-      Interaction: HOUR_S,
-      Session: 14 * DAY_S,
-      Grant: 14 * DAY_S,
-    },
-    interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
-    loadExistingGrant: grantAll,
-    findAccount: (_ctx, subject) => {
-      const person = people.find((other) => other.subject === subject);
-      if (!person) return undefined;
-      const { email, name } = person;
-      return { accountId: subject, claims: () => ({ sub: subject, email, email_verified: true, name }) };
-    },
-    features: {
-      devInteractions: { enabled: false },
-      rpInitiatedLogout: {
-        enabled: true,
-        logoutSource: (ctx, form) => show(ctx, pagesFor(ctx).signOut(form)),
-        postLogoutSuccessSource: (ctx) => show(ctx, pagesFor(ctx).signedOut()),
-      },
-    },
-    renderError: (ctx, { error, error_description }) =>
-      show(ctx, pagesFor(ctx).failed([error, error_description].filter(Boolean).join(': '))),
-  };
-}
-
-async function show(ctx: KoaContextWithOIDC, page: Promise<string>): Promise<void> {
-  ctx.type = 'html';
-  ctx.body = await page;
-}
-
-/** Grants every scope without asking for consent: the provider belongs to the dashboard. */
-async function grantAll({ oidc }: KoaContextWithOIDC) {
-  const clientId = oidc.client!.clientId;
-  const grantId = oidc.session!.grantIdFor(clientId);
-  const existing = grantId === undefined ? undefined : await oidc.provider.Grant.find(grantId);
-  if (existing) return existing;
-  const grant = new oidc.provider.Grant({ clientId, accountId: oidc.session!.accountId! });
-  grant.addOIDCScope('openid email profile');
-  await grant.save();
-  return grant;
 }

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import type { Config } from '../../services/platform/process/config.ts';
 import { countMail } from './mail-metrics.ts';
 
@@ -47,14 +46,16 @@ const COMMANDS_OF_MAIL: readonly (string | undefined)[] = ['RCPT TO', 'DATA'];
 /** Undefined when no mail server is configured. */
 export function createMailer({ SMTP_URL: url, MAIL_FROM: from }: MailConfig): SendMail | undefined {
   if (url === undefined) return undefined;
-  const transport = createTransport({ url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true });
+  const options = { url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true };
+  // Loaded only where mail is sent: it takes 5 MB.
+  const transport = import('nodemailer').then(({ createTransport }) => createTransport(options));
   const domain = /@([\w.-]+)/.exec(from)?.[1] ?? 'localhost';
   return async ({ to, subject, text, language, id }) => {
     const messageId = `<${id}@${domain}>`;
     // Auto-Submitted keeps out-of-office replies away.
     const headers = { 'Auto-Submitted': 'auto-generated', 'Content-Language': language };
     const mail = { from, to: { name: '', address: to }, subject, text, messageId, headers };
-    await transport.sendMail(mail).catch((cause: SmtpError) => {
+    await (await transport).sendMail(mail).catch((cause: SmtpError) => {
       const error = mailErrorOf(cause);
       countMail(error.isPermanent ? 'rejected' : 'failed');
       throw error;

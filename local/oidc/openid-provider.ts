@@ -1,27 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { DataFolder } from '../data-folder.ts';
-import type { DemoPerson } from './demo-people.ts';
-import type { ProviderSecrets } from './provider-secrets.ts';
+import type { OidcProviderOptions } from './provider-app.ts';
 import { ProviderStore } from './provider-store.ts';
 
 const STORE_FILE = 'oidc-provider.db';
-
-export interface OidcProviderOptions {
-  /** Stores the provider's sessions. */
-  readonly folder: DataFolder;
-  readonly secrets: ProviderSecrets;
-  readonly people: readonly DemoPerson[];
-  /** 0: any free port. */
-  readonly port: number;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** The dashboard's address, without a trailing slash. */
-  readonly dashboardUrl: string;
-  /** The dashboard's callback. */
-  readonly redirectUri: string;
-}
 
 export interface OidcProvider {
   /** `http://127.0.0.1:<port>` */

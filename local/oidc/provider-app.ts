@@ -1,14 +1,31 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { type Configuration, type KoaContextWithOIDC, Provider } from 'oidc-provider';
-import type { OidcProviderOptions } from './openid-provider.ts';
+import type { DataFolder } from '../data-folder.ts';
+import type { DemoPerson } from './demo-people.ts';
 import { ProviderPages } from './provider-pages.ts';
+import type { ProviderSecrets } from './provider-secrets.ts';
 import type { ProviderStore } from './provider-store.ts';
 import { signInPages } from './sign-in-pages.ts';
 
 const DAY_S = 24 * 60 * 60;
 const HOUR_S = 60 * 60;
 const STYLE = readFileSync(new URL('provider.css', import.meta.url));
+
+export interface OidcProviderOptions {
+  /** Stores the provider's sessions. */
+  readonly folder: DataFolder;
+  readonly secrets: ProviderSecrets;
+  readonly people: readonly DemoPerson[];
+  /** 0: any free port. */
+  readonly port: number;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** The dashboard's address, without a trailing slash. */
+  readonly dashboardUrl: string;
+  /** The dashboard's callback. */
+  readonly redirectUri: string;
+}
 
 /** Answers the requests of the provider at this address. */
 export function providerApp(

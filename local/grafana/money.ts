@@ -33,10 +33,10 @@ export const money = dashboard(
     }),
     chart('Longest silence of a provider about a refund', Seconds, {
       '{{environment}}': 'max by (environment) (payments_refunds_provider_silence_seconds)',
-    }).description('Alert: RefundProviderSilent'),
+    }).description('Alert: RefundProviderSilent, in live'),
     chart('Refund cases overdue', Short, {
       '{{environment}} {{owner}}': 'max by (environment, owner) (payments_refunds_overdue)',
-    }).description('Alert: RefundCasesOverdue'),
+    }).description('Alert: RefundCasesOverdue, in the sandbox for the service only'),
     chart('Dispute responses not submitted', Short, {
       '{{environment}}': 'max by (environment) (payments_dispute_responses_overdue)',
     }).description('Alert: DisputeResponsesOverdue, in live'),
@@ -45,7 +45,7 @@ export const money = dashboard(
     }).description('Alert: DisputesOverdue, in live'),
     chart('Longest stuck payout', Seconds, {
       '{{environment}}': 'max by (environment) (payments_payouts_stuck_seconds)',
-    }).description('Alert: PayoutsStuck'),
+    }).description('Alert: PayoutsStuck, in live'),
     chart('Payout not recorded', Seconds, {
       '{{environment}}': 'max by (environment) (payments_payouts_unrecorded_seconds)',
     }).description('Alert: PayoutNotRecorded, in live'),

@@ -218,7 +218,7 @@ describe('a month in which every process and the state of Temporal die', () => {
         .map(({ refundCase }) => refundCase!);
     await vi.waitFor(
       async () => {
-        // RefundProviderSilent and RefundCasesOverdue fire for each of them.
+        // RefundProviderSilent and RefundCasesOverdue fire for those in live.
         const silent = overdueOf(ActionOwner.PROVIDER);
         expect(silent.length).toBeGreaterThan(0);
         expect(await gauge('payments_refunds_provider_silent')).toEqual(countByEnvironment(silent));
@@ -240,7 +240,7 @@ describe('a month in which every process and the state of Temporal die', () => {
       .filter(({ status }) => status === AdvanceRequestStatus.RELEASED);
     const unpaid = released.filter(({ payout }) => payout?.acceptedAt === undefined);
     expect(unpaid.length).toBeGreaterThan(0);
-    // PayoutsStuck fires for each of them.
+    // PayoutsStuck fires for those in live.
     expect(await gauge('payments_payouts_stuck')).toEqual(countByEnvironment(unpaid));
   });
 

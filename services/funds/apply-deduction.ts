@@ -11,7 +11,10 @@ import { DeductionEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { requireSale } from './require-sale.ts';
 
-/** Deducts an amount from a sale's installments, then from free ones; the missing amount becomes a debt. */
+/**
+ * Deducts an amount from a sale's installments, then from free ones; the missing amount becomes a debt. With `raise`, only
+ * what an earlier deduction of the source lacks.
+ */
 export function applyDeduction(
   writes: AccountWrites,
   request: ApplyDeductionRequest,
@@ -23,11 +26,14 @@ export function applyDeduction(
   const { amountMinor } = request;
   return writes.run<typeof ApplyDeductionResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);
-    if (await tx.findOne(DeductionEntity, { sourceId })) {
+    const earlier = await tx.findOne(DeductionEntity, { sourceId });
+    if (earlier && !(request.raise && earlier.saleId === (saleId ?? null))) {
       throw alreadyExists('DEDUCTION_ALREADY_APPLIED', 'a deduction for this source has been applied');
     }
     if (saleId !== undefined) await requireSale(tx, saleId);
-    const missingMinor = await deductFrom(tx, account, { sourceId, saleId, amountMinor });
-    return { deductedAmountMinor: amountMinor - missingMinor, debtAmountMinor: missingMinor };
+    const lackedMinor = amountMinor - (earlier?.amountMinor ?? 0n);
+    if (lackedMinor <= 0n) return {};
+    const missingMinor = await deductFrom(tx, account, { sourceId, saleId, amountMinor: lackedMinor });
+    return { deductedAmountMinor: lackedMinor - missingMinor, debtAmountMinor: missingMinor };
   });
 }

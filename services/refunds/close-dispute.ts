@@ -10,6 +10,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
+import { returnedMinor } from './lost-disputes.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
@@ -61,19 +62,4 @@ async function lockDisputedPayment(tx: TenantTransaction, id: string) {
   if (!found) throw disputeNotFound();
   const payment = await lockPayment(tx, found.paymentIntentId);
   return { payment, dispute: await lockDispute(tx, id) };
-}
-
-/** What refunds, and lost disputes without a sale, have returned of a payment to the customer, in centavos. */
-async function returnedMinor(tx: TenantTransaction, paymentIntentId: string): Promise<bigint> {
-  const [row] = await tx.execute<{ returned: string }>(
-    `select (
-       (select coalesce(sum(amount_minor), 0) from refunds.refund_case
-         where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-           and status in ('PROCESSING', 'SUCCEEDED'))
-       + (select coalesce(sum(coalesce(lost_minor, amount_minor)), 0) from refunds.dispute
-           where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-             and outcome = 'LOST' and sale_id is null))::text as returned`,
-    { paymentIntentId },
-  );
-  return BigInt(row!.returned);
 }

@@ -146,7 +146,7 @@ export function endDispute(
 }
 
 /** No more than is left of the payment, if that is known: the customer cannot get the same money twice. */
-function lostAmount(amountMinor: bigint, { paidAmountMinor, returnedMinor }: DisputedPayment): bigint {
+export function lostAmount(amountMinor: bigint, { paidAmountMinor, returnedMinor }: DisputedPayment): bigint {
   if (paidAmountMinor === null) return amountMinor;
   const restMinor = paidAmountMinor > returnedMinor ? paidAmountMinor - returnedMinor : 0n;
   return amountMinor < restMinor ? amountMinor : restMinor;

@@ -6,15 +6,21 @@ import {
   type RecordProviderOutcomeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundReversal from '../contracts/refunds/refund-reversal.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { raiseLostDisputes } from './lost-disputes.ts';
+import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import { lockPayment, lockRefundCase, refundCaseNotFound, storeChange } from './refund-case-store.ts';
 import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
 
-/** Records the provider's report on a refund. If it fails the refund, its debit is reversed. */
+/**
+ * Records the provider's report on a refund. If it fails the refund, its debit is reversed. If a succeeded one was returned,
+ * lost disputes of its payment may take what it had covered; with a sale, funds see to that.
+ */
 export function recordProviderOutcome(
   writes: Writes,
   request: RecordProviderOutcomeRequest,
@@ -22,15 +28,25 @@ export function recordProviderOutcome(
 ) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
-    const row = await lockRefundCase(tx, request.refundCaseId);
     const outcome = enumName(ProviderOutcome, request.outcome);
+    const payment = outcome === 'FAILED' ? await lockPaymentOf(tx, request.refundCaseId) : null;
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    const was = row.status;
     const change = recordOutcome(row, outcome, reportOf(request), at);
     await storeChange(tx, row, change);
     if (change.changes.status === 'FAILED') {
       await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
     }
+    if (payment && was === 'SUCCEEDED') await raiseLostDisputes(tx, payment, row.id);
     return { refundCase: storedRefundCaseMessage(row) };
   });
+}
+
+/** Serializes a return with the disputes of the payment. The payment comes before its cases, as everywhere. */
+async function lockPaymentOf(tx: TenantTransaction, refundCaseId: string): Promise<PaymentRow> {
+  const found = await tx.findOne(RefundCaseEntity, { id: refundCaseId });
+  if (!found) throw refundCaseNotFound();
+  return lockPayment(tx, found.paymentIntentId);
 }
 
 function reportOf({

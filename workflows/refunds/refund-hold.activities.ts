@@ -134,7 +134,10 @@ async function reverseLiveDebit(
   }
 }
 
-/** Deducts what a closed dispute of a payment whose sale is not known takes, if it was lost, once. */
+/**
+ * Deducts what a closed dispute of a payment whose sale is not known takes, if it was lost, once. It may take more later,
+ * when a refund is returned.
+ */
 async function endWithoutSale(
   funds: RefundClients['funds'],
   input: disputeHold.DisputeHoldInput,
@@ -143,9 +146,10 @@ async function endWithoutSale(
   const { disputeId: sourceId } = input;
   const { lostAmountMinor: amountMinor = dispute.amountMinor ?? 0n } = dispute;
   if (dispute.outcome !== DisputeOutcome.LOST || amountMinor === 0n) return 'ENDED';
-  const idempotencyKey = disputeHold.endWorkflowId(sourceId);
+  const idempotencyKey = `${disputeHold.endWorkflowId(sourceId)}-${amountMinor}`;
+  const deduction = { sourceId, amountMinor, raise: true };
   try {
-    await funds.applyDeduction({ ...tenantOf(input), idempotencyKey, sourceId, amountMinor }, CALL);
+    await funds.applyDeduction({ ...tenantOf(input), ...deduction, idempotencyKey }, CALL);
   } catch (error) {
     if (errorInfoOf(error)?.reason !== 'DEDUCTION_ALREADY_APPLIED') throw error;
   }

@@ -15,6 +15,10 @@ export interface DisputeHoldInput extends Tenant {
 export const startCommand = (input: DisputeHoldInput) =>
   startWorkflow(workflowType, workflowId(input.disputeId), input);
 
+/** Has a dispute that was lost without a sale deducted again: a refund was returned since, so it takes more. */
+export const raiseCommand = (input: DisputeHoldInput, refundCaseId: string) =>
+  startWorkflow(endWorkflowType, `${endWorkflowId(input.disputeId)}-${refundCaseId}`, input);
+
 /** Ends the hold. */
 export const endCommand = (input: DisputeHoldInput) =>
   startWorkflow(endWorkflowType, endWorkflowId(input.disputeId), input);

@@ -262,6 +262,19 @@ describe('FundsService', () => {
     await expectRefusal(again, Code.AlreadyExists, 'DEDUCTION_ALREADY_APPLIED');
   });
 
+  it('raises the deduction of a source on request, also by concurrent calls, and never lowers it', async () => {
+    const funds = newFunds();
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
+    const sourceId = randomUUID();
+    const raiseTo = (amountMinor: bigint, of?: string) =>
+      funds.client.applyDeduction({ ...funds.write(), sourceId, amountMinor, saleId: of, raise: true });
+    expect(await raiseTo(60n)).toMatchObject({ deductedAmountMinor: 60n, debtAmountMinor: 0n });
+    await Promise.all(Array.from({ length: 5 }, () => raiseTo(130n)));
+    expect(await raiseTo(70n)).toMatchObject({ deductedAmountMinor: 0n, debtAmountMinor: 0n });
+    expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 0n, openDebtsAmountMinor: 30n });
+    await expectRefusal(raiseTo(140n, saleId), Code.AlreadyExists, 'DEDUCTION_ALREADY_APPLIED');
+  });
+
   it('does not see other merchants or environments', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });

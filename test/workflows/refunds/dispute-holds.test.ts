@@ -191,6 +191,17 @@ describe("a dispute holds its payment's funds", () => {
     const end = disputeHold.endWorkflowId(disputes[2]!);
     expect(await fixture().again(disputeHold.endWorkflowType, end, input)).toBe('ENDED');
     expect((await funds.balance()).openDebtsAmountMinor).toBe(60n);
+
+    await record(refundCaseId, ProviderOutcome.FAILED);
+    const raised = async (disputeId: string) => {
+      expect(await fixture().resultOf(`${disputeHold.endWorkflowId(disputeId)}-${refundCaseId}`)).toBe(
+        'ENDED',
+      );
+      return (await refunds.getDispute({ ...tenant, disputeId })).dispute!.lostAmountMinor;
+    };
+    await eventually(async () => expect(await raised(disputes[1]!)).toBe(50n));
+    await eventually(async () => expect((await funds.balance()).availableAmountMinor).toBe(900n));
+    expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
   });
 
   it('even if the sale is known only at its end, or start and end arrive together', async () => {

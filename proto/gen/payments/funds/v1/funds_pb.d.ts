@@ -2253,6 +2253,13 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * Raises an earlier deduction of the source, of the same sale or of none, to the amount. Has no effect if it is not lower.
+   *
+   * @generated from field: bool raise = 8;
+   */
+  raise: boolean;
 };
 
 /**
@@ -2262,7 +2269,7 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
 export declare const ApplyDeductionRequestSchema: GenMessage<ApplyDeductionRequest>;
 
 /**
- * The outcome of a deduction.
+ * The outcome of a deduction: what this call has deducted.
  *
  * @generated from message payments.funds.v1.ApplyDeductionResponse
  */
@@ -4406,7 +4413,8 @@ export declare const FundsService: GenService<{
   /**
    * Deducts an amount: from the installments of the given sale, if any, then from free installments, each nearest date
    * first. The rest becomes a debt, collected from installments as they become free.
-   * NOT_FOUND (SALE_NOT_FOUND); ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) for a second deduction of the source.
+   * NOT_FOUND (SALE_NOT_FOUND); ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) for a second deduction of the source,
+   * unless the call raises it.
    *
    * @generated from rpc payments.funds.v1.FundsService.ApplyDeduction
    */

@@ -1,0 +1,49 @@
+import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { lostAmount } from './dispute.ts';
+import { DisputeEntity, type PaymentRow } from './refund-case.entity.ts';
+
+/** What refunds, and lost disputes without a sale, have returned of a payment to the customer, in centavos. */
+export async function returnedMinor(tx: TenantTransaction, paymentIntentId: string): Promise<bigint> {
+  await tx.flush();
+  const [row] = await tx.execute<{ returned: string }>(
+    `select (
+       (select coalesce(sum(amount_minor), 0) from refunds.refund_case
+         where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+           and status in ('PROCESSING', 'SUCCEEDED'))
+       + (select coalesce(sum(coalesce(lost_minor, amount_minor)), 0) from refunds.dispute
+           where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+             and outcome = 'LOST' and sale_id is null))::text as returned`,
+    { paymentIntentId },
+  );
+  return BigInt(row!.returned);
+}
+
+/**
+ * After a refund of a payment without a sale was returned, disputes that were lost meanwhile take what it had covered. The
+ * one that was lost first comes first. The payment is locked.
+ */
+export async function raiseLostDisputes(
+  tx: TenantTransaction,
+  { id: paymentIntentId, saleId, paidAmountMinor }: PaymentRow,
+  refundCaseId: string,
+): Promise<void> {
+  const disputes = await tx.lock(
+    DisputeEntity,
+    { paymentIntentId, outcome: 'LOST', lostMinor: { $ne: null } },
+    { orderBy: { closedAt: 'asc', id: 'asc' } },
+  );
+  for (const dispute of disputes) {
+    const takenMinor = dispute.lostMinor!;
+    const others = (await returnedMinor(tx, paymentIntentId)) - takenMinor;
+    const payment = { saleId, paidAmountMinor, returnedMinor: others };
+    const lostMinor = lostAmount(dispute.amountMinor!, payment);
+    if (lostMinor <= takenMinor) continue;
+    dispute.lostMinor = lostMinor;
+    tx.logStep('a lost dispute takes what a refund had covered', {
+      disputeId: dispute.id,
+      lostMinor: String(lostMinor),
+    });
+    await tx.command(disputeHold.raiseCommand({ ...tx.tenant, disputeId: dispute.id }, refundCaseId));
+  }
+}

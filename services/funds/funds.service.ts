@@ -12,6 +12,7 @@ import { endRefundExecutions } from './end-refund-executions.ts';
 import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
 import { getBalance } from './get-balance.ts';
+import { getDeduction } from './get-deduction.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
 import { getSale } from './get-sale.ts';
 import { registerLateReleaseMetrics } from './late-release-metrics.ts';
@@ -58,6 +59,7 @@ export function fundsService({
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
     getBalance: (request) => getBalance(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
+    getDeduction: (request) => getDeduction(database, request),
     exportFundsReleases: (request, context) => exportFundsReleases(exports, request, context),
     exportReleaseSales: (request, context) => exportReleaseSales(exports, request, context),
     exportSales: (request, context) => exportSales(exports, request, context),

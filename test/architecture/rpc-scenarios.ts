@@ -221,6 +221,8 @@ async function funds(transport: Transport) {
   await client.scanDeductions({ ...tenant, after });
   await client.scanReservations({ ...tenant, after });
   for (let debts = 0; debts < 2; debts += 1) await caller.deduct(9_000_000n);
+  const { debts } = await client.listDebts(tenant);
+  await client.getDeduction({ ...tenant, sourceId: debts[0]!.sourceId });
   await twoPages((page) => client.listDebts({ ...tenant, ...page }));
 }
 

@@ -1,5 +1,6 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { GetDeductionResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   type Dispute,
   DisputeReason,
@@ -18,6 +19,7 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
+import { deductedCard, deductionOf } from './deducted-card.ts';
 import { disputedAmount, dueDate, reasonText, stateBadge, stateOf } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
@@ -58,10 +60,13 @@ export async function renderDispute(
     events.listEvents({ ...tenant, objectId: disputeId, pageSize: MAX_EVENTS }, call),
   ]);
   const dispute = answer.dispute!;
-  const names = await readSaleNames(clients, view, [dispute]);
+  const [names, deduction] = await Promise.all([
+    readSaleNames(clients, view, [dispute]),
+    deductionOf(clients, view, dispute),
+  ]);
   const t = textsFor(view, disputesTexts);
   const live = {
-    summary: summary(view, dispute),
+    summary: summary(view, dispute, deduction),
     ...evidence(view, dispute, files, refused?.evidenceFault),
     response: response(view, dispute, refused?.response),
     record: record(view, dispute, names, published.events),
@@ -89,13 +94,13 @@ function evidence(view: View, dispute: Dispute, files: readonly Evidence[], faul
   };
 }
 
-function summary(view: View, dispute: Dispute): Html {
+function summary(view: View, dispute: Dispute, deduction: GetDeductionResponse | undefined): Html {
   const t = textsFor(view, disputesTexts);
   return html`<div class="cards">
 <section class="card"><h2>${t.status}</h2><p>${stateBadge(view, dispute)}</p><p>${nextText(view, dispute)}</p></section>
 <section class="card"><h2>${t.dueDate}</h2><p>${dueDate(view, dispute)}</p></section>
 <section class="card"><h2>${t.amount}</h2><p class="figure">${disputedAmount(view, dispute)}</p>${heldText(view, dispute)}</section>
-</div>`;
+${deductedCard(view, dispute, deduction)}</div>`;
 }
 
 function nextText(view: View, dispute: Dispute): string {

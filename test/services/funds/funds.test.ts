@@ -254,6 +254,30 @@ describe('FundsService', () => {
     await expectRefusal(funds.deduct(1n, randomUUID()), Code.NotFound, 'SALE_NOT_FOUND');
   });
 
+  it('tells what a lost dispute has taken, how much of it became a debt, and what of that is open', async () => {
+    const funds = newFunds();
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
+    const { installments } = await funds.advanceable('2020-06-20');
+    const advance = randomUUID();
+    await funds.reserve(installments.slice(0, 1), advance, '2020-06-20');
+    await funds.settle(advance, '2020-06-20');
+    await funds.sell({ on: '2020-06-20', gross: 40n });
+    const block = { saleId, sourceId: randomUUID(), reason: BlockReason.HOLD_OR_DISPUTE };
+    const deduction = () => funds.client.getDeduction({ ...funds.tenant, sourceId: block.sourceId });
+    await funds.client.blockFunds({ ...funds.write('2020-06-21'), ...block });
+    await expectRefusal(deduction(), Code.NotFound, 'DEDUCTION_NOT_FOUND');
+    const lost = { ...funds.write('2020-06-22'), ...block, outcome: BlockOutcome.CONSUMED };
+    await funds.client.unblockFunds({ ...lost, deductUnmet: true });
+    const { occurredAt } = lost;
+    const taken = { amountMinor: 300n, debtAmountMinor: 110n, openDebtAmountMinor: 110n, occurredAt };
+    expect(await deduction()).toMatchObject(taken);
+    await funds.sell({ on: '2020-06-23', gross: 60n });
+    expect(await deduction()).toMatchObject({ ...taken, openDebtAmountMinor: 50n });
+    const stranger = newFunds();
+    const elsewhere = { ...stranger.tenant, sourceId: block.sourceId };
+    await expectRefusal(stranger.client.getDeduction(elsewhere), Code.NotFound, 'DEDUCTION_NOT_FOUND');
+  });
+
   it('applies one deduction per source', async () => {
     const funds = newFunds();
     const deduction = { sourceId: randomUUID(), amountMinor: 5n };

@@ -105,6 +105,37 @@ it('leads from what disputes hold, take and leave as a debt to the dispute, and 
   expect((await dispute(other)).text).toContain('Nothing is deducted from your receivables.');
 });
 
+it('says on the page of a lost dispute what was deducted and what became a debt, and leads to both', async () => {
+  const { funds, tenant, visitor, merchantId } = await merchantWithJune();
+  const { refunds, write } = refundsOf(fixture.harness, 'inProcess', tenant);
+  const opening = { disputeId: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 90_000n };
+  const { id: sourceId } = (await refunds.openDispute({ ...write(), ...opening })).dispute!;
+  const live = `/live/${merchantId}`;
+  const card = async () => {
+    const { document } = await visitor.get(`${live}/disputes/${sourceId}`);
+    return document.querySelectorAll('section.card').find((each) => each.text.startsWith('Deducted'));
+  };
+  expect(await card()).toBeUndefined();
+  await refunds.closeDispute({ ...write(), disputeId: sourceId, outcome: DisputeOutcome.LOST });
+  expect(textOf((await card())!)).toMatch(/not been deducted .* yet/);
+  const { debtAmountMinor } = await funds.client.applyDeduction({
+    ...funds.write('2020-07-03'),
+    sourceId,
+    amountMinor: 90_000n,
+  });
+  const debt = `R$${(Number(debtAmountMinor) / 100).toFixed(2)}`;
+  const shown = (await card())!;
+  expect(textOf(shown)).toContain('R$900.00 View in the statement');
+  expect(textOf(shown)).toContain(`did not cover ${debt}, which became a debt: ${debt} outstanding`);
+  const [statement, debts] = shown.querySelectorAll('a').map((link) => link.getAttribute('href')!);
+  const row = `tbody a[href="${live}/disputes/${sourceId}"]`;
+  expect(textOf((await visitor.get(statement!)).document.querySelector(row))).toBe('Deduction');
+  const list = (await visitor.get(debts!.replace('#debts', ''))).document;
+  expect(textOf(list.querySelector(`#debts ~ * ${row}`)!.closest('tr'))).toContain(debt);
+  await funds.sell({ on: '2020-07-04', gross: 90_000n });
+  expect(textOf((await card())!)).toContain('paid in full');
+});
+
 it('gives files whose totals are those of the pages, in either format, and records each', async () => {
   const { visitor, home, merchantId } = await merchantWithJune();
   const live = home.replace('/funds', '');

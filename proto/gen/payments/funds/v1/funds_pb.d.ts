@@ -760,6 +760,78 @@ export declare type ListDebtsResponse = Message<"payments.funds.v1.ListDebtsResp
 export declare const ListDebtsResponseSchema: GenMessage<ListDebtsResponse>;
 
 /**
+ * The source to read.
+ *
+ * @generated from message payments.funds.v1.GetDeductionRequest
+ */
+export declare type GetDeductionRequest = Message<"payments.funds.v1.GetDeductionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The dispute or other cause.
+   *
+   * @generated from field: string source_id = 3;
+   */
+  sourceId: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.GetDeductionRequest.
+ * Use `create(GetDeductionRequestSchema)` to create a new message.
+ */
+export declare const GetDeductionRequestSchema: GenMessage<GetDeductionRequest>;
+
+/**
+ * What a source has taken.
+ *
+ * @generated from message payments.funds.v1.GetDeductionResponse
+ */
+export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeductionResponse"> & {
+  /**
+   * What its lost HOLD_OR_DISPUTE blocks held, and its deduction. 0 for a block that was lost when nothing was left of its
+   * sale.
+   *
+   * @generated from field: int64 amount_minor = 1;
+   */
+  amountMinor: bigint;
+
+  /**
+   * The part of it that no installment covered, which became a debt; 0 if there was none.
+   *
+   * @generated from field: int64 debt_amount_minor = 2;
+   */
+  debtAmountMinor: bigint;
+
+  /**
+   * The unpaid rest of that debt.
+   *
+   * @generated from field: int64 open_debt_amount_minor = 3;
+   */
+  openDebtAmountMinor: bigint;
+
+  /**
+   * When it was first taken. More may follow: of a lost dispute, when a refund that had covered a part of it is reversed.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 4;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.GetDeductionResponse.
+ * Use `create(GetDeductionResponseSchema)` to create a new message.
+ */
+export declare const GetDeductionResponseSchema: GenMessage<GetDeductionResponse>;
+
+/**
  * The balances of an account, or changes of them. Together they are what the merchant has, after debts.
  *
  * @generated from message payments.funds.v1.Balances
@@ -4259,6 +4331,17 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof ListDebtsRequestSchema;
     output: typeof ListDebtsResponseSchema;
+  },
+  /**
+   * Returns what a source, such as a lost dispute, has taken from a merchant, and how much of it became a debt.
+   * NOT_FOUND (DEDUCTION_NOT_FOUND) when the source has no lost block and no deduction: nothing has been taken, or not yet.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.GetDeduction
+   */
+  getDeduction: {
+    methodKind: "unary";
+    input: typeof GetDeductionRequestSchema;
+    output: typeof GetDeductionResponseSchema;
   },
   /**
    * The statement of an account over a range of dates: its movements, ascending by (occurred_at, id), each with the balance

@@ -3592,7 +3592,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof CloseDisputeResponseSchema;
   },
   /**
-   * Returns a dispute. NOT_FOUND (DISPUTE_NOT_FOUND).
+   * Returns a dispute. What a lost one has taken, and how much of it became a debt: FundsService.GetDeduction with its id.
+   * NOT_FOUND (DISPUTE_NOT_FOUND).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.GetDispute
    */

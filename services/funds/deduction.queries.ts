@@ -1,0 +1,37 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { sql } from 'kysely';
+import { prepareRead } from '../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../platform/reads/query-builder.ts';
+import type { Tenant } from '../platform/tenant.ts';
+
+const db = queryBuilder<Record<never, never>>();
+
+/** What a source has taken, in centavos. */
+export interface DeductionReadRow {
+  amount_minor: bigint;
+  /** What no installment covered when it was deducted. */
+  debt_minor: bigint;
+  open_debt_minor: bigint;
+  occurred_at: Timestamp;
+}
+
+/** What the lost blocks of a source held, and its deduction; no row without either. */
+export const selectDeduction = prepareRead<Tenant & { readonly sourceId: string }, DeductionReadRow>(
+  (parameters) => {
+    const ofTenant = sql`merchant_id = ${parameters('merchantId')} and environment = ${parameters('environment')}
+      and source_id = ${parameters('sourceId')}`;
+    return sql<DeductionReadRow>`
+      select (posted.consumed_minor + coalesce(deduction.amount_minor, 0))::bigint as amount_minor,
+             coalesce(deduction.amount_minor - posted.deducted_minor, 0)::bigint as debt_minor,
+             coalesce(deduction.open_debt_minor, 0) as open_debt_minor,
+             least(lost.closed_at, deduction.occurred_at) as occurred_at
+        from (select min(closed_at) as closed_at from funds.block
+               where ${ofTenant} and reason = 'HOLD_OR_DISPUTE' and outcome = 'CONSUMED') as lost
+       cross join (select coalesce(sum(amount_minor) filter (where kind = 'CONSUMPTION'), 0) as consumed_minor,
+                          coalesce(sum(amount_minor) filter (where kind = 'DEDUCTION'), 0) as deducted_minor
+                     from funds.posting where ${ofTenant}) as posted
+        left join (select amount_minor, open_debt_minor, occurred_at from funds.deduction
+                    where ${ofTenant}) as deduction on true
+       where lost.closed_at is not null or deduction.occurred_at is not null`.compile(db);
+  },
+);

@@ -1,0 +1,24 @@
+import type {
+  GetDeductionRequest,
+  GetDeductionResponse,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Database } from '../platform/database/database.ts';
+import { notFound } from '../platform/errors.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import { selectDeduction } from './deduction.queries.ts';
+
+/** What a source, such as a lost dispute, has taken. NOT_FOUND (DEDUCTION_NOT_FOUND). */
+export async function getDeduction(
+  database: Database,
+  request: GetDeductionRequest,
+): Promise<GetDeductionResponse> {
+  const row = await database.readOne(selectDeduction({ ...tenantOf(request), sourceId: request.sourceId }));
+  if (!row) throw notFound('DEDUCTION_NOT_FOUND', 'the source has taken nothing');
+  return {
+    $typeName: 'payments.funds.v1.GetDeductionResponse',
+    amountMinor: row.amount_minor,
+    debtAmountMinor: row.debt_minor,
+    openDebtAmountMinor: row.open_debt_minor,
+    occurredAt: row.occurred_at,
+  };
+}

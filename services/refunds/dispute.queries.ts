@@ -27,6 +27,7 @@ function matchingDisputes(parameters: ReadParameters<DisputePage>) {
     query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
   }
   if (parameters.has('disputeIds')) query = query.where(isAnyOf('id', parameters('disputeIds')));
+  if (parameters.has('saleIds')) query = query.where(isAnyOf('sale_id', parameters('saleIds')));
   return query;
 }
 
@@ -39,6 +40,7 @@ export const selectDispute = prepareRead<Tenant & { readonly id: string }, Dispu
 interface DisputePage extends Tenant, PageRange {
   readonly paymentIntentId: string | undefined;
   readonly disputeIds: readonly string[] | undefined;
+  readonly saleIds: readonly string[] | undefined;
 }
 
 /** A page of the disputes that can be responded to at a time. */

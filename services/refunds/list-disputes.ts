@@ -23,8 +23,13 @@ export async function listDisputes(
     paymentIntentId: request.paymentIntentId?.toLowerCase(),
     status: enumName(DisputeStatus, request.status),
     disputeIds: idsOf(request.disputeIds),
+    saleIds: idsOf(request.saleIds),
   };
-  const signed = { ...filters, disputeIds: filters.disputeIds?.join(' ') };
+  const signed = {
+    ...filters,
+    disputeIds: filters.disputeIds?.join(' '),
+    saleIds: filters.saleIds?.join(' '),
+  };
   const scope = { tenant, list: 'disputes', filters: signed };
   const now = new Date();
   const page =

@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
+import type { Disputes } from '../disputes/find-disputes.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, copyable, dataTable, details, moment, money } from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
@@ -14,6 +14,7 @@ import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf } from './amounts.ts';
+import { disputesOfSale, disputesOfSaleTable } from './disputes-of-sale.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { holderPath } from './movement.components.ts';
 import { refundsOfSale } from './refunds-of-sale.ts';
@@ -21,7 +22,7 @@ import { amountCards, releaseStatus } from './release.components.ts';
 import { installmentText, methodText, saleBadge } from './sale.components.ts';
 import { salesTexts } from './sales.texts.ts';
 
-/** A sale: what was sold, what has become of its funds, and its installments. */
+/** A sale: what was sold, what has become of its funds, its installments, refunds and disputes. */
 export function salePage({ pages, clients }: FeatureDependencies): void {
   const options = { path: '/funds/sales/:saleId', role: Role.VIEWER, section: 'funds' } as const;
   pages.page(options, async (view, { params }) => {
@@ -29,7 +30,7 @@ export function salePage({ pages, clients }: FeatureDependencies): void {
     const read = await clients.funds.getSale({ ...view.tenant, saleId: params.saleId! }, view.call);
     const sale = read.sale!;
     const [disputes, refunds, product] = await Promise.all([
-      findDisputes(clients, view, disputesAmong(read.installments)),
+      disputesOfSale(clients, view, sale.id),
       refundsOfSale(clients, view, sale.id),
       productName(clients, view, sale),
     ]);
@@ -39,7 +40,8 @@ export function salePage({ pages, clients }: FeatureDependencies): void {
 ${amountCards(view, amountsOf(sale))}
 ${facts(view, sale, product)}
 <h2>${t.installments}</h2>${installmentTable(view, sale, read.installments, disputes)}
-${refunds}`,
+${refunds}
+${disputesOfSaleTable(view, disputes)}`,
     };
   });
 }
@@ -79,13 +81,6 @@ function facts(view: View, sale: Sale, product: string | undefined): Html {
     [t.customer, customerReference],
   ]);
 }
-
-/** The ids among which the disputes are that block installments. */
-const disputesAmong = (installments: readonly SaleInstallment[]) =>
-  installments
-    .flatMap(({ blocks }) => blocks)
-    .filter(({ reason }) => reason === BlockReason.HOLD_OR_DISPUTE)
-    .map(({ sourceId }) => sourceId);
 
 function installmentTable(
   view: View,

@@ -103,6 +103,8 @@ it('names the order, product and customer in every row of a sale, only for its o
   const caseLink = sale.document.querySelector(`td a[href="${live}/refunds/${own.id}"]`);
   expect(textOf(caseLink!.closest('tr'))).toMatch(/R\$[\d.]+ Under review/);
   expect(sale.text).not.toContain(foreign.id);
+  const disputeLink = sale.document.querySelector(`td a[href="${live}/disputes/${dispute.disputeId}"]`);
+  expect(textOf(disputeLink!.closest('tr'))).toMatch(/^Other reason rest of the sale Needs your response/);
   const away = stranger.home.replace('/funds', '');
   for (const path of [`${away}/refunds?status=`, `${away}/refunds/${foreign.id}`]) {
     expect((await stranger.visitor.get(path)).text).not.toMatch(/R-7|customer 7/);

@@ -1457,6 +1457,13 @@ export declare type ListDisputesRequest = Message<"payments.refunds.v1.ListDispu
    * @generated from field: repeated string dispute_ids = 8;
    */
   disputeIds: string[];
+
+  /**
+   * Only disputes of these sales. Empty: all.
+   *
+   * @generated from field: repeated string sale_ids = 9;
+   */
+  saleIds: string[];
 };
 
 /**

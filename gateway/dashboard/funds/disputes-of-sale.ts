@@ -1,0 +1,43 @@
+import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { disputedAmount, reasonText, stateBadge } from '../disputes/dispute.components.ts';
+import { disputesTexts } from '../disputes/disputes.texts.ts';
+import { type Disputes, MAX_DISPUTES } from '../disputes/find-disputes.ts';
+import { dataTable, moment } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { salesTexts } from './sales.texts.ts';
+
+/** The disputes of a sale, newest first. Among them are all that block its installments. */
+export async function disputesOfSale(
+  { refundCases }: Pick<DashboardClients, 'refundCases'>,
+  view: View,
+  saleId: string,
+): Promise<Disputes> {
+  const request = { ...view.tenant, saleIds: [saleId], pageSize: MAX_DISPUTES };
+  const { disputes } = await refundCases.listDisputes(request, view.call);
+  return new Map(disputes.map((dispute) => [dispute.id, dispute]));
+}
+
+/** A table of the disputes of a sale; nothing when it has none. */
+export function disputesOfSaleTable(view: View, disputes: Disputes): Html {
+  if (disputes.size === 0) return nothing;
+  const t = textsFor(view, disputesTexts);
+  const table = dataTable<Dispute>(
+    t.newestHint,
+    [
+      {
+        label: t.reason,
+        isFreeText: true,
+        cell: (dispute) =>
+          html`<a href="${pathTo(view, `/disputes/${dispute.id}`)}">${reasonText(view, dispute)}</a>`,
+      },
+      { label: t.amount, isNumber: true, cell: (dispute) => disputedAmount(view, dispute) },
+      { label: t.status, cell: (dispute) => stateBadge(view, dispute) },
+      { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
+    ],
+    [...disputes.values()],
+    '',
+  );
+  return html`<h2>${textsFor(view, salesTexts).disputes}</h2>${table}`;
+}

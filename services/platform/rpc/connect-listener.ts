@@ -14,7 +14,7 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node';
-import { type ExchangeLimits, lateMessage } from './exchange.ts';
+import { type ExchangeLimits, JSON_OPTIONS, lateMessage } from './exchange.ts';
 import { refusedRequest, withReasons } from './handler-refusals.ts';
 import { storePeer } from './peer-certificate.ts';
 import type { ServiceBinding } from './service-binding.ts';
@@ -26,6 +26,7 @@ export function connectListener(
 ): RequestListener {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
+    jsonOptions: JSON_OPTIONS,
     ...options,
     interceptors: [endWithSignal, ...(options.interceptors ?? [])],
   });

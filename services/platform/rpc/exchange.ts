@@ -13,6 +13,12 @@ export interface ExchangeLimits {
   readonly bodyTimeoutMs: number;
 }
 
+/**
+ * A misspelled field or name of an enum is refused. Ignored, it would list everything or, as the outcome of a dispute, mean
+ * another one.
+ */
+export const JSON_OPTIONS = { ignoreUnknownFields: false };
+
 /** One request in the form of its protocol. */
 export interface Exchange {
   readonly protocolName: 'grpc' | 'connect';

@@ -7,7 +7,7 @@ import { createMethodSerializationLookup } from '@connectrpc/connect/protocol';
 import { CallLimit } from './call-limit.ts';
 import { composeCall, type UnaryFn } from './compose-call.ts';
 import { isPlainConnect, serveConnect } from './connect-exchange.ts';
-import type { Answer, Exchange, ExchangeLimits } from './exchange.ts';
+import { type Answer, type Exchange, type ExchangeLimits, JSON_OPTIONS } from './exchange.ts';
 import { isPlainGrpc, serveGrpc } from './grpc-exchange.ts';
 import type { IdentifyCaller } from './identify-callers.ts';
 import { storePeer } from './peer-certificate.ts';
@@ -103,7 +103,7 @@ function servedMethods({ bindings, interceptors, readMaxBytes }: UnaryPortOption
     binding.service.methods.filter(isUnary).flatMap((method): ServedMethod[] => {
       const run = composeCall(method, binding, interceptors);
       const limits = { readMaxBytes, writeMaxBytes: Number.MAX_SAFE_INTEGER };
-      const serialization = createMethodSerializationLookup(method, undefined, undefined, limits);
+      const serialization = createMethodSerializationLookup(method, undefined, JSON_OPTIONS, limits);
       return run ? [{ method, run, serialization }] : [];
     }),
   );

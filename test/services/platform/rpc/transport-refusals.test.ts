@@ -242,6 +242,24 @@ describe.each(Object.entries<Way>(WAYS))('over %s, the port explains its refusal
   );
 });
 
+describe.each(['gRPC with JSON', 'Connect with JSON', 'Connect with compressed JSON'])(
+  'over %s, the port refuses',
+  (name) => {
+    const isCompressed = name === 'Connect with compressed JSON';
+    const way = WAYS[isCompressed ? 'Connect with JSON' : (name as keyof typeof WAYS)];
+
+    it.each<[fault: string, fields: object]>([
+      ['an unknown field, such as a misspelled filter', { pageSizes: 1 }],
+      ['an unknown name of an enum, such as one without its prefix', { status: 'ACTIVE' }],
+    ])('%s', async (_fault, fields) => {
+      const tenant = { ...newTenant(), environment: 'ENVIRONMENT_LIVE' };
+      const message = Buffer.from(JSON.stringify({ ...tenant, ...fields }));
+      const sent = (isCompressed ? compressed(gzipSync(message)) : withBody(message))(way);
+      expect(refusalOf(await send(way, sent))).toEqual(['InvalidArgument', 'INVALID_REQUEST']);
+    });
+  },
+);
+
 describe.each<[name: string, way: Way]>([
   ['gRPC', WAYS.gRPC],
   ['gRPC-Web', WAYS['gRPC-Web']],

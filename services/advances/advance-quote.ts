@@ -54,7 +54,7 @@ export function quoteInstallments(
   const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
   const netMinor = amountMinor - feeMinor;
   if (covered.length === 0) {
-    throw failedPrecondition('NOTHING_TO_ADVANCE', 'there are no scheduled funds to advance');
+    throw failedPrecondition('NOTHING_TO_ADVANCE', 'no installment can be advanced within these bounds');
   }
   return { installments: covered, amountMinor, feeMinor, netMinor };
 }

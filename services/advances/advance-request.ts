@@ -111,8 +111,10 @@ function review(request: AdvanceRequest, moment: Moment, reviewReason: string | 
 
 /** ADVANCE_REQUEST_STATE: the status does not allow the change. */
 export function wrongState({ status, releaseStartedAt }: AdvanceRequest): DomainError {
-  return failedPrecondition('ADVANCE_REQUEST_STATE', `the request is ${status}`, {
+  const releaseStarted = releaseStartedAt !== null;
+  const state = releaseStarted ? `${status}, and its release has started` : status;
+  return failedPrecondition('ADVANCE_REQUEST_STATE', `the request is ${state}`, {
     status,
-    releaseStarted: String(releaseStartedAt !== null),
+    releaseStarted: String(releaseStarted),
   });
 }

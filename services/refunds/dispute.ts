@@ -160,8 +160,14 @@ function endedAmount(
 ): bigint | null {
   if (namedMinor === undefined || namedMinor === amountMinor) return amountMinor;
   if (saleId === null && amountMinor === null) return disputedAmount(payment, namedMinor);
+  if (amountMinor === null) {
+    throw failedPrecondition(
+      'DISPUTE_AMOUNT_DIFFERS',
+      'the dispute is about the rest of its sale: name no amount',
+    );
+  }
   throw failedPrecondition('DISPUTE_AMOUNT_DIFFERS', 'the dispute was opened for another amount', {
-    amountMinor: String(amountMinor ?? ''),
+    amountMinor: String(amountMinor),
   });
 }
 

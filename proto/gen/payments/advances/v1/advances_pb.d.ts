@@ -1552,8 +1552,8 @@ export declare const ProviderQueueActionSchema: GenEnum<ProviderQueueAction>;
  * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request returns the first
  * response, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
  * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION (ADVANCE_REQUEST_STATE)
- * with the state in the metadata. A request of another merchant or environment is NOT_FOUND
- * (ADVANCE_REQUEST_NOT_FOUND).
+ * with its status in the metadata, and releaseStarted for a release that a call has begun and not completed yet. A request of
+ * another merchant or environment is NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
  *
  * @generated from service payments.advances.v1.AdvanceService
  */
@@ -1615,7 +1615,7 @@ export declare const AdvanceService: GenService<{
   /**
    * Quotes an advance of the installments that can be covered now, nearest first, up to an amount or a date, at the
    * merchant's rate. Installments whose fee would consume them are left out. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when
-   * there is none.
+   * there is none, or the nearest alone is above the amount.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.QuoteAdvance
    */
@@ -1648,7 +1648,7 @@ export declare const AdvanceService: GenService<{
     output: typeof ApproveAdvanceResponseSchema;
   },
   /**
-   * PENDING_REVIEW or APPROVED to REFUSED; the installments are freed.
+   * PENDING_REVIEW or APPROVED to REFUSED, unless its release has started; the installments are freed.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RefuseAdvance
    */

@@ -348,8 +348,8 @@ export const ProviderQueueAction = /*@__PURE__*/
  * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request returns the first
  * response, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
  * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION (ADVANCE_REQUEST_STATE)
- * with the state in the metadata. A request of another merchant or environment is NOT_FOUND
- * (ADVANCE_REQUEST_NOT_FOUND).
+ * with its status in the metadata, and releaseStarted for a release that a call has begun and not completed yet. A request of
+ * another merchant or environment is NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
  *
  * @generated from service payments.advances.v1.AdvanceService
  */

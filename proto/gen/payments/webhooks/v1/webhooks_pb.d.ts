@@ -4036,7 +4036,7 @@ export declare const ResendStateSchema: GenEnum<ResendState>;
 export declare const WebhookSubscriptionService: GenService<{
   /**
    * Creates a subscription in PENDING and sends it a signed webhook.ping.v1.
-   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; without a reason if the url is too long);
+   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE);
    * FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_LIMIT_REACHED); ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS);
    * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) when too many are being created at once.
    *
@@ -4074,7 +4074,7 @@ export declare const WebhookSubscriptionService: GenService<{
    * deliveries of a removed type continue. Url: it is checked like that of a new subscription and must be unused. Unless the
    * subscription is DISABLED, it moves to PENDING and is sent a new ping; no attempt to the former url starts later than
    * a second after the response, and open deliveries continue to the new one. The signing secrets stay.
-   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; without a reason if there is nothing to change);
+   * INVALID_ARGUMENT (INVALID_WEBHOOK_URL, INVALID_EVENT_TYPE; INVALID_ARGUMENT if there is nothing to change);
    * ALREADY_EXISTS (WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_CHANGED) with
    * another etag than the subscription's: read it again and reconsider.
    *

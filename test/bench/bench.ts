@@ -9,12 +9,14 @@ import { benchRest } from './rest-bench.ts';
 import { benchRetention } from './retention-bench.ts';
 import { benchSales } from './sales-bench.ts';
 import { benchSoak } from './soak-bench.ts';
+import { benchTracing } from './tracing-bench.ts';
 import { benchWebhooks } from './webhooks-bench.ts';
 
 /** `npm run bench`: all short parts, or those named: `npm run bench -- funds`. */
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   rest: benchRest,
   reads: benchReads,
+  tracing: benchTracing,
   funds: async () => {
     await benchSales();
     await benchFunds();

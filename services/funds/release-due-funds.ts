@@ -10,7 +10,7 @@ import type { Database } from '../platform/database/database.ts';
 import { isDatabaseUnavailable } from '../platform/database/database-errors.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { invalidArgument } from '../platform/errors.ts';
-import { unshared } from '../platform/reads/prepared-read.ts';
+import { onOwnConnection } from '../platform/reads/prepared-read.ts';
 import { parseAll } from '../platform/request-faults.ts';
 import { optionalTenant } from '../platform/rpc/optional-tenant.ts';
 import { environmentEnum, type Tenant, tenantOfRow } from '../platform/tenant.ts';
@@ -142,7 +142,7 @@ async function dueAccounts(
 ): Promise<Tenant[]> {
   const due = selectDueAccounts({ upTo: asOf, ...accountPage(after, ACCOUNTS_PER_CALL + 1) });
   // It reads the due releases of all merchants.
-  const rows = await database.read(unshared(due));
+  const rows = await database.read(onOwnConnection(due));
   return rows.map(tenantOfRow);
 }
 

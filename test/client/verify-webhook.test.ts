@@ -15,9 +15,9 @@ function signed(secret = former, ageSeconds = 0) {
   return { 'webhook-id': 'e1', 'webhook-timestamp': `${timestamp}`, 'webhook-signature': signature };
 }
 
-it.each(DELIVERIES)('judges a delivery $what as the samples do: $verdict', async (delivery) => {
+it.each(DELIVERIES)('finds a delivery $what $outcome, as the samples do', async (delivery) => {
   const verified = verifyWebhook(delivery.body, headersOf(delivery), delivery.secret);
-  if (delivery.verdict === 'verified') expect(await verified).toEqual(JSON.parse(delivery.body.toString()));
+  if (delivery.outcome === 'verified') expect(await verified).toEqual(JSON.parse(delivery.body.toString()));
   else
     await expect(verified).rejects.toThrow(delivery.secret.length > 6 ? WebhookVerificationError : TypeError);
 });

@@ -30,44 +30,44 @@ function copied(sample: string, driver: string, sampleFolder = ''): string {
   return own;
 }
 
-/** Makes a driver verify all deliveries, and expects the right verdict for each. */
-function expectVerdicts(cwd: string, program: string, ...args: string[]): void {
+/** Makes a driver verify all deliveries, and expects the right result for each. */
+function expectOutcomes(cwd: string, program: string, ...args: string[]): void {
   const input = DELIVERIES.map(({ secret, id, timestamp, signature, body }) =>
     [secret, id, timestamp, signature, body.toString('base64')].join('\t'),
   );
   const output = execFileSync(program, args, { cwd, input: `${input.join('\n')}\n`, encoding: 'utf8' });
-  const verdicts = output.trimEnd().split('\n');
-  expect(verdicts.map((verdict, index) => ({ what: DELIVERIES[index]?.what, verdict }))).toEqual(
-    DELIVERIES.map(({ what, verdict }) => ({ what, verdict })),
+  const outcomes = output.trimEnd().split('\n');
+  expect(outcomes.map((outcome, index) => ({ what: DELIVERIES[index]?.what, outcome }))).toEqual(
+    DELIVERIES.map(({ what, outcome }) => ({ what, outcome })),
   );
 }
 
 describe('the TypeScript sample', () => {
-  it.each(DELIVERIES)('judges a delivery $what: $verdict', ({ verdict, secret, body, ...sent }) => {
+  it.each(DELIVERIES)('finds a delivery $what $outcome', ({ outcome, secret, body, ...sent }) => {
     const verify = () => verifyWebhook(body, headersOf(sent), secret);
-    if (verdict === 'refused') expect(verify).toThrow();
+    if (outcome === 'refused') expect(verify).toThrow();
     else expect(verify()).toEqual(JSON.parse(body.toString()));
   });
 });
 
 describe('the sample in', () => {
-  it.skipIf(!isCi && lacks('python3', '--version'))('Python judges every delivery correctly', () => {
-    expectVerdicts(copied('verify_webhook.py', 'driver.py'), 'python3', 'driver.py');
+  it.skipIf(!isCi && lacks('python3', '--version'))('Python verifies every delivery correctly', () => {
+    expectOutcomes(copied('verify_webhook.py', 'driver.py'), 'python3', 'driver.py');
   });
 
-  it.skipIf(lacks('go', 'version'))('Go judges every delivery rightly', { timeout: 120_000 }, () => {
+  it.skipIf(lacks('go', 'version'))('Go verifies every delivery correctly', { timeout: 120_000 }, () => {
     const own = copied('verify_webhook.go', 'main.go', 'webhook');
     writeFileSync(join(own, 'go.mod'), 'module driver\n\ngo 1.21\n');
-    expectVerdicts(own, 'go', 'run', '.');
+    expectOutcomes(own, 'go', 'run', '.');
   });
 
-  it.skipIf(lacks('javac', '-version'))('Java judges every delivery rightly', () => {
+  it.skipIf(lacks('javac', '-version'))('Java verifies every delivery correctly', () => {
     const own = copied('WebhookVerifier.java', 'Driver.java');
     execFileSync('javac', ['WebhookVerifier.java', 'Driver.java'], { cwd: own });
-    expectVerdicts(own, 'java', '-cp', '.', 'Driver');
+    expectOutcomes(own, 'java', '-cp', '.', 'Driver');
   });
 
-  it.skipIf(lacks('php', '--version'))('PHP judges every delivery correctly', () => {
-    expectVerdicts(copied('verify_webhook.php', 'driver.php'), 'php', 'driver.php');
+  it.skipIf(lacks('php', '--version'))('PHP verifies every delivery correctly', () => {
+    expectOutcomes(copied('verify_webhook.php', 'driver.php'), 'php', 'driver.php');
   });
 });

@@ -28,7 +28,7 @@ export function createLoopbackGuard(
 
 export type DisposableGuard = EgressGuard & AsyncDisposable;
 
-/** POSTs to a URL by the guard's connections, leaving out the judgement of the URL. */
+/** POSTs to a URL by the guard's connections, leaving out the check of the URL. */
 export async function post(guard: EgressGuard, href: string, poolKey = 'subscription'): Promise<number> {
   const url = new URL(href);
   const { statusCode, body } = await guard

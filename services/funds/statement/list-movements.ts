@@ -6,7 +6,7 @@ import { ACCOUNT_TIME_ZONE } from '../../platform/civil-date.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { dateRangeOf } from '../../platform/reads/date-range.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
-import { unshared } from '../../platform/reads/prepared-read.ts';
+import { onOwnConnection } from '../../platform/reads/prepared-read.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { balancesMessage, balancesOf, movementMessages, totalMessage } from './movement.message.ts';
 import {
@@ -30,7 +30,7 @@ export async function listMovements(
   const page = await pagination.page(scope, request, async (pageRange) => {
     const statement = selectStatement({ ...tenant, ...range, totals, ...pageRange });
     // Totals sum all movements of the range.
-    read = await database.readList(totals ? unshared(statement) : statement);
+    read = await database.readList(totals ? onOwnConnection(statement) : statement);
     return movementsOf(read);
   });
   const [balances] = read;

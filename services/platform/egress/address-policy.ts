@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** PUBLIC: allowed for all. EXEMPT: allowed by the allow-list. FORBIDDEN: never dialed. */
-export type AddressVerdict = 'PUBLIC' | 'EXEMPT' | 'FORBIDDEN';
+export type AddressClass = 'PUBLIC' | 'EXEMPT' | 'FORBIDDEN';
 
 export interface AddressPolicy {
-  /** Judges an address as written by the WHATWG URL parser or a resolver; anything else is FORBIDDEN. */
-  judge(address: string): AddressVerdict;
+  /** Classifies an address as written by the WHATWG URL parser or a resolver; anything else is FORBIDDEN. */
+  classify(address: string): AddressClass;
   /** True when an allow-list is set, so that special-use names may be resolved. */
   readonly hasExemptions: boolean;
 }
@@ -60,7 +60,7 @@ export function createAddressPolicy(allowCidrs: readonly string[] = []): Address
   const exempt = allowCidrs.map(parseCidr);
   return {
     hasExemptions: exempt.length > 0,
-    judge(text) {
+    classify(text) {
       const address = parseAddress(text);
       if (address === undefined) return 'FORBIDDEN';
       if (exempt.some((cidr) => contains(cidr, address))) return 'EXEMPT';

@@ -7,11 +7,11 @@ import { createGuardedPools } from './guarded-pools.ts';
 import { checkHost, createHostResolver, systemLookup } from './host-resolver.ts';
 import { TlsSessions } from './tls-sessions.ts';
 import {
+  checkWebhookUrl,
   HOST_NOT_PUBLIC_DETAIL,
-  judgeWebhookUrl,
   type PortRange,
   type WebhookUrl,
-  type WebhookUrlVerdict,
+  type WebhookUrlCheck,
 } from './webhook-url.ts';
 
 /** The settings of one environment; live and sandbox have separate guards. */
@@ -44,12 +44,12 @@ export interface EgressParts {
 
 export interface EgressGuard {
   /** Checks everything about a URL that does not need DNS. */
-  judgeUrl(text: string): WebhookUrlVerdict;
+  checkUrl(text: string): WebhookUrlCheck;
   /**
-   * For creation, after `judgeUrl`: resolves the host and rejects it when any address is forbidden. `resolves` is false
+   * For creation, after `checkUrl`: resolves the host and rejects it when any address is forbidden. `resolves` is false
    * when DNS did not respond in time: such a URL is accepted, because every connection is checked again.
    */
-  checkHost(url: WebhookUrl): Promise<HostVerdict>;
+  checkHost(url: WebhookUrl): Promise<HostCheck>;
   /** The dispatcher for requests to this URL's origin: guarded connections used only by this pool key. */
   dispatcherFor(poolKey: string, url: WebhookUrl): Dispatcher;
   /** The number of open pools. */
@@ -58,7 +58,7 @@ export interface EgressGuard {
   close(): Promise<void>;
 }
 
-export type HostVerdict =
+export type HostCheck =
   | { readonly ok: true; readonly resolves: boolean }
   | { readonly ok: false; readonly reason: 'HOST_NOT_PUBLIC'; readonly detail: string };
 
@@ -93,7 +93,7 @@ export function createEgressGuard(settings: EgressSettings, parts: EgressParts =
     sweepMs: settings.poolSweepMs ?? 5_000,
   });
   return {
-    judgeUrl: (text) => judgeWebhookUrl(text, { addresses, allowedPorts }),
+    checkUrl: (text) => checkWebhookUrl(text, { addresses, allowedPorts }),
     async checkHost({ host }) {
       const outcome = await checkHost(resolveNow, host, creationDnsTimeoutMs);
       return outcome === 'FORBIDDEN'

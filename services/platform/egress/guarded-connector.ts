@@ -57,7 +57,7 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
     trace: ConnectionTrace,
   ): Promise<tls.TLSSocket> {
     const signal = AbortSignal.timeout(deps.connectTimeoutMs);
-    const target = await judge(protocol, hostname, Number(port || 443), signal);
+    const target = await checkedTarget(protocol, hostname, Number(port || 443), signal);
     trace.begin('CONNECT');
     const plain = deps.proxy
       ? await tunnel(deps.proxy, target, signal)
@@ -78,7 +78,7 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
     return secure;
   }
 
-  async function judge(
+  async function checkedTarget(
     protocol: string,
     hostname: string,
     port: number,
@@ -135,11 +135,11 @@ async function dial(
   return socket;
 }
 
-function assertRemoteAddress(socket: net.Socket, judged: readonly string[]): void {
+function assertRemoteAddress(socket: net.Socket, checked: readonly string[]): void {
   const remote = socket.remoteAddress;
   if (
     remote !== undefined &&
-    judged.some((address) => canonicalAddress(address) === canonicalAddress(remote))
+    checked.some((address) => canonicalAddress(address) === canonicalAddress(remote))
   )
     return;
   socket.destroy();

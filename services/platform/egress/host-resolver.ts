@@ -18,19 +18,19 @@ export type HostResolver = (host: Host) => Promise<readonly string[]>;
 
 /**
  * The only place that resolves hosts, at creation and at connection: one forbidden address rejects the host. Addresses are
- * judged each time, also those from memory.
+ * checked each time, also those from memory.
  */
 export function createHostResolver({ addresses, dnsLookup, systemLookup }: HostResolverDeps): HostResolver {
   return async (host) => {
     if (host.kind === 'ADDRESS') {
-      if (addresses.judge(host.address) === 'FORBIDDEN') throw denied(`${host.address} is not public`);
+      if (addresses.classify(host.address) === 'FORBIDDEN') throw denied(`${host.address} is not public`);
       return [host.address];
     }
     if (host.specialUse && !addresses.hasExemptions) throw denied(`${host.name} is a special-use name`);
     const found = await ask(host.specialUse ? systemLookup : dnsLookup, host.name);
     for (const address of found) {
-      const verdict = addresses.judge(address);
-      if (verdict === 'FORBIDDEN' || (host.specialUse && verdict !== 'EXEMPT')) {
+      const addressClass = addresses.classify(address);
+      if (addressClass === 'FORBIDDEN' || (host.specialUse && addressClass !== 'EXEMPT')) {
         throw denied(`${host.name} resolves to ${address}`);
       }
     }
@@ -57,7 +57,7 @@ export async function checkHost(
 ): Promise<'RESOLVES' | 'UNRESOLVED' | 'FORBIDDEN'> {
   const timer = new AbortController();
   try {
-    const judged = resolve(host).then(
+    const checked = resolve(host).then(
       () => 'RESOLVES' as const,
       (error: unknown) => {
         if (!(error instanceof EgressError)) throw error;
@@ -66,7 +66,7 @@ export async function checkHost(
     );
     const late = delay(timeoutMs, 'UNRESOLVED' as const, { signal: timer.signal });
     late.catch(() => {});
-    const outcome = await Promise.race([judged, late]);
+    const outcome = await Promise.race([checked, late]);
     return outcome === 'UNRESOLVED' && host.kind === 'NAME' && host.specialUse ? 'FORBIDDEN' : outcome;
   } finally {
     timer.abort();

@@ -33,7 +33,7 @@ export type WebhookUrlRefusal =
   | 'HOST_NOT_PUBLIC';
 
 /** `detail` is for people and never names an address that a name resolved to. */
-export type WebhookUrlVerdict =
+export type WebhookUrlCheck =
   | { readonly ok: true; readonly url: WebhookUrl }
   | { readonly ok: false; readonly reason: WebhookUrlRefusal; readonly detail: string };
 
@@ -41,7 +41,7 @@ export type WebhookUrlVerdict =
  * Checks everything about a URL that does not need DNS. A special-use name passes when an allow-list is set; resolving it
  * later decides whether its addresses are in the list.
  */
-export function judgeWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUrlVerdict {
+export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUrlCheck {
   if (isTooLong(text)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   const url = URL.parse(text);
   if (url === null) return refuse('MALFORMED', 'The url is not a valid absolute URL.');
@@ -79,7 +79,7 @@ export function isPortAllowed(ranges: readonly PortRange[], port: number): boole
 function isHostAcceptable(host: Host, addresses: AddressPolicy): boolean {
   switch (host.kind) {
     case 'ADDRESS':
-      return addresses.judge(host.address) !== 'FORBIDDEN';
+      return addresses.classify(host.address) !== 'FORBIDDEN';
     case 'NAME':
       return !host.specialUse || addresses.hasExemptions;
     default:
@@ -102,6 +102,6 @@ function describe(ranges: readonly PortRange[]): string {
   return ranges.map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
 }
 
-function refuse(reason: WebhookUrlRefusal, detail: string): WebhookUrlVerdict {
+function refuse(reason: WebhookUrlRefusal, detail: string): WebhookUrlCheck {
   return { ok: false, reason, detail };
 }

@@ -34,8 +34,8 @@ export interface Handover {
 export class DeliveryHandover {
   #begin: (() => Handover) | undefined;
 
-  /** Takes deliveries from now on. @returns a function that stops it. */
-  takeWith(begin: () => Handover): () => void {
+  /** Hands deliveries to these lanes from now on. @returns a function that ends it. */
+  register(begin: () => Handover): () => void {
     this.#begin = begin;
     return () => {
       this.#begin = undefined;

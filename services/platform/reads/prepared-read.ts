@@ -22,7 +22,7 @@ export type PreparedRead<Row = unknown> = CompiledQuery<Row> & {
 };
 
 /** The same read on a connection of its own: its rows are few, but take long to find. */
-export const unshared = <Row>(read: PreparedRead<Row>): PreparedRead<Row> => ({
+export const onOwnConnection = <Row>(read: PreparedRead<Row>): PreparedRead<Row> => ({
   ...read,
   maxRows: undefined,
 });

@@ -89,13 +89,13 @@ export async function sendAttempt(
 }
 
 function dispatch(exchange: Exchange, guard: EgressGuard, attempt: Attempt, signature: string): void {
-  const verdict = guard.judgeUrl(attempt.url);
-  if (!verdict.ok) throw new EgressError('EGRESS_DENIED', verdict.detail);
-  const { pathname, search } = new URL(verdict.url.href);
+  const check = guard.checkUrl(attempt.url);
+  if (!check.ok) throw new EgressError('EGRESS_DENIED', check.detail);
+  const { pathname, search } = new URL(check.url.href);
   const { body } = attempt;
   const headers = webhookHeaders({ ...attempt, signature });
   const request = { method: 'POST', path: pathname + search, headers, body };
-  guard.dispatcherFor(attempt.subscriptionId, verdict.url).dispatch(request, exchange);
+  guard.dispatcherFor(attempt.subscriptionId, check.url).dispatch(request, exchange);
 }
 
 const MAX_LOCATION_LENGTH = 300;

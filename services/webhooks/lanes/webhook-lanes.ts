@@ -25,7 +25,7 @@ import { WakeableSleep } from './wakeable-sleep.ts';
 const MIN_SLEEP_MS = 2;
 const MAX_SLEEP_MS = 400;
 /** Reading counts as late when the last read ended longer ago than this. */
-const LOOK_WITHIN_MS = 1_000;
+const READ_WITHIN_MS = 1_000;
 const RECONNECT_MS = 500;
 /** How often changes of subscriptions are read. */
 const REFRESH_MS = 400;
@@ -79,7 +79,7 @@ export class WebhookLanes {
   readonly #stopping = new AbortController();
   readonly #sleep = new WakeableSleep();
   /** When everything new was last read. */
-  #lookedAtMs = 0;
+  #readAtMs = 0;
   readonly #atClose: (() => void)[] = [];
   #running: Promise<void> | undefined;
 
@@ -125,11 +125,11 @@ export class WebhookLanes {
 
   start(): void {
     this.#leases.start();
-    this.#lookedAtMs = performance.now();
+    this.#readAtMs = performance.now();
     if (this.#running) return;
     this.#atClose.push(
       measureLanes({ lagMs: () => this.#lagMs(), setAside: () => this.#setAside() }),
-      this.#deps.deliveryHandover.takeWith(() => this.#dispatcher.takeCommitted()),
+      this.#deps.deliveryHandover.register(() => this.#dispatcher.takeCommitted()),
     );
     this.#running = this.#run();
   }
@@ -186,7 +186,7 @@ export class WebhookLanes {
     if (this.#closesLost.isDue()) await this.#closeLost();
     this.#attempts.recordInFlight();
     this.#dispatcher.pump();
-    this.#lookedAtMs = performance.now();
+    this.#readAtMs = performance.now();
   }
 
   async #begin(): Promise<LaneReading> {
@@ -269,7 +269,7 @@ export class WebhookLanes {
   /** The longest that a delivery which could be sent has waited, in memory or in the table. */
   #lagMs(): number {
     if (this.#leases.lanes.length === 0) return 0;
-    const unlookedMs = performance.now() - this.#lookedAtMs - LOOK_WITHIN_MS;
-    return Math.max(this.#dispatcher.lagMs, unlookedMs, this.#reading?.unreadMs ?? 0);
+    const lateMs = performance.now() - this.#readAtMs - READ_WITHIN_MS;
+    return Math.max(this.#dispatcher.lagMs, lateMs, this.#reading?.unreadMs ?? 0);
   }
 }

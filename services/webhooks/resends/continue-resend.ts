@@ -45,12 +45,16 @@ export async function continueResend(
   const [row] = await db.run<TenantRow>(FIND_TENANT, { resendId });
   if (!row) throw resendNotFound();
   const tenant = tenantOfRow(row);
-  const { made, ...answer } = await writes.transaction(tenant, backgroundContext(requestId), async (tx) => {
-    const resend = await lockResend(tx, resendId);
-    const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
-    return { ...step, resend: storedResendMessage(resend, link) };
-  });
-  if (made > 0) outboxSignal.committed('EVENTS');
+  const { created, ...answer } = await writes.transaction(
+    tenant,
+    backgroundContext(requestId),
+    async (tx) => {
+      const resend = await lockResend(tx, resendId);
+      const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
+      return { ...step, resend: storedResendMessage(resend, link) };
+    },
+  );
+  if (created > 0) outboxSignal.committed('EVENTS');
   return { $typeName: 'payments.webhooks.v1.ContinueResendResponse', ...answer };
 }
 
@@ -60,18 +64,18 @@ const FIND_TENANT: Statement = {
   text: 'select merchant_id, environment from webhooks.resend where id = :resendId',
 };
 
-const NOTHING_LEFT = { made: 0, more: false, waiting: false };
+const NOTHING_LEFT = { created: 0, more: false, waiting: false };
 
 async function createNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
   await countEnded(tx, resend);
   const free = Math.min(MAX_WAITING - (await countWaiting(tx, resend)), MAX_OPEN - resend.openIds.length);
   const capacity = Math.max(Math.min(maxDeliveries, free), 0);
-  const { made, more } = await createDeliveries(tx, resend, capacity);
+  const { created, more } = await createDeliveries(tx, resend, capacity);
   if (!more && resend.openIds.length === 0) {
     resend.state = 'COMPLETED';
     resend.endedAt = new Date();
   }
-  return { made, more, waiting: capacity === 0 };
+  return { created, more, waiting: capacity === 0 };
 }
 
 /** A concurrent disable or pause waits for the lock, or is visible to it. */
@@ -90,7 +94,7 @@ with examined as materialized (
    order by e.id, s.id limit :capacity::integer + 1
 ), numbered as materialized (
   select *, row_number() over (order by id, subscription_id) as place from wanted
-), made as (
+), created as (
   insert into webhooks.open_delivery
     (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id, resend_id,
      ordered, status, attempt_count, next_attempt_at)
@@ -99,8 +103,8 @@ with examined as materialized (
     from numbered where place <= :capacity::integer order by place
   returning id
 )
-select array(select id::text from made) as made,
-       found.count > :capacity::integer as cut,
+select array(select id::text from created) as created,
+       found.count > :capacity::integer as has_more,
        case when found.count <= :capacity::integer then (select count(*)::integer from examined) end as examined,
        case when found.count <= :capacity::integer then (select id from examined order by id desc limit 1) end as last_examined,
        last.id as last_event_id, last.subscription_id as last_subscription_id
@@ -108,9 +112,9 @@ select array(select id::text from made) as made,
   left join lateral (select * from numbered where place <= :capacity::integer order by place desc limit 1) last on true`;
 
 interface CreatedRow {
-  readonly made: string[];
+  readonly created: string[];
   /** Whether more deliveries are wanted than the capacity allows. */
-  readonly cut: boolean;
+  readonly has_more: boolean;
   readonly examined: number;
   readonly last_examined: string | null;
   readonly last_event_id: string | null;
@@ -121,7 +125,7 @@ interface CreatedRow {
 async function createDeliveries(tx: TenantTransaction, resend: ResendRow, capacity: number) {
   const parameters = candidateParameters(resend);
   const targets = await tx.execute<{ id: string }>(LOCK_TARGETS, parameters);
-  if (targets.length === 0) return { made: 0, more: false };
+  if (targets.length === 0) return { created: 0, more: false };
   const [row] = await tx.execute<CreatedRow>(createSql(resend), {
     ...parameters,
     resendId: resend.id,
@@ -129,15 +133,15 @@ async function createDeliveries(tx: TenantTransaction, resend: ResendRow, capaci
     targets: uuidArray(targets.map(({ id }) => id)),
     afterSubscriptionId: resend.afterSubscriptionId,
   });
-  const { made, cut, examined, ...position } = row!;
-  resend.madeCount += BigInt(made.length);
-  resend.openIds = [...resend.openIds, ...made];
-  if (cut) {
+  const { created, has_more: hasMore, examined, ...position } = row!;
+  resend.madeCount += BigInt(created.length);
+  resend.openIds = [...resend.openIds, ...created];
+  if (hasMore) {
     resend.afterEventId = position.last_event_id ?? resend.afterEventId;
     resend.afterSubscriptionId = position.last_subscription_id ?? resend.afterSubscriptionId;
   } else if (position.last_examined !== null) {
     resend.afterEventId = position.last_examined;
     resend.afterSubscriptionId = MAX;
   }
-  return { made: made.length, more: cut || examined === MAX_EXAMINED_EVENTS };
+  return { created: created.length, more: hasMore || examined === MAX_EXAMINED_EVENTS };
 }

@@ -7,7 +7,7 @@ import { type DomainError, invalidArgument } from '../../platform/errors.ts';
  * INVALID_WEBHOOK_URL; INVALID_ARGUMENT if it is too long.
  */
 export async function acceptWebhookUrl(guard: EgressGuard, text: string): Promise<WebhookUrl> {
-  const written = guard.judgeUrl(text);
+  const written = guard.checkUrl(text);
   if (!written.ok) throw refused(written.reason, written.detail);
   const host = await guard.checkHost(written.url);
   if (!host.ok) throw refused(host.reason, host.detail);

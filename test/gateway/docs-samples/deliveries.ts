@@ -3,7 +3,7 @@ import { signWebhook } from '../../../services/webhooks/attempts/send-attempt.ts
 
 export interface Delivery {
   readonly what: string;
-  readonly verdict: 'verified' | 'refused';
+  readonly outcome: 'verified' | 'refused';
   readonly secret: string;
   readonly id: string;
   readonly timestamp: string;
@@ -29,12 +29,12 @@ export function headersOf(sent: Pick<Delivery, 'id' | 'timestamp' | 'signature'>
 /** A delivery that we signed, modified afterwards. */
 function delivery(
   what: string,
-  verdict: Delivery['verdict'],
+  outcome: Delivery['outcome'],
   wrong: Partial<Delivery> & { signedBy?: readonly string[]; signedAt?: number } = {},
 ): Delivery {
   const { signedBy = [current], signedAt = now, ...changes } = wrong;
   const signature = signWebhook({ id, timestamp: signedAt, body }, signedBy);
-  return { what, verdict, secret: current, id, timestamp: `${signedAt}`, signature, body, ...changes };
+  return { what, outcome, secret: current, id, timestamp: `${signedAt}`, signature, body, ...changes };
 }
 
 const good = delivery('', 'verified').signature;
@@ -43,7 +43,7 @@ const signedWith = (key: Buffer, timestamp: string) =>
 const byEmptyKey = signedWith(Buffer.alloc(0), `${now}`);
 const currentKey = Buffer.from(current.slice('whsec_'.length), 'base64');
 
-/** The deliveries that every verifier must judge alike. */
+/** The deliveries that every verifier must treat alike. */
 export const DELIVERIES: readonly Delivery[] = [
   delivery('as it was sent', 'verified'),
   delivery('four minutes old', 'verified', { signedAt: now - 240 }),

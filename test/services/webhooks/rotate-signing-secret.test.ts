@@ -69,7 +69,7 @@ const deliver = async () => {
 /** Whether a receiver with this secret accepts the delivery, with the public library and with our sample. */
 function accepts(secret: string, { headers, body }: ReceivedRequest): boolean {
   const given = headers as Record<string, string>;
-  const verdicts = [
+  const outcomes = [
     () => new Webhook(secret).verify(body, given),
     () => verifyWebhook(body, given, secret),
   ].map((verify) => {
@@ -80,8 +80,8 @@ function accepts(secret: string, { headers, body }: ReceivedRequest): boolean {
       return false;
     }
   });
-  expect(verdicts[0]).toBe(verdicts[1]);
-  return verdicts[0]!;
+  expect(outcomes[0]).toBe(outcomes[1]);
+  return outcomes[0]!;
 }
 
 const endOf = ({ overlapEndsAt }: RotateSigningSecretResponse) => overlapEndsAt && timestampMs(overlapEndsAt);

@@ -45,10 +45,10 @@ describe('the address policy', () => {
   it.each([...IPV4_EDGES, ...IPV6_EDGES])(
     'has exact bounds of each block: %s | %s to %s | %s',
     (before, first, last, after) => {
-      expect(policy.judge(first)).toBe('FORBIDDEN');
-      expect(policy.judge(last)).toBe('FORBIDDEN');
-      if (before !== null) expect(policy.judge(before)).toBe('PUBLIC');
-      if (after !== null) expect(policy.judge(after)).toBe('PUBLIC');
+      expect(policy.classify(first)).toBe('FORBIDDEN');
+      expect(policy.classify(last)).toBe('FORBIDDEN');
+      if (before !== null) expect(policy.classify(before)).toBe('PUBLIC');
+      if (after !== null) expect(policy.classify(after)).toBe('PUBLIC');
     },
   );
 
@@ -60,7 +60,7 @@ describe('the address policy', () => {
     '2a00:1450:4001:800::200e',
     '2800:3f0::1',
   ])('classifies %s as public', (address) => {
-    expect(policy.judge(address)).toBe('PUBLIC');
+    expect(policy.classify(address)).toBe('PUBLIC');
   });
 
   it.each([
@@ -77,7 +77,7 @@ describe('the address policy', () => {
     '2606:4700::1%eth0',
     'fe80::1%1',
   ])('forbids %j, which is not an address in canonical form', (text) => {
-    expect(policy.judge(text)).toBe('FORBIDDEN');
+    expect(policy.classify(text)).toBe('FORBIDDEN');
   });
 
   it('agrees with the block list of Node.js on every IPv4 address', () => {
@@ -85,7 +85,7 @@ describe('the address policy', () => {
     for (const [, first, last] of IPV4_EDGES) blocks.addRange(first, last, 'ipv4');
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
-        expect(policy.judge(address) === 'FORBIDDEN').toBe(blocks.check(address));
+        expect(policy.classify(address) === 'FORBIDDEN').toBe(blocks.check(address));
       }),
       { numRuns: 2000 },
     );
@@ -111,7 +111,7 @@ describe('the address policy', () => {
             `2606:4700:${hex(a)}:${hex(b)}:0:5efe:${v4}`,
             `2606:4700:${hex(a)}:${hex(b)}:200:5efe:${v4}`,
           ];
-          for (const carrier of carriers) expect(policy.judge(carrier), carrier).toBe('FORBIDDEN');
+          for (const carrier of carriers) expect(policy.classify(carrier), carrier).toBe('FORBIDDEN');
         },
       ),
     );
@@ -121,11 +121,11 @@ describe('the address policy', () => {
     const sandbox = createAddressPolicy(['127.0.0.0/8', '::1/128', ' 10.1.0.0/16 ']);
     expect(sandbox.hasExemptions).toBe(true);
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '10.1.2.3'])
-      expect(sandbox.judge(address)).toBe('EXEMPT');
+      expect(sandbox.classify(address)).toBe('EXEMPT');
     for (const address of ['10.2.0.1', '::2', '169.254.169.254', '::ffff:127.0.0.1', '::7f00:1']) {
-      expect(sandbox.judge(address)).toBe('FORBIDDEN');
+      expect(sandbox.classify(address)).toBe('FORBIDDEN');
     }
-    expect(sandbox.judge('8.8.8.8')).toBe('PUBLIC');
+    expect(sandbox.classify('8.8.8.8')).toBe('PUBLIC');
     expect(policy.hasExemptions).toBe(false);
   });
 

@@ -6,9 +6,9 @@ import { createLoopbackGuard, type DisposableGuard } from '../../../support/loop
 const LIVE = { allowCidrs: [] };
 
 function urlOf(guard: DisposableGuard, text: string): WebhookUrl {
-  const verdict = guard.judgeUrl(text);
-  if (!verdict.ok) throw new Error(verdict.detail);
-  return verdict.url;
+  const check = guard.checkUrl(text);
+  if (!check.ok) throw new Error(check.detail);
+  return check.url;
 }
 
 async function checkWithDns(answer: DnsAnswer, settings = {}) {
@@ -31,9 +31,9 @@ describe('checking a host at creation', () => {
     [['::ffff:7f00:1']],
     [['2606:4700::5efe:7f00:1']],
   ])('rejects a name that resolves to %j, without revealing the address', async (answer) => {
-    const verdict = await checkWithDns(answer);
-    expect(verdict).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
-    for (const address of answer) expect(JSON.stringify(verdict)).not.toContain(address);
+    const check = await checkWithDns(answer);
+    expect(check).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
+    for (const address of answer) expect(JSON.stringify(check)).not.toContain(address);
   });
 
   it('accepts a name that does not resolve yet', async () => {
@@ -60,8 +60,8 @@ describe('checking a host at creation', () => {
     await using third = await start();
     const dnsServers = [first.server, second.server, third.server];
     await using guard = createLoopbackGuard({ ...LIVE, dnsServers, creationDnsTimeoutMs: 3500 });
-    const verdict = await guard.checkHost(urlOf(guard, 'https://hooks.example.com/'));
-    expect(verdict).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
+    const check = await guard.checkHost(urlOf(guard, 'https://hooks.example.com/'));
+    expect(check).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
     expect(questions.filter((type) => type === 'AAAA').length).toBeGreaterThan(1);
   });
 

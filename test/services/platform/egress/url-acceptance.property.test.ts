@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAddressPolicy } from '../../../../services/platform/egress/address-policy.ts';
-import { judgeWebhookUrl, type WebhookUrlRules } from '../../../../services/platform/egress/webhook-url.ts';
+import { checkWebhookUrl, type WebhookUrlRules } from '../../../../services/platform/egress/webhook-url.ts';
 import { portRanges } from '../../../../services/platform/process/setting-parsers.ts';
 import { HOSTILE_FORMS, HOSTILE_HOSTS } from './hostile-urls.ts';
 import { IANA_BLOCKS, isGloballyReachable } from './iana-special-purpose.ts';
@@ -125,12 +125,12 @@ describe('the URLs that the guard accepts', () => {
     fc.assert(
       fc.property(webhookUrl, (text) => {
         const expected = mayBeTaken(text);
-        const verdict = judgeWebhookUrl(text, rules);
+        const check = checkWebhookUrl(text, rules);
         if (expected === undefined) {
           seen.names += 1;
           // A name must have been read as the parser reads it.
-          if (verdict.ok) {
-            expect(verdict.url).toMatchObject({
+          if (check.ok) {
+            expect(check.url).toMatchObject({
               href: new URL(text).href,
               host: { kind: 'NAME', name: new URL(text).hostname.replace(/\.$/, ''), specialUse: false },
             });
@@ -138,8 +138,8 @@ describe('the URLs that the guard accepts', () => {
           return;
         }
         seen[expected ? 'taken' : 'refused'] += 1;
-        expect({ text, ok: verdict.ok }).toEqual({ text, ok: expected });
-        if (verdict.ok) expect(verdict.url.href).toBe(new URL(text).href);
+        expect({ text, ok: check.ok }).toEqual({ text, ok: expected });
+        if (check.ok) expect(check.url.href).toBe(new URL(text).href);
       }),
       { numRuns: 20_000 },
     );
@@ -151,7 +151,7 @@ describe('the URLs that the guard accepts', () => {
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6, fc.ipV6()), (text) => {
         fc.pre(isIP(text) !== 0);
-        expect([text, rules.addresses.judge(text)]).toEqual([
+        expect([text, rules.addresses.classify(text)]).toEqual([
           text,
           isGloballyReachable(canonical(text)) ? 'PUBLIC' : 'FORBIDDEN',
         ]);
@@ -160,7 +160,7 @@ describe('the URLs that the guard accepts', () => {
     );
   });
 
-  it('contain none of the hostile spellings, as judged by the registries', () => {
+  it('contain none of the hostile spellings, according to the registries', () => {
     const urls = [...HOSTILE_HOSTS.map((host) => `https://${host}/`), ...HOSTILE_FORMS.map(([text]) => text)];
     expect(urls.filter((text) => mayBeTaken(text) === true)).toEqual([]);
     expect(urls.filter((text) => mayBeTaken(text) === false).length).toBeGreaterThanOrEqual(150);

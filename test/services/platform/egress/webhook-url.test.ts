@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAddressPolicy } from '../../../../services/platform/egress/address-policy.ts';
 import {
-  judgeWebhookUrl,
+  checkWebhookUrl,
   MAX_WEBHOOK_URL_LENGTH,
   type WebhookUrlRules,
 } from '../../../../services/platform/egress/webhook-url.ts';
@@ -17,9 +17,9 @@ const sandboxRules: WebhookUrlRules = {
 };
 
 function accepted(text: string, by = rules) {
-  const verdict = judgeWebhookUrl(text, by);
-  if (!verdict.ok) throw new Error(`${text} was refused: ${verdict.reason}`);
-  return verdict.url;
+  const check = checkWebhookUrl(text, by);
+  if (!check.ok) throw new Error(`${text} was refused: ${check.reason}`);
+  return check.url;
 }
 
 describe('judging a webhook URL', () => {
@@ -30,12 +30,12 @@ describe('judging a webhook URL', () => {
 
   it.each(HOSTILE_HOSTS)('rejects the host %j', (host) => {
     for (const text of [`https://${host}`, `https://${host}:8443/hooks?a=b`, `  HTTPS:\\\\${host}\\hooks `]) {
-      expect(judgeWebhookUrl(text, rules)).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
+      expect(checkWebhookUrl(text, rules)).toMatchObject({ ok: false, reason: 'HOST_NOT_PUBLIC' });
     }
   });
 
   it.each(HOSTILE_FORMS)('rejects %j as %s', (text, reason) => {
-    expect(judgeWebhookUrl(text, rules)).toMatchObject({ ok: false, reason });
+    expect(checkWebhookUrl(text, rules)).toMatchObject({ ok: false, reason });
   });
 
   it.each([
@@ -69,12 +69,12 @@ describe('judging a webhook URL', () => {
   it('counts characters, both of the input and of the serialized form', () => {
     const path = (length: number) => `https://hooks.example.com/${'a'.repeat(length - 26)}`;
     expect(accepted(path(MAX_WEBHOOK_URL_LENGTH)).href).toHaveLength(MAX_WEBHOOK_URL_LENGTH);
-    expect(judgeWebhookUrl(path(MAX_WEBHOOK_URL_LENGTH + 1), rules)).toMatchObject({ reason: 'TOO_LONG' });
-    expect(judgeWebhookUrl(`http://localhost/${'a'.repeat(9000)}`, rules)).toMatchObject({
+    expect(checkWebhookUrl(path(MAX_WEBHOOK_URL_LENGTH + 1), rules)).toMatchObject({ reason: 'TOO_LONG' });
+    expect(checkWebhookUrl(`http://localhost/${'a'.repeat(9000)}`, rules)).toMatchObject({
       reason: 'TOO_LONG',
     });
     const grownByEncoding = `https://hooks.example.com/${'é'.repeat(1000)}`;
-    expect(judgeWebhookUrl(grownByEncoding, rules)).toMatchObject({ reason: 'TOO_LONG' });
+    expect(checkWebhookUrl(grownByEncoding, rules)).toMatchObject({ reason: 'TOO_LONG' });
   });
 
   it('accepts special-use names and exempt addresses with an allow-list, but no other address', () => {
@@ -82,7 +82,7 @@ describe('judging a webhook URL', () => {
       expect(accepted(`https://${host}:8443/`, sandboxRules).href).toMatch(/^https:/);
     }
     for (const host of ['10.0.0.1', '169.254.169.254', '[::ffff:127.0.0.1]', '[::2]']) {
-      expect(judgeWebhookUrl(`https://${host}:8443/`, sandboxRules)).toMatchObject({
+      expect(checkWebhookUrl(`https://${host}:8443/`, sandboxRules)).toMatchObject({
         reason: 'HOST_NOT_PUBLIC',
       });
     }
@@ -102,8 +102,8 @@ describe('judging a webhook URL', () => {
         (address, parts, bases, dot) => {
           const text = spell(address, parts, bases) + (dot ? '.' : '');
           const dotted = [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.');
-          const expected = rules.addresses.judge(dotted) === 'PUBLIC';
-          expect(judgeWebhookUrl(`https://${text}/`, rules).ok, text).toBe(expected);
+          const expected = rules.addresses.classify(dotted) === 'PUBLIC';
+          expect(checkWebhookUrl(`https://${text}/`, rules).ok, text).toBe(expected);
         },
       ),
       { numRuns: 1000 },
@@ -123,7 +123,7 @@ describe('judging a webhook URL', () => {
         (labels, suffix, upper, dot) => {
           const name = [...labels, suffix].join('.') + (dot ? '.' : '');
           const text = `https://${upper ? name.toUpperCase() : name}/`;
-          expect(judgeWebhookUrl(text, rules), text).toMatchObject({ reason: 'HOST_NOT_PUBLIC' });
+          expect(checkWebhookUrl(text, rules), text).toMatchObject({ reason: 'HOST_NOT_PUBLIC' });
         },
       ),
     );
@@ -176,18 +176,18 @@ describe('judging a webhook URL', () => {
     );
     fc.assert(
       fc.property(text, (candidate) => {
-        const verdict = judgeWebhookUrl(candidate, rules);
-        if (!verdict.ok) return;
-        const { href, uniqueForm, host } = verdict.url;
+        const check = checkWebhookUrl(candidate, rules);
+        if (!check.ok) return;
+        const { href, uniqueForm, host } = check.url;
         const parsed = new URL(candidate);
         expect(href).toBe(parsed.href);
         expect(parsed.protocol).toBe('https:');
         expect(parsed.username + parsed.password).toBe('');
         expect(href).not.toContain('#');
-        expect(host.kind === 'ADDRESS' ? rules.addresses.judge(host.address) : host.specialUse).toBe(
+        expect(host.kind === 'ADDRESS' ? rules.addresses.classify(host.address) : host.specialUse).toBe(
           host.kind === 'ADDRESS' ? 'PUBLIC' : false,
         );
-        expect(accepted(href)).toEqual(verdict.url);
+        expect(accepted(href)).toEqual(check.url);
         expect(accepted(uniqueForm).uniqueForm).toBe(uniqueForm);
       }),
       { numRuns: 2000 },

@@ -1,10 +1,12 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
+import type { CivilDate } from '../platform/civil-date.ts';
 import { isAnyOf } from '../platform/reads/ids.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
+import { startOf } from '../platform/reads/start-of-date.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import { DisputeEntity } from './refund-case.entity.ts';
 
@@ -23,6 +25,8 @@ function disputes(parameters: ReadParameters<Tenant>) {
 
 function matchingDisputes(parameters: ReadParameters<DisputePage>) {
   let query = disputes(parameters);
+  if (parameters.has('from')) query = query.where('opened_at', '>=', startOf(parameters('from'), 0));
+  if (parameters.has('to')) query = query.where('opened_at', '<', startOf(parameters('to'), 1));
   if (parameters.has('paymentIntentId')) {
     query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
   }
@@ -38,9 +42,12 @@ export const selectDispute = prepareRead<Tenant & { readonly id: string }, Dispu
 
 /** A page of a merchant's disputes; undefined filters are ignored. */
 interface DisputePage extends Tenant, PageRange {
+  /** Dates of the opening, inclusive. */
+  readonly from?: CivilDate | undefined;
+  readonly to?: CivilDate | undefined;
   readonly paymentIntentId: string | undefined;
-  readonly disputeIds: readonly string[] | undefined;
-  readonly saleIds: readonly string[] | undefined;
+  readonly disputeIds?: readonly string[] | undefined;
+  readonly saleIds?: readonly string[] | undefined;
 }
 
 /** A page of the disputes that can be responded to at a time. */

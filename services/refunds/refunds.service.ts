@@ -17,7 +17,7 @@ import { listEvidence } from './evidence/list-evidence.ts';
 import { expireReview } from './expire-merchant-review.ts';
 import { getDispute } from './get-dispute.ts';
 import { getRefundCase } from './get-refund-case.ts';
-import { listDisputes } from './list-disputes.ts';
+import { exportDisputes, listDisputes } from './list-disputes.ts';
 import { exportRefundCases, listRefundCases } from './list-refund-cases.ts';
 import { openDispute } from './open-dispute.ts';
 import { openRefundCase } from './open-refund-case.ts';
@@ -63,6 +63,7 @@ export function refundCaseService({
   const decision = { writes, limits, execution };
   const opening = { ...decision, products, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
   return {
+    exportDisputes: (request, context) => exportDisputes(exports, request, context),
     exportRefundCases: (request, context) => exportRefundCases(exports, request, context),
     listRefundCases: (request) => listRefundCases(database, pagination, request),
     getRefundCase: (request) => getRefundCase(database, request),

@@ -160,6 +160,7 @@ async function refunds(harness: TestHarness) {
   await client.getRefundCase({ ...tenant, refundCaseId: canceled });
   await twoPages((page) => client.listRefundCases({ ...tenant, ...page, includeTotals: true }));
   await drained(client.exportRefundCases(tenant));
+  await drained(client.exportDisputes(tenant));
 }
 
 async function funds(transport: Transport) {

@@ -1,10 +1,7 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import {
-  type Dispute,
-  DisputeOrder,
-  DisputeStatus,
-} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { csvLinks } from '../exports/csv-links.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
@@ -15,39 +12,40 @@ import { liveRegion } from '../shell/live.ts';
 import { filterField, filterParameter, isIdOrEmpty, queryForm, refusedFilters } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { disputedAmount, dueDate, reasonText, stateBadge } from './dispute.components.ts';
+import {
+  type DisputeFilters,
+  filterFields,
+  filterParameters,
+  filtersOf,
+  STATUSES,
+} from './dispute-filters.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 const PAGE_SIZE = 25;
-const STATUSES = ['AWAITING', 'OPEN', 'CLOSED'] as const;
 
 const Query = Type.Object({
-  /** Absent: disputes awaiting the merchant's response; empty: all. */
-  status: filterParameter,
-  payment: filterParameter,
+  /** Without a status, disputes awaiting the merchant's response; with an empty one, all. */
+  ...filterParameters,
   page: pageParameter,
   notice: filterParameter,
 });
-
-interface Filters {
-  readonly status: (typeof STATUSES)[number] | undefined;
-  readonly payment: string;
-}
 
 /** The list of disputes: by default those awaiting the merchant's response, by due date. */
 export function disputeListPage({ pages, clients }: FeatureDependencies): void {
   pages.page(
     { path: '/disputes', role: Role.VIEWER, section: 'disputes', query: Query },
     async (view, { query }) => {
-      const filters = filtersOf(query);
+      const filters = filtersOf({ status: 'AWAITING', ...query });
       const t = textsFor(view, disputesTexts);
       if (!isIdOrEmpty(filters.payment)) return refusedFilters(t.title, filterForm(view, filters), t.none);
       const { disputes, nextPageToken } = await clients.refundCases.listDisputes(
-        { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+        { ...view.tenant, ...filterFields(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
         view.call,
       );
       const names = await readSaleNames(clients, view, disputes);
       const table = disputeTable(view, filters, disputes, names);
       const body = html`${filterForm(view, filters)}
+${csvLinks(view, '/disputes.csv', { status: filters.status ?? '', payment: filters.payment })}
 ${liveRegion('disputes', table)}
 ${pager(view, nextPageToken)}`;
       return { title: t.title, body, live: { disputes: table } };
@@ -55,21 +53,7 @@ ${pager(view, nextPageToken)}`;
   );
 }
 
-/** Ignores unknown values of a drop-down. */
-function filtersOf({ status = 'AWAITING', payment = '' }: Static<typeof Query>): Filters {
-  return { status: STATUSES.find((name) => name === status), payment: payment.trim() };
-}
-
-function requestOf({ status, payment }: Filters) {
-  return {
-    ...(status === 'AWAITING'
-      ? { order: DisputeOrder.DUE_DATE }
-      : status && { status: DisputeStatus[status] }),
-    ...(payment && { paymentIntentId: payment }),
-  };
-}
-
-function filterForm(view: View, { status, payment }: Filters): Html {
+function filterForm(view: View, { status, payment }: DisputeFilters): Html {
   const t = textsFor(view, disputesTexts);
   const statuses = STATUSES.map((name) => [name, t.filters[name]] as const);
   const fault = isIdOrEmpty(payment) ? undefined : t.notAnId;
@@ -79,7 +63,12 @@ ${filterField({ name: 'payment', label: t.payment, fault }, payment)}`;
   return queryForm({ action: pathTo(view, '/disputes'), fields, submit: t.filter, collapsed });
 }
 
-function disputeTable(view: View, { status }: Filters, disputes: readonly Dispute[], names: SaleNames): Html {
+function disputeTable(
+  view: View,
+  { status }: DisputeFilters,
+  disputes: readonly Dispute[],
+  names: SaleNames,
+): Html {
   const t = textsFor(view, disputesTexts);
   const isAwaiting = status === 'AWAITING';
   if (isAwaiting && disputes.length === 0) {

@@ -12,11 +12,14 @@ import {
   SaleStatus,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
+  type Dispute,
+  DisputeReason,
   type RefundCase,
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
+import { stateOf } from '../disputes/dispute.components.ts';
 import type { CsvColumn } from './csv.ts';
 import { csvDate, csvTime } from './csv-download.ts';
 
@@ -89,6 +92,19 @@ export const REFUND_COLUMNS: readonly CsvColumn<RefundCase>[] = [
   { name: 'provider_refund_id', cell: ({ provider }) => provider?.refundId },
   { name: 'updated_at', cell: ({ updatedAt }) => csvTime(updatedAt) },
   { name: 'reason', cell: ({ reason }) => reason },
+];
+
+export const DISPUTE_COLUMNS: readonly CsvColumn<Dispute>[] = [
+  { name: 'dispute_id', cell: ({ id }) => id },
+  { name: 'opened_at', cell: ({ openedAt }) => csvTime(openedAt) },
+  { name: 'opened_on', cell: ({ openedAt }) => csvDate(openedAt) },
+  { name: 'status', cell: stateOf },
+  { name: 'reason', cell: ({ reason }) => enumName(DisputeReason, reason) },
+  { name: 'amount', isSum: true, cell: ({ amountMinor }) => amountMinor },
+  { name: 'due_at', cell: ({ dueAt }) => csvTime(dueAt) },
+  { name: 'due_on', cell: ({ dueAt }) => csvDate(dueAt) },
+  { name: 'payment_intent_id', cell: ({ paymentIntentId }) => paymentIntentId },
+  { name: 'sale_id', cell: ({ saleId }) => saleId },
 ];
 
 export const ADVANCE_COLUMNS: readonly CsvColumn<AdvanceRequest>[] = [

@@ -49,6 +49,7 @@ allow(RefundCaseService, {
   respondToDispute: FINANCE,
   addEvidence: FINANCE,
   getEvidence: VIEWER,
+  exportDisputes: VIEWER,
   exportRefundCases: VIEWER,
   openRefundCase: SANDBOX,
   reviewRefundCase: SANDBOX,

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { DisputeOutcome, DisputeReason } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type Dispute,
+  DisputeOutcome,
+  DisputeReason,
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { readCsv } from '../exports/read-csv.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -63,6 +69,44 @@ it('lists disputes awaiting a response first, earliest due date first, and by st
   const overview = await visitor.get(`/live/${merchantId}`);
   const card = overview.document.querySelector('section[aria-labelledby=disputes-title]')!;
   expect(card.querySelectorAll('li a').map(({ text }) => text)).toEqual(awaiting.map(([reason]) => reason));
+});
+
+it('gives the disputes of the list as a file', async () => {
+  const { refunds, write, person, dispute, list } = await merchant();
+  const visitor = await person(Role.VIEWER);
+  const saleId = randomUUID();
+  const later = await dispute(DisputeReason.DUPLICATE, 100, { saleId });
+  const sooner = await dispute(DisputeReason.FRAUDULENT, 20, { amountMinor: 123_456n });
+  const lost = await dispute(DisputeReason.UNRECOGNIZED, 50, { amountMinor: 5_000n });
+  await refunds.closeDispute({ ...write(), disputeId: lost.id, outcome: DisputeOutcome.LOST });
+  const file = async (query: string) => {
+    const { document } = await visitor.get(`${list}${query}`);
+    const link = document.querySelector('.downloads a')!.getAttribute('href')!;
+    return readCsv((await visitor.get(link)).text);
+  };
+  const item = (of: Dispute, rest: object) => ({
+    line: 'item',
+    dispute_id: of.id,
+    opened_at: timestampDate(of.openedAt!).toISOString(),
+    due_at: timestampDate(of.dueAt!).toISOString(),
+    payment_intent_id: of.paymentIntentId,
+    ...rest,
+  });
+  const awaiting = await file('');
+  expect(awaiting).toMatchObject([
+    item(sooner, { status: 'NEEDS_RESPONSE', reason: 'FRAUDULENT', amount: '1234,56', sale_id: '' }),
+    item(later, { status: 'NEEDS_RESPONSE', reason: 'DUPLICATE', amount: '', sale_id: saleId }),
+    { line: 'total', amount: '1234,56' },
+  ]);
+  const closed = [item(lost, { status: 'LOST', amount: '50,00' }), { line: 'total', amount: '50,00' }];
+  expect(await file('?status=CLOSED')).toMatchObject(closed);
+  expect(await file(`?status=&payment=${lost.paymentIntentId}`)).toMatchObject(closed);
+  expect(await file('?status=')).toHaveLength(4);
+  const opened = civilDateAt(timestampDate(lost.openedAt!));
+  const dates = async (range: string) => readCsv((await visitor.get(`${list}.csv?${range}`)).text);
+  expect(await dates(`from=${opened}&to=${opened}`)).toHaveLength(4);
+  expect(await dates(`from=${addDays(opened, 1)}`)).toHaveLength(1);
+  expect(await dates(`to=${addDays(opened, -1)}`)).toHaveLength(1);
 });
 
 it('takes a developer’s response once, records the person, and shows it until and after the end', async () => {

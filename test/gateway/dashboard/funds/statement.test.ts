@@ -178,12 +178,13 @@ it('gives files whose totals are those of the pages, in either format, and recor
   );
   const day = await file(`${home}/days/2020-07-02/sales.csv?`);
   expect(day.at(-1)).toMatchObject({ line: 'total', net_amount: '99,00', deducted_amount: '7,00' });
-  for (const list of ['refunds', 'advances']) expect(await file(`${live}/${list}.csv?`)).toHaveLength(1);
+  for (const list of ['refunds', 'disputes', 'advances'])
+    expect(await file(`${live}/${list}.csv?`)).toHaveLength(1);
   const audited = `select distinct split_part(action, '.', 5) as action from platform.audit_entry
     where merchant_id = $1 and account_id = $2 order by 1`;
   expect(await sqlOf(fixture.harness, audited, [merchantId, visitor.accountId])).toEqual(
-    ['AdvanceRequests', 'FundsReleases', 'Movements', 'RefundCases', 'ReleaseSales', 'Sales'].map((name) => ({
-      action: `Export${name}`,
-    })),
+    ['AdvanceRequests', 'Disputes', 'FundsReleases', 'Movements', 'RefundCases', 'ReleaseSales', 'Sales'].map(
+      (name) => ({ action: `Export${name}` }),
+    ),
   );
 });

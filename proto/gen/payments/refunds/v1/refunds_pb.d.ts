@@ -1498,6 +1498,76 @@ export declare type ListDisputesResponse = Message<"payments.refunds.v1.ListDisp
 export declare const ListDisputesResponseSchema: GenMessage<ListDisputesResponse>;
 
 /**
+ * The disputes to export.
+ *
+ * @generated from message payments.refunds.v1.ExportDisputesRequest
+ */
+export declare type ExportDisputesRequest = Message<"payments.refunds.v1.ExportDisputesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: optional string payment_intent_id = 3;
+   */
+  paymentIntentId?: string | undefined;
+
+  /**
+   * @generated from field: optional payments.refunds.v1.DisputeStatus status = 4;
+   */
+  status?: DisputeStatus | undefined;
+
+  /**
+   * @generated from field: payments.refunds.v1.DisputeOrder order = 5;
+   */
+  order: DisputeOrder;
+
+  /**
+   * First date on which they were opened, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string from_date = 6;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date on which they were opened, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string to_date = 7;
+   */
+  toDate?: string | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ExportDisputesRequest.
+ * Use `create(ExportDisputesRequestSchema)` to create a new message.
+ */
+export declare const ExportDisputesRequestSchema: GenMessage<ExportDisputesRequest>;
+
+/**
+ * A part of the disputes.
+ *
+ * @generated from message payments.refunds.v1.ExportDisputesResponse
+ */
+export declare type ExportDisputesResponse = Message<"payments.refunds.v1.ExportDisputesResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.Dispute disputes = 1;
+   */
+  disputes: Dispute[];
+};
+
+/**
+ * Describes the message payments.refunds.v1.ExportDisputesResponse.
+ * Use `create(ExportDisputesResponseSchema)` to create a new message.
+ */
+export declare const ExportDisputesResponseSchema: GenMessage<ExportDisputesResponse>;
+
+/**
  * A file that is evidence in a refund case or a dispute, without its content.
  *
  * @generated from message payments.refunds.v1.Evidence
@@ -3620,6 +3690,16 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof ListDisputesRequestSchema;
     output: typeof ListDisputesResponseSchema;
+  },
+  /**
+   * Streams a merchant's disputes, in the order of ListDisputes. Otherwise like ExportRefundCases.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ExportDisputes
+   */
+  exportDisputes: {
+    methodKind: "server_streaming";
+    input: typeof ExportDisputesRequestSchema;
+    output: typeof ExportDisputesResponseSchema;
   },
   /**
    * Adds a file to a refund case or a dispute. The first message carries every field except the content, later ones

@@ -147,7 +147,8 @@ async function open(
   // Spread evenly, so that no two large cases fall into the same 24 hours.
   const daysAgo =
     min + ((max - min) * (round + demo.between(300, 700) / 1_000) * SCENARIOS.length) / demo.size.refundCases;
-  const sale = round % 4 === 0 ? demo.pick(sales, n) : undefined;
+  const earlier = sales.filter((sale) => sale.daysAgo > daysAgo);
+  const sale = round % 4 === 0 ? demo.pick(earlier, n) : undefined;
   const drawn = demo.between(500, 4_500);
   const silent = drawn - (drawn % 100) + SILENT_CENTAVOS;
   const amountMinor = scenario.amountMinor ?? BigInt(scenario.staysSilent ? silent : drawn);

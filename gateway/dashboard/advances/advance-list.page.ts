@@ -53,7 +53,7 @@ function requestTable(view: View, requests: readonly AdvanceRequest[], empty: st
       },
       amountColumn(view, t.amount, (request) => request.amountMinor),
       amountColumn(view, t.fee, (request) => request.feeAmountMinor),
-      amountColumn(view, t.net, (request) => request.netAmountMinor),
+      amountColumn(view, t.netAmount, (request) => request.netAmountMinor),
       { label: t.status, cell: (request) => statusBadge(view, request) },
     ],
     requests,

@@ -10,6 +10,7 @@ export const advancesTexts = {
     amount: 'Valor antecipado',
     fee: 'Custo',
     net: 'Você recebe',
+    netAmount: 'Valor líquido',
     status: 'Situação',
     statuses: {
       PENDING_REVIEW: 'Em análise',
@@ -120,6 +121,7 @@ export const advancesTexts = {
     amount: 'Amount advanced',
     fee: 'Cost',
     net: 'You receive',
+    netAmount: 'Net amount',
     status: 'Status',
     statuses: {
       PENDING_REVIEW: 'Under review',

@@ -1,6 +1,6 @@
 import { type Dispute, DisputeOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { dueDate, reasonText } from '../disputes/dispute.components.ts';
+import { disputedAmount, dueDate, reasonText } from '../disputes/dispute.components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { card, renderOrUnavailable } from './card.ts';
@@ -29,4 +29,4 @@ export async function disputesCard(
 }
 
 const line = (view: View, dispute: Dispute) =>
-  html`<li><a href="${pathTo(view, `/disputes/${dispute.id}`)}">${reasonText(view, dispute)}</a> ${dueDate(view, dispute)}</li>`;
+  html`<li><a href="${pathTo(view, `/disputes/${dispute.id}`)}">${reasonText(view, dispute)}</a> ${disputedAmount(view, dispute)} ${dueDate(view, dispute)}</li>`;

@@ -45,7 +45,7 @@ export const refundsTexts = {
       PROCESSING: 'O valor foi debitado e o provedor está pagando o cliente.',
       SUCCEEDED: 'O provedor pagou o cliente.',
       FAILED:
-        'O provedor não conseguiu pagar o cliente, e o débito foi estornado ao seu saldo. Para tentar novamente, abra outro caso.',
+        'O provedor não conseguiu pagar o cliente, e o débito foi estornado ao seu saldo. Não tentamos novamente: o reembolso precisa ser solicitado de novo, como este foi.',
       CANCELED: 'A solicitação foi retirada por quem a fez.',
       REJECTED: 'O reembolso foi recusado na análise.',
     },
@@ -124,7 +124,7 @@ export const refundsTexts = {
       PROCESSING: 'The amount has been debited and the provider is paying the customer.',
       SUCCEEDED: 'The provider has paid the customer.',
       FAILED:
-        'The provider could not pay the customer, and the debit was returned to your balance. To try again, open another case.',
+        'The provider could not pay the customer, and the debit was returned to your balance. It is not tried again: the refund has to be requested again, as this one was.',
       CANCELED: 'The request was withdrawn.',
       REJECTED: 'The refund was rejected in review.',
     },

@@ -68,6 +68,10 @@ it('lists disputes awaiting a response first, earliest due date first, and by st
   expect((await visitor.get(`${list}?payment=12`)).status).toBe(422);
   const overview = await visitor.get(`/live/${merchantId}`);
   const card = overview.document.querySelector('section[aria-labelledby=disputes-title]')!;
+  expect(card.querySelectorAll('li').map(({ text }) => text)).toMatchObject([
+    expect.stringContaining('R$1,234.56'),
+    expect.stringContaining('rest of the sale'),
+  ]);
   expect(card.querySelectorAll('li a').map(({ text }) => text)).toEqual(awaiting.map(([reason]) => reason));
 });
 

@@ -137,7 +137,9 @@ it('guides a reviewer, a payout clerk and a provider engineer through the oldest
   await clerk.finish(requested, 1);
   expectItem(await clerk.oldest(0), younger.advanceRequestId, /_REVIEW$/);
   const toPayOut = expectItem(await clerk.oldest(2), older.advanceRequestId, /_RELEASE$/);
+  // What the merchant owes.
   await clerk.finish(toPayOut, 3);
+  await clerk.finish(toPayOut, 4);
   expect(await clerk.oldest(2)).toBeUndefined();
 
   await eventually(async () => {

@@ -119,7 +119,7 @@ function startTemporal(config: Config, folder: DataFolder): TemporalServer {
     port: config.TEMPORAL_PORT,
     uiPort: config.TEMPORAL_UI_PORT,
   });
-  temporal.on('status', ({ state, detail }) => print(state === 'up' ? detail : `deliveries wait: ${detail}`));
+  temporal.on('status', ({ state, detail }) => print(state === 'up' ? detail : `workflows wait: ${detail}`));
   return temporal;
 }
 

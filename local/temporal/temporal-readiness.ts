@@ -5,7 +5,7 @@ import type { TemporalStatus } from './temporal-server.ts';
 export interface LocalReadiness {
   readonly database: 'up';
   /** `up` once the worker is connected. */
-  readonly temporal: 'up' | 'away: deliveries wait';
+  readonly temporal: 'up' | 'away: workflows wait';
   /** The server that `npm start` finds, builds or waits for. `since`: ISO 8601. */
   readonly temporalServer: Omit<TemporalStatus, 'since'> & { readonly since: string };
 }
@@ -14,7 +14,7 @@ export interface LocalReadiness {
 export function temporalReadiness(isWorkerConnected: boolean, status: TemporalStatus): Readiness {
   const details: LocalReadiness = {
     database: 'up',
-    temporal: isWorkerConnected ? 'up' : 'away: deliveries wait',
+    temporal: isWorkerConnected ? 'up' : 'away: workflows wait',
     temporalServer: { ...status, since: status.since.toISOString() },
   };
   return { ok: true, details: { ...details } };

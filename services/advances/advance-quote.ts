@@ -54,7 +54,10 @@ export function quoteInstallments(
   const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
   const netMinor = amountMinor - feeMinor;
   if (covered.length === 0) {
-    throw failedPrecondition('NOTHING_TO_ADVANCE', 'no installment can be advanced within these bounds');
+    throw failedPrecondition(
+      'NOTHING_TO_ADVANCE',
+      'no installment can be advanced, or none within the bounds of the request',
+    );
   }
   return { installments: covered, amountMinor, feeMinor, netMinor };
 }

@@ -89,7 +89,7 @@ test('while the Temporal server is built, npm start says how long it takes and t
 
   const start = runCommand('start.ts', environment);
   const notice = 'building the Temporal server: once per machine, usually 3 to 10 minutes';
-  await vi.waitFor(() => expect(start.output()).toContain(`deliveries wait: ${notice}\n`), WAIT_MS);
+  await vi.waitFor(() => expect(start.output()).toContain(`workflows wait: ${notice}\n`), WAIT_MS);
   await vi.waitFor(() => expect(start.output()).toContain('\nready: Ctrl-C stops everything\n'), WAIT_MS);
   await addMerchant(path);
 

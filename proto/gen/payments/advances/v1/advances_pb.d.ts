@@ -1527,7 +1527,8 @@ export enum ProviderQueueAction {
 
   /**
    * The workflow advance-payout-<request id> submits it, again at most an hour apart. If the request has no payout a
-   * minute after its release, look at the workflow.
+   * minute after its release, look at the workflow. With PAYOUT_PROVIDER_URL=none nothing is submitted: make the payout, and
+   * record it (RecordPayoutAnswer).
    *
    * @generated from enum value: PROVIDER_QUEUE_ACTION_AWAIT_PROVIDER = 1;
    */
@@ -1660,7 +1661,8 @@ export declare const AdvanceService: GenService<{
   /**
    * APPROVED to RELEASED; the covered rows' advanced amount rises. FAILED_PRECONDITION (COVERED_PART_DUE). A call that
    * fails halfway is completed within a minute; repeating it with its key returns the request. The workflow
-   * advance-payout-<id> then submits the payout of the net amount to PAYOUT_PROVIDER_URL until it is accepted.
+   * advance-payout-<id> then submits the payout of the net amount to PAYOUT_PROVIDER_URL until it is accepted. Without a
+   * provider (none), make the payout and record it (RecordPayoutAnswer).
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ReleaseAdvance
    */

@@ -3764,7 +3764,8 @@ export enum DeliveryStatus {
   RETRYING = 2,
 
   /**
-   * Its subscription is paused or has too many open retries: it has no workflow, but its schedule continues in the table.
+   * On hold because its subscription was paused or had too many open retries: it has no workflow, but its schedule continues in
+   * the table. It is attempted at next_attempt_at once neither is the case.
    *
    * @generated from enum value: DELIVERY_STATUS_HELD = 3;
    */

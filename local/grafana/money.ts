@@ -27,6 +27,9 @@ export const money = dashboard(
     chart('Since funds became due that are not released', Seconds, {
       '{{environment}}': 'max by (environment) (payments_funds_release_late_seconds)',
     }).description('Alert: FundsReleaseLate'),
+    chart('Debts overdue', Short, {
+      '{{environment}}': 'max by (environment) (payments_debts_overdue)',
+    }).description('Alert: DebtsOverdue, in live'),
     chart('Calls to providers', RequestsPerSecond, {
       '{{provider}} {{environment}} {{result}}':
         'sum by (provider, environment, result) (rate(payments_provider_submissions_total[5m]))',

@@ -3,7 +3,13 @@ import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts'
 import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { type Allocation, allocateDebts, availableMinor } from './allocation.ts';
-import { AccountEntity, DeductionEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
+import {
+  AccountEntity,
+  DebtPaymentEntity,
+  DeductionEntity,
+  PostingEntity,
+  type PostingKind,
+} from './funds.entity.ts';
 import { eventOfMove, publishReleases, releasedEvent } from './funds.event.ts';
 import { HoldStore } from './hold-store.ts';
 import { adjustHolds } from './holds.ts';
@@ -157,6 +163,26 @@ export class FundsAccount {
   async openDebtsMinor(): Promise<bigint> {
     const debts = await this.#openDebts();
     return debts.reduce((sum, debt) => sum + debt.openDebtMinor, 0n);
+  }
+
+  /** Pays open debts of this amount at least, oldest first. */
+  async payDebts(paymentId: string, amountMinor: bigint): Promise<void> {
+    let leftMinor = amountMinor;
+    for (const debt of await this.#openDebts()) {
+      const paidMinor = leftMinor < debt.openDebtMinor ? leftMinor : debt.openDebtMinor;
+      if (paidMinor === 0n) break;
+      const { sourceId } = debt;
+      this.#tx.create(DebtPaymentEntity, {
+        paymentId,
+        sourceId,
+        amountMinor: paidMinor,
+        recordedAt: this.at,
+      });
+      debt.openDebtMinor -= paidMinor;
+      leftMinor -= paidMinor;
+    }
+    await this.#tx.flush();
+    await this.store([], movementOf(causeOf('DEBT_PAYMENT', paymentId), [], this.at, -amountMinor));
   }
 
   /** The balance available to any refund; may be negative. */

@@ -4,6 +4,7 @@ import { bindService } from '../platform/rpc/service-binding.ts';
 import {
   AccountEntity,
   BlockEntity,
+  DebtPaymentEntity,
   DeductionEntity,
   EndedExecutionEntity,
   InstallmentEntity,
@@ -25,6 +26,7 @@ export const funds: Area = {
     InstallmentEntity,
     BlockEntity,
     ReleaseEntity,
+    DebtPaymentEntity,
     DeductionEntity,
     RefundDebitEntity,
     PendingDebitEntity,

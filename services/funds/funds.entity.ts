@@ -113,6 +113,19 @@ export const DeductionEntity = defineEntity({
   },
 });
 
+export const DebtPaymentEntity = defineEntity({
+  name: 'DebtPayment',
+  tableName: 'debt_payment',
+  schema: 'funds',
+  properties: {
+    ...tenantColumns,
+    paymentId: p.uuid().primary(),
+    sourceId: p.uuid().primary(),
+    amountMinor: amountColumn(),
+    recordedAt: timestampColumn(),
+  },
+});
+
 export const RefundDebitEntity = defineEntity({
   name: 'RefundDebit',
   tableName: 'refund_debit',

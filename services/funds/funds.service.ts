@@ -17,10 +17,13 @@ import { getReleaseCalendar } from './get-release-calendar.ts';
 import { getSale } from './get-sale.ts';
 import { registerLateReleaseMetrics } from './late-release-metrics.ts';
 import { listAdvanceableInstallments } from './list-advanceable-installments.ts';
+import { listDebtQueue } from './list-debt-queue.ts';
 import { listDebts } from './list-debts.ts';
 import { exportFundsReleases, listFundsReleases } from './list-funds-releases.ts';
 import { exportReleaseSales, listReleaseSales } from './list-release-sales.ts';
 import { exportSales, listSales } from './list-sales.ts';
+import { registerOverdueDebtMetrics } from './overdue-debt-metrics.ts';
+import { recordDebtPayment } from './record-debt-payment.ts';
 import { recordSale } from './record-sale.ts';
 import { releaseDueFunds } from './release-due-funds.ts';
 import { reserveForAdvance } from './reserve-for-advance.ts';
@@ -40,6 +43,7 @@ import { verifyFunds } from './verification/verify-funds.ts';
 
 /** The RPCs of FundsService. */
 export function fundsService({
+  config,
   database,
   exports,
   logger,
@@ -50,6 +54,8 @@ export function fundsService({
   const sales = new SaleIntake(writes);
   const db = new CrossTenantDatabase(database);
   registerLateReleaseMetrics(db);
+  const dueAfterMs = config.DEBT_DUE_AFTER;
+  registerOverdueDebtMetrics(db, dueAfterMs);
   return {
     listFundsReleases: (request) => listFundsReleases(database, pagination, request),
     listReleaseSales: (request) => listReleaseSales(database, pagination, request),
@@ -59,6 +65,7 @@ export function fundsService({
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
     getBalance: (request) => getBalance(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
+    listDebtQueue: (request) => listDebtQueue(database, pagination, dueAfterMs, request),
     getDeduction: (request) => getDeduction(database, request),
     exportFundsReleases: (request, context) => exportFundsReleases(exports, request, context),
     exportReleaseSales: (request, context) => exportReleaseSales(exports, request, context),
@@ -74,6 +81,7 @@ export function fundsService({
     listAdvanceableInstallments: (request, context) =>
       listAdvanceableInstallments(database, request, context),
     recordSale: (request, context) => recordSale(writes, sales, request, context),
+    recordDebtPayment: (request, context) => recordDebtPayment(writes, request, context),
     applyDeduction: (request, context) => applyDeduction(writes, request, context),
     blockFunds: (request, context) => blockFunds(writes, request, context),
     unblockFunds: (request, context) => unblockFunds(writes, request, context),

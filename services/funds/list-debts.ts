@@ -26,7 +26,8 @@ export async function listDebts(
   };
 }
 
-function debtMessage(row: DebtReadRow): Debt {
+/** A debt as the API returns it. */
+export function debtMessage(row: DebtReadRow): Debt {
   return {
     $typeName: 'payments.funds.v1.Debt',
     sourceId: row.source_id,

@@ -41,6 +41,7 @@ const ACROSS_MERCHANTS = {
   'AdvanceService.ListAdvanceQueue': ['advances.request'],
   'AdvanceService.ListProviderQueue': ['advances.request'],
   'AdvanceService.ScanAdvanceRequests': ['advances.request'],
+  'FundsService.ListDebtQueue': ['funds.deduction', 'funds.release'],
   'FundsService.ListVerificationQueue': ['funds.failing_account'],
   'FundsService.ReleaseDueFunds': ['funds.installment', 'funds.release', 'funds.reservation'],
   'FundsService.ScanDeductions': [
@@ -153,6 +154,7 @@ function callsAcrossMerchants(): Record<keyof typeof ACROSS_MERCHANTS, () => Pro
     'AdvanceService.ListAdvanceQueue': () => advances.listAdvanceQueue({}),
     'AdvanceService.ListProviderQueue': () => advances.listProviderQueue({}),
     'AdvanceService.ScanAdvanceRequests': () => advances.scanAdvanceRequests({}),
+    'FundsService.ListDebtQueue': () => funds.listDebtQueue({}),
     'FundsService.ListVerificationQueue': () => funds.listVerificationQueue({}),
     'FundsService.ReleaseDueFunds': () => funds.releaseDueFunds({}),
     'FundsService.ScanDeductions': () => funds.scanDeductions({}),

@@ -223,6 +223,9 @@ async function funds(transport: Transport) {
   await client.scanReservations({ ...tenant, after });
   for (let debts = 0; debts < 2; debts += 1) await caller.deduct(9_000_000n);
   const { debts } = await client.listDebts(tenant);
+  await client.listDebtQueue(tenant);
+  const paymentId = randomUUID();
+  await client.recordDebtPayment({ ...write(), paymentId, amountMinor: 1n });
   await client.getDeduction({ ...tenant, sourceId: debts[0]!.sourceId });
   await twoPages((page) => client.listDebts({ ...tenant, ...page }));
 }

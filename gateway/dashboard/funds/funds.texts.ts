@@ -45,7 +45,7 @@ export const fundsTexts = {
     toSales: 'Ver vendas',
     debts: 'Débitos em aberto',
     debtsHint:
-      'Valores ainda a descontar, do mais antigo ao mais recente. São descontados nesta ordem, à medida que há saldo.',
+      'Valores ainda a descontar, do mais antigo ao mais recente. São descontados nesta ordem, à medida que há saldo. Se as vendas não os cobrirem, entraremos em contato para combinar o pagamento.',
     debtFor: 'Referente a',
     debtSale: 'Venda',
     debtAmount: 'Valor',
@@ -146,7 +146,7 @@ export const fundsTexts = {
     toSales: 'View sales',
     debts: 'Open debts',
     debtsHint:
-      'Amounts still to be deducted, oldest first. They are deducted in this order as funds become available.',
+      'Amounts still to be deducted, oldest first. They are deducted in this order as funds become available. If your sales do not cover them, we will contact you about a payment.',
     debtFor: 'For',
     debtSale: 'Sale',
     debtAmount: 'Amount',

@@ -53,6 +53,7 @@ function causePath(movement: Movement, disputes: Disputes): string | undefined {
     case MovementKind.DEDUCTION:
     case MovementKind.DEBT_COLLECTION:
       return holderPath(blockReason, sourceId!, disputes);
+    case MovementKind.DEBT_PAYMENT:
     case MovementKind.SALE:
     case MovementKind.UNSPECIFIED:
       return undefined;

@@ -13,6 +13,7 @@ export type MovementKind =
   | 'CONSUMPTION'
   | 'DEDUCTION'
   | 'DEBT_COLLECTION'
+  | 'DEBT_PAYMENT'
   | 'REFUND'
   | 'REFUND_REVERSAL'
   | 'ADVANCE';

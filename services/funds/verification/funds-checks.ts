@@ -19,6 +19,7 @@ const TABLES = [
   'release',
   'posting',
   'deduction',
+  'debt_payment',
   'refund_debit',
   'pending_debit',
   'reservation',

@@ -21,10 +21,17 @@ ${compare({
   posted_advanced_minor: [`'POSTING'`, 'coalesce(posted.advanced_minor, 0)', 'installment.advanced_minor'],
 })}`;
 
-/** The amount of every deduction, refund and reservation is posted in full, and every posting has such a cause. */
+/**
+ * The amount of every deduction that is neither owed nor paid from outside, and that of every refund and reservation, is
+ * posted in full, and every posting has such a cause.
+ */
 const CAUSES = `
 select ${subject({ source: 'source_id' })}, figure.* from (
-  select 'DEBT' as invariant, 'deducted_minor' as kind, source_id, amount_minor - open_debt_minor as minor from deduction
+  select 'DEBT' as invariant, 'deducted_minor' as kind, source_id,
+         amount_minor - open_debt_minor - coalesce(paid.minor, 0) as minor
+    from deduction full join (
+    select source_id, sum(amount_minor) as minor from debt_payment group by source_id
+  ) as paid using (source_id)
   union all select 'REFUND', 'debited_minor', refund_case_id, amount_minor from refund_debit
   union all select 'REFUND', 'reversed_minor', refund_case_id, amount_minor from refund_debit where reversed_at is not null
   union all select 'RESERVATION', 'advanced_minor', advance_request_id, amount_minor from reservation

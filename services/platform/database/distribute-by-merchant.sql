@@ -7,7 +7,7 @@ select create_distributed_table(name, 'merchant_id', colocate_with => 'default')
     'catalog.product', 'catalog.price', 'catalog.offer',
     'refunds.payment', 'refunds.refund_case', 'refunds.dispute', 'refunds.evidence', 'refunds.evidence_content',
     'funds.account', 'funds.sale', 'funds.installment', 'funds.block', 'funds.release', 'funds.deduction',
-    'funds.refund_debit', 'funds.pending_debit', 'funds.ended_execution', 'funds.reservation', 'funds.posting',
+    'funds.debt_payment', 'funds.refund_debit', 'funds.pending_debit', 'funds.ended_execution', 'funds.reservation', 'funds.posting',
     'funds.movement', 'funds.balance_day', 'funds.failing_account',
     'advances.rate', 'advances.quote', 'advances.quote_installment', 'advances.request'
   ]) with ordinality as tables (name, place)

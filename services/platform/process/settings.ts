@@ -368,6 +368,11 @@ export const SETTINGS = {
     '90d',
     'an open dispute counts as overdue when its outcome has not been recorded for this long after its due date or, without one, its opening',
   ),
+  DEBT_DUE_AFTER: setting(
+    duration,
+    '30d',
+    "a merchant's debt counts as overdue when neither sales nor a payment have covered it for this long",
+  ),
   ADVANCE_MONTHLY_RATE_BPS: setting(
     integer(0, 10_000),
     '250',

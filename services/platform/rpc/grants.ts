@@ -52,7 +52,7 @@ const SPECIAL_GRANTS: Readonly<Record<string, string>> = {
     'ListAdvanceQueue',
     'ListProviderQueue',
   ]),
-  ...inService('payments.funds.v1.FundsService', 'operations', ['ListVerificationQueue']),
+  ...inService('payments.funds.v1.FundsService', 'operations', ['ListVerificationQueue', 'ListDebtQueue']),
   ...inService('payments.webhooks.v1.EventService', 'operations', ['ListEventFeed', 'GetEventFeed']),
   ...inService('payments.accounts.v1.AccountService', 'sessions', [
     'StartSession',

@@ -15,6 +15,7 @@ interface ModelReservation {
 export class AccountModel {
   funds = new FundsModel();
   #deductions = new Set<string>();
+  #debtPayments = new Set<string>();
   #lifted = new Set<string>();
   #reservations = new Map<string, ModelReservation>();
   #debits = new Map<string, { readonly amountMinor: bigint; readonly reversed: boolean }>();
@@ -23,6 +24,7 @@ export class AccountModel {
     const copy = new AccountModel();
     copy.funds = this.funds.clone();
     copy.#deductions = new Set(this.#deductions);
+    copy.#debtPayments = new Set(this.#debtPayments);
     copy.#lifted = new Set(this.#lifted);
     copy.#reservations = new Map(this.#reservations);
     copy.#debits = new Map(this.#debits);
@@ -54,6 +56,14 @@ export class AccountModel {
     this.#deductions.add(sourceId);
     const debt = this.funds.deduct(saleId, amountMinor, sourceId);
     return `OK ${amountMinor - debt} ${debt}`;
+  }
+
+  payDebts(paymentId: string, amountMinor: bigint): Outcome {
+    if (this.#debtPayments.has(paymentId)) return 'DEBT_PAYMENT_ALREADY_RECORDED';
+    if (amountMinor > this.funds.openDebtsMinor()) return 'OPEN_DEBTS_EXCEEDED';
+    this.#debtPayments.add(paymentId);
+    this.funds.payDebts(amountMinor);
+    return `OK ${this.funds.openDebtsMinor()}`;
   }
 
   block(saleId: string, block: Block, amountMinor: bigint | null, once: boolean): Outcome {

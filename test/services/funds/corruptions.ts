@@ -164,6 +164,12 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
     ['DEBT posted_minor'],
   ],
   [
+    '(E) a payment of a debt off by a cent',
+    set('debt_payment', 'amount_minor = amount_minor - 1'),
+    ['DEBT posted_minor'],
+  ],
+  ['(E) a payment of no debt', set('debt_payment', 'source_id = payment_id'), ['DEBT posted_minor']],
+  [
     '(E) a debt beside a free installment',
     set('installment', 'reserved_for = null, reserved_minor = null', 'reserved_for is not null'),
     ['DEBT free_minor', 'RESERVATION reserved_minor'],

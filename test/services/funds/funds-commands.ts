@@ -149,6 +149,22 @@ const deduct = command(
   },
 );
 
+const payDebts = command(
+  'payDebts',
+  fc.tuple(fc.nat(12), amount),
+  ({ caller, on }, [payment, amountMinor]) => {
+    const paymentId = idOf(8, payment);
+    const request = { ...caller.write(on), paymentId, amountMinor };
+    return {
+      async call() {
+        const { openDebtsAmountMinor } = await caller.client.recordDebtPayment(request);
+        return [openDebtsAmountMinor];
+      },
+      play: (model) => model.payDebts(paymentId, amountMinor),
+    };
+  },
+);
+
 /** Mostly a portion of a sale, sometimes all of it. */
 const portion = fc.option(
   fc.oneof({ weight: 5, arbitrary: fc.bigInt(1n, 300n) }, { weight: 1, arbitrary: amount }),
@@ -275,6 +291,7 @@ export const COMMAND_NAMES = [
   'sell',
   'sellAgain',
   'deduct',
+  'payDebts',
   'block',
   'unblock',
   'reserve',
@@ -293,6 +310,6 @@ export const fundsCommand: fc.Arbitrary<FundsCommand> = fc.oneof(
   ...weighted(6, sell),
   ...weighted(5, block),
   ...weighted(3, unblock, reserve, debit, settle),
-  ...weighted(2, sellAgain, deduct, reverse),
+  ...weighted(2, sellAgain, deduct, payDebts, reverse),
   ...weighted(1, free, releaseDue),
 );

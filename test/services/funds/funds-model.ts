@@ -120,6 +120,18 @@ export class FundsModel {
     return missingMinor;
   }
 
+  /** Pays open debts of this amount at least, oldest first. */
+  payDebts(amountMinor: bigint): void {
+    let leftMinor = amountMinor;
+    this.debts = this.debts.flatMap((debt) => {
+      const paidMinor = leftMinor < debt.openMinor ? leftMinor : debt.openMinor;
+      leftMinor -= paidMinor;
+      return paidMinor === debt.openMinor ? [] : [{ ...debt, openMinor: debt.openMinor - paidMinor }];
+    });
+    this.chargedMinor -= amountMinor;
+    this.#store([]);
+  }
+
   /** Opens a block, if it is not open already. */
   block(saleId: string, block: Block, amountMinor: bigint | null): void {
     if (this.findBlock(saleId, block)) return;

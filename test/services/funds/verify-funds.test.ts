@@ -51,6 +51,7 @@ async function playEverything({ client, write, ...caller }: FundsCaller): Promis
     if (id === freed) await caller.free(id, SOLD);
   }
   await caller.deduct(5_000n, undefined, SOLD);
+  await client.recordDebtPayment({ ...write(SOLD), paymentId: randomUUID(), amountMinor: 40n });
   const blocked = await caller.sell({ on: SOLD, gross: 300n, instant: true });
   await caller.block(blocked.saleId, randomUUID(), BlockReason.KYC_PENDING, SOLD);
   await caller.block(blocked.saleId, randomUUID(), BlockReason.COMPLIANCE_HOLD, SOLD);

@@ -735,6 +735,114 @@ export declare type Debt = Message<"payments.funds.v1.Debt"> & {
 export declare const DebtSchema: GenMessage<Debt>;
 
 /**
+ * The debts to list, and the page.
+ *
+ * @generated from message payments.funds.v1.ListDebtQueueRequest
+ */
+export declare type ListDebtQueueRequest = Message<"payments.funds.v1.ListDebtQueueRequest"> & {
+  /**
+   * Absent for all merchants.
+   *
+   * @generated from field: optional string merchant_id = 1;
+   */
+  merchantId?: string | undefined;
+
+  /**
+   * Required with merchant_id; without it, UNSPECIFIED means both environments.
+   *
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListDebtQueueRequest.
+ * Use `create(ListDebtQueueRequestSchema)` to create a new message.
+ */
+export declare const ListDebtQueueRequestSchema: GenMessage<ListDebtQueueRequest>;
+
+/**
+ * A debt that the merchant's available balance does not cover, and the next action.
+ *
+ * @generated from message payments.funds.v1.DebtQueueItem
+ */
+export declare type DebtQueueItem = Message<"payments.funds.v1.DebtQueueItem"> & {
+  /**
+   * @generated from field: payments.funds.v1.FundsAccount account = 1;
+   */
+  account?: FundsAccount | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.Debt debt = 2;
+   */
+  debt?: Debt | undefined;
+
+  /**
+   * @generated from field: payments.funds.v1.DebtAction next_action = 3;
+   */
+  nextAction: DebtAction;
+
+  /**
+   * When it arose.
+   *
+   * @generated from field: google.protobuf.Timestamp waiting_since = 4;
+   */
+  waitingSince?: Timestamp | undefined;
+
+  /**
+   * DEBT_DUE_AFTER later.
+   *
+   * @generated from field: google.protobuf.Timestamp due_at = 5;
+   */
+  dueAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.DebtQueueItem.
+ * Use `create(DebtQueueItemSchema)` to create a new message.
+ */
+export declare const DebtQueueItemSchema: GenMessage<DebtQueueItem>;
+
+/**
+ * A page of the queue.
+ *
+ * @generated from message payments.funds.v1.ListDebtQueueResponse
+ */
+export declare type ListDebtQueueResponse = Message<"payments.funds.v1.ListDebtQueueResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.DebtQueueItem items = 1;
+   */
+  items: DebtQueueItem[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListDebtQueueResponse.
+ * Use `create(ListDebtQueueResponseSchema)` to create a new message.
+ */
+export declare const ListDebtQueueResponseSchema: GenMessage<ListDebtQueueResponse>;
+
+/**
  * A page of debts.
  *
  * @generated from message payments.funds.v1.ListDebtsResponse
@@ -2366,6 +2474,75 @@ export declare type ApplyDeductionResponse = Message<"payments.funds.v1.ApplyDed
 export declare const ApplyDeductionResponseSchema: GenMessage<ApplyDeductionResponse>;
 
 /**
+ * A payment of debts from outside.
+ *
+ * @generated from message payments.funds.v1.RecordDebtPaymentRequest
+ */
+export declare type RecordDebtPaymentRequest = Message<"payments.funds.v1.RecordDebtPaymentRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * The payment; unique per merchant and environment.
+   *
+   * @generated from field: string payment_id = 4;
+   */
+  paymentId: string;
+
+  /**
+   * In centavos; at most the sum of the open debts.
+   *
+   * @generated from field: int64 amount_minor = 5;
+   */
+  amountMinor: bigint;
+
+  /**
+   * When it was received, not in the future; absent is now. Requires the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 6;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.RecordDebtPaymentRequest.
+ * Use `create(RecordDebtPaymentRequestSchema)` to create a new message.
+ */
+export declare const RecordDebtPaymentRequestSchema: GenMessage<RecordDebtPaymentRequest>;
+
+/**
+ * What is still owed.
+ *
+ * @generated from message payments.funds.v1.RecordDebtPaymentResponse
+ */
+export declare type RecordDebtPaymentResponse = Message<"payments.funds.v1.RecordDebtPaymentResponse"> & {
+  /**
+   * The sum of the debts that are still open, in centavos.
+   *
+   * @generated from field: int64 open_debts_amount_minor = 1;
+   */
+  openDebtsAmountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.funds.v1.RecordDebtPaymentResponse.
+ * Use `create(RecordDebtPaymentResponseSchema)` to create a new message.
+ */
+export declare const RecordDebtPaymentResponseSchema: GenMessage<RecordDebtPaymentResponse>;
+
+/**
  * A block of a sale's funds.
  *
  * @generated from message payments.funds.v1.BlockFundsRequest
@@ -3903,6 +4080,37 @@ export enum BankHoliday {
 export declare const BankHolidaySchema: GenEnum<BankHoliday>;
 
 /**
+ * What is to be done next about a debt.
+ *
+ * @generated from enum payments.funds.v1.DebtAction
+ */
+export enum DebtAction {
+  /**
+   * @generated from enum value: DEBT_ACTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Nothing: it is collected from the merchant's next sales.
+   *
+   * @generated from enum value: DEBT_ACTION_AWAIT_SALES = 1;
+   */
+  AWAIT_SALES = 1,
+
+  /**
+   * Sales have not covered it for DEBT_DUE_AFTER: ask the merchant to pay, and record the payment (RecordDebtPayment).
+   *
+   * @generated from enum value: DEBT_ACTION_COLLECT_PAYMENT = 2;
+   */
+  COLLECT_PAYMENT = 2,
+}
+
+/**
+ * Describes the enum payments.funds.v1.DebtAction.
+ */
+export declare const DebtActionSchema: GenEnum<DebtAction>;
+
+/**
  * What changes the balances of an account.
  *
  * @generated from enum payments.funds.v1.MovementKind
@@ -3983,6 +4191,13 @@ export enum MovementKind {
    * @generated from enum value: MOVEMENT_KIND_ADVANCE = 10;
    */
   ADVANCE = 10,
+
+  /**
+   * The merchant paid debts from outside: the available balance rises by it. The source is the payment.
+   *
+   * @generated from enum value: MOVEMENT_KIND_DEBT_PAYMENT = 11;
+   */
+  DEBT_PAYMENT = 11,
 }
 
 /**
@@ -4344,6 +4559,20 @@ export declare const FundsService: GenService<{
     output: typeof GetDeductionResponseSchema;
   },
   /**
+   * The work queue of debts: the open debts of merchants whose available balance is negative, oldest first by
+   * (occurred_at, source_id), each with the next action and when it is due. Debts that the released amount covers are left
+   * out: they are subtracted from what is available. A debt leaves the queue when it is collected from sales, or when its
+   * payment is recorded (RecordDebtPayment). Requires the grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the
+   * token belongs to other filters.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ListDebtQueue
+   */
+  listDebtQueue: {
+    methodKind: "unary";
+    input: typeof ListDebtQueueRequestSchema;
+    output: typeof ListDebtQueueResponseSchema;
+  },
+  /**
    * The statement of an account over a range of dates: its movements, ascending by (occurred_at, id), each with the balance
    * after it, and the balances before and after the range. In each of the three balances, the opening balance plus the
    * movements of the range is the closing balance. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a sum exceeds 64 bits.
@@ -4505,6 +4734,19 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof ApplyDeductionRequestSchema;
     output: typeof ApplyDeductionResponseSchema;
+  },
+  /**
+   * Records that a merchant has paid open debts from outside, as by a bank transfer. Pays them oldest first; the available
+   * balance rises by the amount. ALREADY_EXISTS (DEBT_PAYMENT_ALREADY_RECORDED) for a second payment of this id;
+   * FAILED_PRECONDITION (OPEN_DEBTS_EXCEEDED) for more than all open debts, whose sum is openDebtsAmountMinor in the
+   * metadata.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.RecordDebtPayment
+   */
+  recordDebtPayment: {
+    methodKind: "unary";
+    input: typeof RecordDebtPaymentRequestSchema;
+    output: typeof RecordDebtPaymentResponseSchema;
   },
   /**
    * Holds an amount of a sale for a reason and a source: amount_minor, or the rest of the sale: captured less refunded

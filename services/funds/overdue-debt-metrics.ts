@@ -1,0 +1,40 @@
+import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
+import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import type { EnvironmentName } from '../platform/tenant.ts';
+import { isUncovered } from './debt.queries.ts';
+
+const COUNT_LIMIT = 10_000;
+const CACHE_MS = 1_000;
+
+interface OverdueRow {
+  readonly environment: EnvironmentName;
+  readonly debts: number;
+}
+
+/** Reads only debts that are past their due time, from the index of the queue. */
+const MEASURE: Statement = {
+  name: 'measure_overdue_debts',
+  text: `
+select environment, count(*)::int as debts
+  from (select environment
+          from funds.deduction as debt
+         where open_debt_minor > 0 and occurred_at <= now() - interval '1 ms' * :dueAfterMs::float8
+           and ${isUncovered('debt')}
+         limit ${COUNT_LIMIT}) overdue
+ group by environment`,
+};
+
+/** Registers a gauge of debts past their due time. All processes on a database report the same values. */
+export function registerOverdueDebtMetrics(db: CrossTenantDatabase, dueAfterMs: number): void {
+  registerMeasuredGauges({
+    measure: () => db.run<OverdueRow>(MEASURE, { dueAfterMs }),
+    cacheMs: CACHE_MS,
+    gauges: [
+      environmentGauge(
+        'payments_debts_overdue',
+        `Debts that the merchant's available balance has not covered for DEBT_DUE_AFTER, by environment, counted up to ${COUNT_LIMIT}.`,
+        ({ debts }: OverdueRow) => debts,
+      ),
+    ],
+  });
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DebtAction } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { TestHarness } from '../../support/harness.ts';
+import { startListHarness } from '../../support/list-suite.ts';
+import { describeQueue } from '../../support/queue-suite.ts';
+import { scrape } from '../../support/scrape.ts';
+import { debtQueue } from './debt-queue.ts';
+import { fundsCaller } from './funds-caller.ts';
+
+const DUE_AFTER_MS = 30 * 24 * 60 * 60 * 1_000;
+
+let harness: TestHarness;
+const statements: string[] = [];
+beforeAll(async () => {
+  harness = await startListHarness('funds', statements);
+});
+afterAll(() => harness.close());
+
+describeQueue('ListDebtQueue', () => debtQueue(harness), statements, [['', 'deduction_debt_queue']]);
+
+/** A merchant who owes 70 centavos since 2020, and 50 since now. */
+async function debtor() {
+  const caller = fundsCaller(harness.transports.inProcess);
+  const { client, tenant, write, deduct } = caller;
+  await deduct(70n, undefined, '2020-06-01');
+  await deduct(50n);
+  return {
+    ...caller,
+    pay: (amountMinor: bigint) =>
+      client.recordDebtPayment({ ...write(), paymentId: randomUUID(), amountMinor }),
+    queue: async () => (await client.listDebtQueue(tenant)).items,
+  };
+}
+
+it('says that a debt awaits sales, and from its due time on that its payment is to be collected', async () => {
+  const { queue, tenant } = await debtor();
+  const [old, recent] = await queue();
+  expect(old).toMatchObject({ account: tenant, nextAction: DebtAction.COLLECT_PAYMENT });
+  expect(recent).toMatchObject({ account: tenant, nextAction: DebtAction.AWAIT_SALES });
+  for (const { debt, waitingSince, dueAt } of [old!, recent!]) {
+    expect(waitingSince).toEqual(debt!.occurredAt);
+    expect(timestampMs(dueAt!)).toBe(timestampMs(waitingSince!) + DUE_AFTER_MS);
+  }
+});
+
+it('leaves out the debts of a merchant whose released funds cover them', async () => {
+  const { queue, sell, balance } = await debtor();
+  await sell({ gross: 119n, instant: true });
+  expect(await queue()).toHaveLength(2);
+  await sell({ gross: 1n, instant: true });
+  expect(await queue()).toEqual([]);
+  expect((await balance()).availableAmountMinor).toBe(0n);
+});
+
+it('keeps what a payment leaves open', async () => {
+  const { queue, pay } = await debtor();
+  await pay(90n);
+  expect(await queue()).toMatchObject([{ debt: { amountMinor: 50n, openAmountMinor: 30n } }]);
+  await pay(30n);
+  expect(await queue()).toEqual([]);
+});
+
+it('counts overdue debts in a metric until they are paid or covered', async () => {
+  const overdue = async () => (await scrape())('payments_debts_overdue{environment="live"}')!;
+  const before = await overdue();
+  const [paid, covered] = [await debtor(), await debtor()];
+  await expect.poll(overdue, { timeout: 5_000 }).toBe(before + 2);
+  await paid.pay(70n);
+  await covered.sell({ gross: 120n, instant: true });
+  await expect.poll(overdue, { timeout: 5_000 }).toBe(before);
+});

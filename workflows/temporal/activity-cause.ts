@@ -38,8 +38,9 @@ function tracedActivity({ info }: Context): TracedWork {
       ...(workflowExecution && { 'temporal.workflow.id': workflowExecution.workflowId }),
       'temporal.activity.attempt': attempt,
     },
-    // A benign failure only schedules the next try.
+    // A benign failure that is retried only schedules the next try.
     isFailure: (error) =>
-      !(error instanceof ApplicationFailure && error.category === ApplicationFailureCategory.BENIGN),
+      !(error instanceof ApplicationFailure && error.category === ApplicationFailureCategory.BENIGN) ||
+      error.nonRetryable === true,
   };
 }

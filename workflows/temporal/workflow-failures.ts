@@ -11,7 +11,7 @@ export interface FailureSinks extends Sinks {
 /** Starts at 0, so that the first failure is an increase. The SDK logs which workflow has failed, and why. */
 const workflowFailures = new Counter({
   name: 'payments_workflow_failures_total',
-  help: 'Workflows that have failed; those of an outbox command are started again.',
+  help: 'Workflows that have failed, without exhausted deliveries; those of an outbox command are started again.',
   registers: [metrics],
 });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import {
   AttemptFailure,
   type DeliveryService,
@@ -109,10 +109,13 @@ function resultOf(state: DeliveryState): RetryDeliveryResult {
     case DeliveryStatus.BLOCKED:
       return 'HELD';
     case DeliveryStatus.EXHAUSTED:
-      throw ApplicationFailure.nonRetryable(
-        `${lastAttemptOf(state)}; this was the last attempt`,
-        'DELIVERY_EXHAUSTED',
-      );
+      throw ApplicationFailure.create({
+        message: `${lastAttemptOf(state)}; this was the last attempt`,
+        type: 'DELIVERY_EXHAUSTED',
+        nonRetryable: true,
+        // The endpoint has failed, not the workflow.
+        category: ApplicationFailureCategory.BENIGN,
+      });
     case DeliveryStatus.RETRYING:
     case DeliveryStatus.UNSPECIFIED:
       throw retryAt(state);

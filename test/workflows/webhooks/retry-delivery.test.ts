@@ -2,6 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey } from '../../support/harness.ts';
+import { scrape } from '../../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { DeliverySystem, SOON, type Subscriber } from './delivery-system.ts';
 
@@ -122,7 +123,9 @@ describe('the workflow of a failing delivery', () => {
     expect(timestampMs(second!.startedAt!) - timestampMs(first!.startedAt!)).toBeLessThan(15_000);
   });
 
-  it('fails when the last attempt has failed, and is not started again', async () => {
+  it('fails when the last attempt has failed, is not started again, and raises no alert', async () => {
+    const workflowFailures = async () => (await scrape())('payments_workflow_failures_total')!;
+    const failuresBefore = await workflowFailures();
     const { id, workflow, ...subscriber } = await waiting();
     await workflow.signal('retryNow');
     await system.shows(id, /^attempt 4: HTTP 500/);
@@ -134,6 +137,7 @@ describe('the workflow of a failing delivery', () => {
       message: 'attempt 5: HTTP 500; this was the last attempt',
     });
     expect(await system.startsOf(`delivery-${id}`)).toEqual([]);
+    expect(await workflowFailures()).toBe(failuresBefore);
   });
 
   it('is started again when it was terminated', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,12 +22,15 @@ export interface Item {
     readonly evidenceCount?: number;
   };
   readonly advanceRequest?: Listed;
+  readonly account?: Pick<Listed, 'merchantId' | 'environment'>;
+  readonly debt?: { readonly sourceId: string; readonly openAmountMinor: string };
   readonly nextAction: string;
   readonly waitingSince: string;
 }
 
-export const recordOf = ({ refundCase, dispute, advanceRequest }: Item) =>
-  (refundCase ?? dispute ?? advanceRequest) as Listed;
+/** The record of an item; a debt is known by its source. */
+export const recordOf = ({ refundCase, dispute, advanceRequest, account, debt }: Item): Listed =>
+  refundCase ?? dispute ?? advanceRequest ?? { ...account!, ...debt!, id: debt!.sourceId };
 
 /** A section of a page: the grants that it names, and its commands in their order. */
 function sectionOf(name: string, title: string) {
@@ -44,7 +47,7 @@ const [, LIST_EVIDENCE, GET_EVIDENCE] = sectionOf('evidence', 'Reading and attac
 
 /** A command of the docs with values in place of each `<name>`. */
 function filledIn(command: string, values: object): string {
-  return Object.entries({ providerPayoutId: 'po_1', ...values }).reduce(
+  return Object.entries({ providerPayoutId: 'po_1', paymentId: randomUUID(), ...values }).reduce(
     (text, [name, value]) => text.replaceAll(`<${name}>`, String(value)),
     command,
   );

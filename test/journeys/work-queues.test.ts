@@ -22,6 +22,7 @@ const DAY_MS = 86_400_000;
 const reviewer = new DocsReader('reviewer', 'Reviewing refund cases and disputes');
 const clerk = new DocsReader('clerk', 'Paying out advances');
 const engineer = new DocsReader('engineer', 'Working with the provider');
+const collector = new DocsReader('collector', 'Collecting debts');
 
 let folder: ReturnType<typeof makeFolder>;
 let provider: TestProvider;
@@ -32,12 +33,13 @@ beforeAll(async () => {
   provider = await startProvider();
   running = await startRefundHarness({
     ...provider.settings,
-    SERVICE_TOKENS: [reviewer, clerk, engineer].map(({ entry }) => entry).join(';'),
+    SERVICE_TOKENS: [reviewer, clerk, engineer, collector].map(({ entry }) => entry).join(';'),
     ...DASHBOARD_SETTINGS,
     REFUND_EXECUTION: 'automatic',
     PROVIDER_SILENT_AFTER: '1s',
   });
-  for (const reader of [reviewer, clerk, engineer]) reader.start(folder.path, running.harness.baseUrl);
+  for (const reader of [reviewer, clerk, engineer, collector])
+    reader.start(folder.path, running.harness.baseUrl);
   dashboard = await dashboardOn(running.harness);
 }, TEMPORAL_START_MS);
 afterAll(async () => {
@@ -152,4 +154,20 @@ it('guides a reviewer, a payout clerk and a provider engineer through the oldest
   const stuck = expectItem(await engineer.oldest(2), older.advanceRequestId, /_CONTACT_PROVIDER$/);
   await engineer.finish(stuck, 3);
   expect(await engineer.oldest(2)).toBeUndefined();
+});
+
+it('guides a collector to a debt that sales have not covered, whose payment also funds a waiting refund', async () => {
+  const debtor = merchantOf(running.harness);
+  const { funds, refunds, open, write } = debtor;
+  const saleId = await debtor.earn(10_000n);
+  const sourceId = randomUUID();
+  await funds.client.applyDeduction({ ...funds.write(), sourceId, amountMinor: 12_000n });
+  const { id: refundCaseId } = await open({ saleId });
+  await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
+  await debtor.becomes(refundCaseId, RefundCaseStatus.FUNDING_REQUIRED);
+
+  const owed = expectItem(await collector.oldest(0), sourceId, /_AWAIT_SALES$/);
+  await collector.finish(owed, 1);
+  expect(await collector.oldest(0)).toBeUndefined();
+  await debtor.becomes(refundCaseId, RefundCaseStatus.PROCESSING);
 });

@@ -10,7 +10,7 @@ import { invalidFields } from '../request-faults.ts';
 import { tracedCalls } from '../tracing/trace-calls.ts';
 import { authorize, checkPerson } from './authorization.ts';
 import { requestIdOf } from './call-context.ts';
-import { internalError, toConnectError } from './connect-errors.ts';
+import { callError, internalError, toConnectError } from './connect-errors.ts';
 import { messageFaults } from './message-faults.ts';
 
 /**
@@ -89,11 +89,16 @@ function durationOf(method: DescMethod) {
 function mapError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   if (error instanceof DomainError) return toConnectError(error);
+  if (hasDisconnected(error)) return callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected');
   if (isDatabaseUnavailable(error)) {
     return toConnectError(unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached; try again'));
   }
   return internalError();
 }
+
+/** Whether the caller has disconnected in the middle of the messages that it streams. */
+const hasDisconnected = (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
 
 const validate: Interceptor = (next) => (request) => {
   const { input } = request.method;

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { ServerReflection } from '../../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
 import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { ALL_GRANTS, newTenant, startHarness } from '../../../support/harness.ts';
@@ -29,6 +34,38 @@ test('the port closes at once even if a connection has never sent a byte', async
   const from = performance.now();
   await Promise.all([harness.close(), once(silent, 'close')]);
   expect(performance.now() - from).toBeLessThan(2_500);
+});
+
+test('a caller that disconnects from a stream is logged as no failure', async () => {
+  const lines: string[] = [];
+  const ended = Promise.withResolvers<void>();
+  async function* serverReflectionInfo(requests: AsyncIterable<unknown>) {
+    try {
+      for await (const _request of requests) yield {};
+    } finally {
+      ended.resolve();
+    }
+  }
+  const server = createRpcServer({
+    bindings: [bindService(ServerReflection, { serverReflectionInfo } as never)],
+    interceptors: rpcInterceptors(pino({}, { write: (line: string) => lines.push(line) })),
+    tokens: [],
+  });
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const session = connectHttp2(`http://127.0.0.1:${(server.server.address() as AddressInfo).port}`);
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': `/${ServerReflection.typeName}/ServerReflectionInfo`,
+    'content-type': 'application/grpc',
+  });
+  // One empty message.
+  stream.write(Buffer.alloc(5));
+  await once(stream, 'data');
+  session.destroy();
+  await ended.promise;
+  await setImmediate();
+  expect(lines).toEqual([]);
+  await server.close();
 });
 
 test('a closing port answers the call under way and one that arrives after it, then ends the connection', async () => {

@@ -58,8 +58,8 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   let worker: Promise<PaymentsWorker> | undefined;
   stack.defer(async () => (await worker?.catch(() => undefined))?.close());
   const ready = async () => {
-    await services.ping();
-    return temporalReadiness(await isConnected(worker), temporal.status);
+    const database = await services.ping();
+    return temporalReadiness(database, await isConnected(worker), temporal.status);
   };
   const ops = createOpsServer({ ready, metrics });
   const transport = services.transportFor(GATEWAY_CALLER);

@@ -1,9 +1,10 @@
+import type { DatabaseState } from '../../services/platform/database/database.ts';
 import type { Readiness } from '../../services/platform/process/ops-server.ts';
 import type { TemporalStatus } from './temporal-server.ts';
 
 /** The body of `npm start`'s /readyz while its database answers. */
 export interface LocalReadiness {
-  readonly database: 'up';
+  readonly database: DatabaseState;
   /** `up` once the worker is connected. */
   readonly temporal: 'up' | 'away: workflows wait';
   /** The server that `npm start` finds, builds or waits for. `since`: ISO 8601. */
@@ -11,9 +12,13 @@ export interface LocalReadiness {
 }
 
 /** Ready whatever the state of Temporal: the API answers without it. */
-export function temporalReadiness(isWorkerConnected: boolean, status: TemporalStatus): Readiness {
+export function temporalReadiness(
+  database: DatabaseState,
+  isWorkerConnected: boolean,
+  status: TemporalStatus,
+): Readiness {
   const details: LocalReadiness = {
-    database: 'up',
+    database,
     temporal: isWorkerConnected ? 'up' : 'away: workflows wait',
     temporalServer: { ...status, since: status.since.toISOString() },
   };

@@ -45,7 +45,7 @@ async function startParts(dataDir: string, { environment }: FakeMachine) {
     environment,
   });
   let isWorkerConnected = false;
-  const ready = async () => temporalReadiness(isWorkerConnected, temporal.status);
+  const ready = async () => temporalReadiness('up', isWorkerConnected, temporal.status);
   const ops = createOpsServer({ ready, metrics });
   await ops.listen({ host: '127.0.0.1', port: 0 });
   const stop = async () => {

@@ -1,5 +1,6 @@
 import { MAX_EVIDENCE_FILES } from '../../contracts/refunds/evidence-limits.ts';
-import { invalidArgument, notFound, resourceExhausted } from '../../platform/errors.ts';
+import { notFound, resourceExhausted } from '../../platform/errors.ts';
+import { invalidFields } from '../../platform/request-faults.ts';
 import { notBefore, type RefundCase, wrongState } from '../refund-case.ts';
 
 /** What a file is evidence for: a refund case or a dispute. */
@@ -21,9 +22,11 @@ export function subjectOf({
   if (disputeId !== undefined && refundCaseId === undefined) {
     return { refundCaseId: null, disputeId: disputeId.toLowerCase() };
   }
-  throw invalidArgument('INVALID_ARGUMENT', 'refund_case_id or dispute_id: exactly one is required', {
-    field: refundCaseId === undefined ? 'refund_case_id' : 'dispute_id',
-  });
+  throw invalidFields(
+    refundCaseId === undefined
+      ? [{ field: 'refund_case_id', must: 'is required, or dispute_id' }]
+      : [{ field: 'dispute_id', must: 'must not be given with refund_case_id' }],
+  );
 }
 
 /** Counts one more piece of evidence of a case. It takes evidence until it is decided: REFUND_CASE_STATE after that. */

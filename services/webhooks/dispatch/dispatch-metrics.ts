@@ -102,7 +102,7 @@ select environment, extract(epoch from min(coalesce(until, now())) - now())::flo
 
 const firstAttemptDelay = new Histogram({
   name: 'payments_webhook_first_attempt_delay_seconds',
-  help: 'Time from the commit of an event to the begin of its first attempt, resends left out, by environment.',
+  help: 'Time from the commit of an event to the start of its first attempt, resends left out, by environment.',
   labelNames: ['environment'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
   registers: [metrics],

@@ -40,7 +40,7 @@ const endedCounter = new Counter({
 });
 const duration = new Histogram({
   name: 'payments_webhook_attempt_duration_seconds',
-  help: 'Time from the begin of an attempt to the end of its answer, by environment.',
+  help: 'Time from the start of an attempt to the end of its answer, by environment.',
   labelNames: ['environment'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
   registers: [metrics],

@@ -27,24 +27,34 @@ export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((paramet
 });
 
 /**
- * An SQL condition: the released amount of the account does not cover its debts, so its available balance is negative.
+ * An SQL subquery: the available balance of the account of a debt, as available_minor. An aggregate, so that PostgreSQL
+ * computes it once for all debts of an account: those of a merchant whose sales are released at once are never
+ * collected, and covered by what is released.
  * @param debt the alias of a row of funds.deduction.
  */
-export const isUncovered = (debt: string): string => `
-  (select coalesce(sum(remaining_minor), 0) from funds.release as released
-    where released.merchant_id = ${debt}.merchant_id and released.environment = ${debt}.environment
-      and released.status = 'RELEASED')
-  < (select sum(owed.open_debt_minor) from funds.deduction as owed
-      where owed.merchant_id = ${debt}.merchant_id and owed.environment = ${debt}.environment
-        and owed.open_debt_minor > 0)`;
+export const availableToDebt = (debt: string): string => `lateral (
+  select coalesce(sum(released.remaining_minor), 0) - (
+         select sum(owed.open_debt_minor) from funds.deduction as owed
+          where owed.merchant_id = ${debt}.merchant_id and owed.environment = ${debt}.environment
+            and owed.open_debt_minor > 0) as available_minor
+    from funds.release as released
+   where released.merchant_id = ${debt}.merchant_id and released.environment = ${debt}.environment
+     and released.status = 'RELEASED')`;
 
 /** A page of the open debts of all merchants whose available balance is negative; undefined filters are ignored. */
 export const selectDebtQueue = prepareRead<MerchantFilter & PageRange, DebtReadRow>((parameters) => {
+  const account = sql<{
+    available_minor: string;
+  }>`${sql.raw(availableToDebt('debt'))}`.as<'account'>(sql`account`);
   const open = matchingMerchant(
-    db.selectFrom('funds.deduction').select(columnsOf(DeductionEntity)),
+    db
+      .selectFrom('funds.deduction as debt')
+      .innerJoin(account, (join) => join.onTrue())
+      .select(columnsOf(DeductionEntity)),
     parameters,
+    'debt',
   )
     .where('open_debt_minor', '>', sql<bigint>`0`)
-    .where(sql<boolean>`${sql.raw(isUncovered('funds.deduction'))}`);
-  return inOrder(open, debtOrder, parameters).compile();
+    .where(sql<boolean>`account.available_minor < 0`);
+  return inOrder(open, debtOrder, parameters, 'debt').compile();
 });

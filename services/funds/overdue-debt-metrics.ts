@@ -1,7 +1,7 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
 import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
-import { isUncovered } from './debt.queries.ts';
+import { availableToDebt } from './debt.queries.ts';
 
 const COUNT_LIMIT = 10_000;
 const CACHE_MS = 1_000;
@@ -17,9 +17,9 @@ const MEASURE: Statement = {
   text: `
 select environment, count(*)::int as debts
   from (select environment
-          from funds.deduction as debt
+          from funds.deduction as debt cross join ${availableToDebt('debt')} as account
          where open_debt_minor > 0 and occurred_at <= now() - interval '1 ms' * :dueAfterMs::float8
-           and ${isUncovered('debt')}
+           and account.available_minor < 0
          limit ${COUNT_LIMIT}) overdue
  group by environment`,
 };

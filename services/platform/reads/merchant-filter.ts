@@ -19,17 +19,19 @@ export function merchantFilterOf(request: { merchantId?: string; environment: En
   throw environmentRequired();
 }
 
-/** Restricts a read to the rows that a filter selects. */
+/** Restricts a read to the rows that a filter selects. `table` names the rows' table when others are joined. */
 export function matchingMerchant<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   parameters: ReadParameters<MerchantFilter>,
+  table?: string,
 ): SelectQueryBuilder<DB, TB, Row> {
+  const column = (name: string) => sql.ref(table ? `${table}.${name}` : name);
   let matching = query;
   if (parameters.has('merchantId')) {
-    matching = matching.where(sql<boolean>`merchant_id = ${parameters('merchantId')}`);
+    matching = matching.where(sql<boolean>`${column('merchant_id')} = ${parameters('merchantId')}`);
   }
   if (parameters.has('environment')) {
-    matching = matching.where(sql<boolean>`environment = ${parameters('environment')}`);
+    matching = matching.where(sql<boolean>`${column('environment')} = ${parameters('environment')}`);
   }
   return matching;
 }

@@ -1,10 +1,9 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import { registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 
 /** The maximum number of released requests to look at. */
 const READ_LIMIT = 10_000;
-const CACHE_MS = 1_000;
 
 interface UnrecordedRow {
   readonly environment: EnvironmentName;
@@ -25,19 +24,14 @@ select environment, extract(epoch from now() - min(released_at))::float8 as seco
 };
 
 /**
- * Registers a gauge of payouts that nobody has submitted, or recorded where they are made elsewhere. All processes on a
- * database report the same values.
+ * Registers a gauge of released advances whose payout has neither been submitted nor recorded. All processes on a database
+ * report the same values.
  */
 export function registerUnrecordedPayoutMetrics(db: CrossTenantDatabase): void {
-  registerMeasuredGauges({
-    measure: () => db.run<UnrecordedRow>(MEASURE),
-    cacheMs: CACHE_MS,
-    gauges: [
-      environmentGauge(
-        'payments_payouts_unrecorded_seconds',
-        'How long ago the first released advance without any answer about its payout was released, by environment; 0 without one.',
-        ({ seconds }: UnrecordedRow) => seconds,
-      ),
-    ],
-  });
+  registerEnvironmentGauge(
+    'payments_payouts_unrecorded_seconds',
+    'How long ago the first released advance without any answer about its payout was released, by environment; 0 without one.',
+    () => db.run<UnrecordedRow>(MEASURE),
+    ({ seconds }) => seconds,
+  );
 }

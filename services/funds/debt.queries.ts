@@ -43,9 +43,7 @@ export const availableToDebt = (debt: string): string => `lateral (
 
 /** A page of the open debts of all merchants whose available balance is negative; undefined filters are ignored. */
 export const selectDebtQueue = prepareRead<MerchantFilter & PageRange, DebtReadRow>((parameters) => {
-  const account = sql<{
-    available_minor: string;
-  }>`${sql.raw(availableToDebt('debt'))}`.as<'account'>(sql`account`);
+  const account = sql<object>`${sql.raw(availableToDebt('debt'))}`.as('account');
   const open = matchingMerchant(
     db
       .selectFrom('funds.deduction as debt')

@@ -1,11 +1,10 @@
 import { ACCOUNT_TIME_ZONE } from '../platform/civil-date.ts';
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import { registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 
 /** The maximum number of days of accounts to look at. */
 const READ_LIMIT = 10_000;
-const CACHE_MS = 1_000;
 
 interface LateRow {
   readonly environment: EnvironmentName;
@@ -31,15 +30,10 @@ select environment, extract(epoch from now() - min(date)::timestamp at time zone
 
 /** Registers a gauge of funds that are due and not released. All processes on a database report the same values. */
 export function registerLateReleaseMetrics(db: CrossTenantDatabase): void {
-  registerMeasuredGauges({
-    measure: () => db.run<LateRow>(MEASURE),
-    cacheMs: CACHE_MS,
-    gauges: [
-      environmentGauge(
-        'payments_funds_release_late_seconds',
-        'How long ago the earliest day began whose funds are due and not released, by environment; 0 if all are released.',
-        ({ seconds }: LateRow) => seconds,
-      ),
-    ],
-  });
+  registerEnvironmentGauge(
+    'payments_funds_release_late_seconds',
+    'How long ago the earliest day began whose funds are due and not released, by environment; 0 if all are released.',
+    () => db.run<LateRow>(MEASURE),
+    ({ seconds }) => seconds,
+  );
 }

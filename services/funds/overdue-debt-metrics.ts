@@ -1,10 +1,9 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { environmentGauge, registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import { registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
 import { availableToDebt } from './debt.queries.ts';
 
 const COUNT_LIMIT = 10_000;
-const CACHE_MS = 1_000;
 
 interface OverdueRow {
   readonly environment: EnvironmentName;
@@ -26,15 +25,10 @@ select environment, count(*)::int as debts
 
 /** Registers a gauge of debts past their due time. All processes on a database report the same values. */
 export function registerOverdueDebtMetrics(db: CrossTenantDatabase, dueAfterMs: number): void {
-  registerMeasuredGauges({
-    measure: () => db.run<OverdueRow>(MEASURE, { dueAfterMs }),
-    cacheMs: CACHE_MS,
-    gauges: [
-      environmentGauge(
-        'payments_debts_overdue',
-        `Debts that the merchant's available balance has not covered for DEBT_DUE_AFTER, by environment, counted up to ${COUNT_LIMIT}.`,
-        ({ debts }: OverdueRow) => debts,
-      ),
-    ],
-  });
+  registerEnvironmentGauge(
+    'payments_debts_overdue',
+    `Debts that the merchant's available balance has not covered for DEBT_DUE_AFTER, by environment, counted up to ${COUNT_LIMIT}.`,
+    () => db.run<OverdueRow>(MEASURE, { dueAfterMs }),
+    ({ debts }) => debts,
+  );
 }

@@ -64,6 +64,19 @@ export function environmentGauge<Row extends { readonly environment: Environment
   };
 }
 
+/** How long the measurement of a single gauge is reused by later scrapes. */
+const CACHE_MS = 1_000;
+
+/** Registers a gauge with a value for each environment, as {@link environmentGauge} reads it, with its own measurement. */
+export function registerEnvironmentGauge<Row extends { readonly environment: EnvironmentName }>(
+  name: string,
+  help: string,
+  measure: () => Promise<readonly Row[]>,
+  readRow: (row: Row) => number | null,
+): void {
+  registerMeasuredGauges({ measure, cacheMs: CACHE_MS, gauges: [environmentGauge(name, help, readRow)] });
+}
+
 /** Returns the latest measurement, or undefined if it failed. Never runs two measurements at once. */
 function memoized<Measured>({ measure, cacheMs }: MeasuredGauges<Measured>) {
   let startedAt = Number.NEGATIVE_INFINITY;

@@ -1,10 +1,9 @@
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { environmentGauge, registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
+import { registerEnvironmentGauge } from '../../platform/process/measured-gauges.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 
 /** The maximum number of disputes to count. */
 const COUNT_LIMIT = 10_000;
-const CACHE_MS = 1_000;
 
 interface OverdueRow {
   readonly environment: EnvironmentName;
@@ -51,26 +50,16 @@ export function registerOverdueDisputeMetrics(
   db: CrossTenantDatabase,
   { outcomeDueAfterMs, workDueAfterMs }: DisputeRules,
 ): void {
-  registerMeasuredGauges({
-    measure: () => db.run<OverdueRow>(MEASURE_OUTCOMES, { outcomeDueAfterMs }),
-    cacheMs: CACHE_MS,
-    gauges: [
-      environmentGauge(
-        'payments_disputes_overdue',
-        `Open disputes without an outcome for DISPUTE_OUTCOME_DUE_AFTER after their due date or, without one, their opening, by environment, counted up to ${COUNT_LIMIT}.`,
-        ({ disputes }: OverdueRow) => disputes,
-      ),
-    ],
-  });
-  registerMeasuredGauges({
-    measure: () => db.run<OverdueRow>(MEASURE_RESPONSES, { workDueAfterMs }),
-    cacheMs: CACHE_MS,
-    gauges: [
-      environmentGauge(
-        'payments_dispute_responses_overdue',
-        `Open disputes whose response has not been submitted to the provider for REFUND_WORK_DUE_AFTER, or a day before their due date, by environment, counted up to ${COUNT_LIMIT}.`,
-        ({ disputes }: OverdueRow) => disputes,
-      ),
-    ],
-  });
+  registerEnvironmentGauge(
+    'payments_disputes_overdue',
+    `Open disputes without an outcome for DISPUTE_OUTCOME_DUE_AFTER after their due date or, without one, their opening, by environment, counted up to ${COUNT_LIMIT}.`,
+    () => db.run<OverdueRow>(MEASURE_OUTCOMES, { outcomeDueAfterMs }),
+    ({ disputes }) => disputes,
+  );
+  registerEnvironmentGauge(
+    'payments_dispute_responses_overdue',
+    `Open disputes whose response has not been submitted to the provider for REFUND_WORK_DUE_AFTER, or a day before their due date, by environment, counted up to ${COUNT_LIMIT}.`,
+    () => db.run<OverdueRow>(MEASURE_RESPONSES, { workDueAfterMs }),
+    ({ disputes }) => disputes,
+  );
 }

@@ -1,7 +1,6 @@
 import {
   chmodSync,
   closeSync,
-  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -11,24 +10,21 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { type FileLock, isLocked, tryLock } from './file-lock.ts';
 import { StartError } from './start-error.ts';
 
-const SQLITE_BUSY = 5;
 const LOCK_FILE = 'lock';
-/** Outlasts an `isInUse` check, which holds a read lock for a moment. */
-const LOCK_TIMEOUT_MS = 100;
 
 /** DATA_DIR: all state of `npm start`, locked by the process that uses it. */
 export class DataFolder {
-  /** Keeps open folders reachable: garbage collection would close the database and release its lock. */
+  /** Keeps open folders reachable, and so their locks. */
   static readonly #open = new Set<DataFolder>();
 
   /** Absolute. */
   readonly path: string;
-  readonly #lock: DatabaseSync;
+  readonly #lock: FileLock;
 
-  private constructor(path: string, lock: DatabaseSync) {
+  private constructor(path: string, lock: FileLock) {
     this.path = path;
     this.#lock = lock;
   }
@@ -61,18 +57,7 @@ export class DataFolder {
 
   /** Whether a running process holds the lock. Changes nothing; false when the folder does not exist. */
   static isInUse(dataDir: string): boolean {
-    const path = join(dataDir, LOCK_FILE);
-    if (!existsSync(path)) return false;
-    const file = new DatabaseSync(path, { readOnly: true });
-    try {
-      file.prepare('SELECT name FROM sqlite_schema').get();
-      return false;
-    } catch (error) {
-      if (isBusy(error)) return true;
-      throw error;
-    } finally {
-      file.close();
-    }
+    return isLocked(join(dataDir, LOCK_FILE));
   }
 
   /** The absolute path of a file in the folder. */
@@ -107,29 +92,18 @@ export class DataFolder {
   /** Releases the lock. */
   close(): void {
     DataFolder.#open.delete(this);
-    this.#lock.close();
+    this.#lock[Symbol.dispose]();
   }
 }
 
-/** Node has no file locks, so this holds one of SQLite's. */
-function lock(path: string): DatabaseSync {
-  const file = new DatabaseSync(join(path, LOCK_FILE), { timeout: LOCK_TIMEOUT_MS });
-  try {
-    file.exec('BEGIN EXCLUSIVE');
-    return file;
-  } catch (error) {
-    file.close();
-    if (!isBusy(error)) throw error;
-    const owner = readIfExists(join(path, 'run/owner')) ?? 'unknown';
-    throw new StartError(
-      'DATA_FOLDER_IN_USE',
-      `DATA_DIR ${path} is in use by another running instance (process ${owner}): stop it, or set another DATA_DIR`,
-    );
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  return (error as { errcode?: number }).errcode === SQLITE_BUSY;
+function lock(path: string): FileLock {
+  const held = tryLock(join(path, LOCK_FILE));
+  if (held) return held;
+  const owner = readIfExists(join(path, 'run/owner')) ?? 'unknown';
+  throw new StartError(
+    'DATA_FOLDER_IN_USE',
+    `DATA_DIR ${path} is in use by another running instance (process ${owner}): stop it, or set another DATA_DIR`,
+  );
 }
 
 function readIfExists(path: string): string | undefined {

@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cacheFolder } from '../cache-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
+import { type FileLock, tryLock } from '../file-lock.ts';
 import { runToCompletion, type TrackedProcess } from '../processes/tracked-process.ts';
-import { findOnPath } from './executables.ts';
+import { findOnPath, isExecutable } from './executables.ts';
 
 const MODULE_FOLDER = fileURLToPath(new URL('.', import.meta.url));
 /** By the name of the program: the CLI with its dev server, the server alone, and the tool for its SQL schema. */
@@ -21,6 +23,7 @@ const LOG_NAME = 'temporal-build';
  * Template for `go list`: the packages that `go build` has to compile. It links the program itself, main, at the end.
  */
 const STALE_PACKAGES = '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}';
+const LOCK_POLL_MS = 500;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A program of the pinned module. All belong to one version of the server. */
@@ -47,38 +50,62 @@ export function builtTemporal(environment: NodeJS.ProcessEnv, name: TemporalProg
 }
 
 /**
- * Builds a program with Go from the pinned module and returns its path. It builds a temporary file
- * and renames it, so that parallel builds both succeed and a killed one leaves no broken program.
+ * Builds a program with Go from the pinned module and returns its path. While another process builds it, this waits and
+ * returns that build. It builds a temporary file and renames it, so that a killed build leaves no broken program.
  */
 export async function buildTemporal(build: TemporalBuild): Promise<string> {
   const go = findOnPath('go', build.environment);
-  const { program: name = 'temporal' } = build;
-  const program = builtTemporal(build.environment, name);
+  const program = builtTemporal(build.environment, build.program);
   mkdirSync(dirname(program), { recursive: true });
   removeAbandonedBuilds(dirname(program));
   let progress = () => 'starting Go';
   build.onBuild(() => progress());
+  const report = (current: () => string) => {
+    progress = current;
+  };
+  const lockPath = `${program}.lock`;
+  using lock = tryLock(lockPath);
+  if (lock) {
+    await compile(build, go, program, report);
+    return program;
+  }
+  report(() => 'another process on this machine is building it');
+  using _later = await whenLocked(lockPath, build.signal);
+  // Absent if the other process failed, or was killed.
+  if (!isExecutable(program)) await compile(build, go, program, report);
+  return program;
+}
 
+async function compile(
+  build: TemporalBuild,
+  go: string,
+  program: string,
+  report: (progress: () => string) => void,
+): Promise<void> {
+  const target = PACKAGES[build.program ?? 'temporal'];
   const list = await runGo(
     build,
     go,
-    ['list', '-deps', '-f', STALE_PACKAGES, '-mod=readonly', ...COMPILER_FLAGS, PACKAGES[name]],
-    (list) => {
-      progress = () => downloadProgress(list);
-    },
+    ['list', '-deps', '-f', STALE_PACKAGES, '-mod=readonly', ...COMPILER_FLAGS, target],
+    (list) => report(() => downloadProgress(list)),
   );
   const total = packagesIn(list);
   const unfinished = `${program}.${randomUUID()}.tmp`;
   try {
-    const args = ['build', '-v', '-mod=readonly', ...COMPILER_FLAGS, '-o', unfinished, PACKAGES[name]];
-    await runGo(build, go, args, (compile) => {
-      progress = () => compileProgress(compile, total);
-    });
+    const args = ['build', '-v', '-mod=readonly', ...COMPILER_FLAGS, '-o', unfinished, target];
+    await runGo(build, go, args, (compile) => report(() => compileProgress(compile, total)));
     renameSync(unfinished, program);
   } finally {
     rmSync(unfinished, { force: true });
   }
-  return program;
+}
+
+async function whenLocked(path: string, signal: AbortSignal): Promise<FileLock> {
+  for (;;) {
+    const lock = tryLock(path);
+    if (lock) return lock;
+    await delay(LOCK_POLL_MS, undefined, { signal });
+  }
 }
 
 async function runGo(

@@ -26,6 +26,9 @@ function machine() {
   return { ...fake, folder: data.folder };
 }
 
+/** What builds leave beside the program, but for their lock. */
+const filesOf = (built: string) => readdirSync(dirname(built)).filter((name) => !name.includes('.lock'));
+
 const finish = () => `ln -s '${program}' "$out"`;
 
 function search(
@@ -98,15 +101,30 @@ test('without Go, a build is not possible', async () => {
   await expect(buildTemporal(build)).rejects.toThrow('no go on the PATH');
 });
 
-test('two builds at once both succeed and leave no other files', async () => {
-  const { environment, folder, install, built } = machine();
+test('a search waits for the build of another and uses it, or builds itself if that one is stopped', async () => {
+  const { environment, folder, install, built, waitFor, signal } = machine();
   const { folder: other } = machine();
-  install('go', goScript(`sleep 0.3\n${finish()}`));
-  expect(await Promise.all([search(folder, environment), search(other, environment)])).toEqual([
-    built,
-    built,
-  ]);
-  expect(readdirSync(dirname(built))).toEqual(['temporal']);
+  install('go', goScript(`touch "$out"; ${waitFor('end')}\nrm "$out"; ${finish()}`));
+  const stop = new AbortController();
+  const stopped = search(folder, environment, { signal: stop.signal });
+  await vi.waitFor(
+    () => expect(filesOf(built)).toEqual([expect.stringMatching(/^temporal\..*\.tmp$/)]),
+    40_000,
+  );
+  const waiting = vi.fn();
+  const second = search(other, environment, { onSlowStep: waiting });
+  await vi.waitFor(() => expect(waiting).toHaveBeenCalled());
+  expect(waiting.mock.lastCall![0].progress()).toBe('another process on this machine is building it');
+
+  stop.abort();
+  await expect(stopped).rejects.toThrow('aborted');
+  await vi.waitFor(() => expect(filesOf(built)).toHaveLength(1), 40_000);
+  const third = search(folder, environment);
+  signal('end');
+  expect(await second).toBe(built);
+  install('go', 'exit 1');
+  expect(await third).toBe(built);
+  expect(filesOf(built)).toEqual(['temporal']);
 });
 
 test('a stopped build ends at once and leaves no files', async () => {
@@ -114,10 +132,10 @@ test('a stopped build ends at once and leaves no files', async () => {
   install('go', goScript('touch "$out"; sleep 60'));
   const stop = new AbortController();
   const searching = search(folder, environment, { signal: stop.signal });
-  await vi.waitFor(() => expect(readdirSync(dirname(built))).toHaveLength(1), 40_000);
+  await vi.waitFor(() => expect(filesOf(built)).toHaveLength(1), 40_000);
   stop.abort();
   await expect(searching).rejects.toThrow('aborted');
-  expect(readdirSync(dirname(built))).toEqual([]);
+  expect(filesOf(built)).toEqual([]);
 });
 
 test('when every source fails, one line gives the reasons', async () => {

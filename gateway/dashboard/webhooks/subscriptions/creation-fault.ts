@@ -20,6 +20,18 @@ const INVALID = 422;
 const REFUSED = 409;
 const BUSY = 503;
 
+/** What a form leaves out that every subscription has, each at its place; undefined for a complete form. */
+export function incompleteFault(
+  view: View,
+  typed: string,
+  eventTypes: readonly string[],
+): CreationFault | undefined {
+  const t = textsFor(view, newSubscriptionTexts);
+  const url = typed === '' && { url: t.urlMissing };
+  const types = eventTypes.length === 0 && { eventTypes: t.eventTypesMissing };
+  return url || types ? { status: INVALID, ...url, ...types } : undefined;
+}
+
 /** The faults of a refused creation or change that the person can correct; undefined for other errors. */
 export function creationFault(view: View, error: ConnectError, typed: string): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
@@ -63,17 +75,12 @@ function invalidField(
   return undefined;
 }
 
-/** Explains what is wrong with a URL, followed by the API's code and message. */
+/** Explains what is wrong with a URL, followed by the API's code; by its message too where there is no explanation. */
 function urlFault(view: View, error: ConnectError, reason: string, typed: string): string {
   const t = textsFor(view, newSubscriptionTexts);
-  const detail = error.rawMessage.replace(/^url: /, '');
-  const cause = errorInfoOf(error)?.metadata.cause ?? causeOf(typed);
-  const message = t.urlFaults[cause] ?? t.urlRefused;
-  return `${message} (${reason}${detail === message ? '' : `: ${detail}`})`;
-}
-
-/** The cause for a value that is rejected before it is parsed as a URL. */
-function causeOf(typed: string): string {
-  if (typed === '') return 'MISSING';
-  return [...typed].length > MAX_URL_LENGTH ? 'TOO_LONG' : '';
+  // A value that is too long is rejected before it is parsed as a URL.
+  const tooLong = [...typed].length > MAX_URL_LENGTH ? 'TOO_LONG' : '';
+  const message = t.urlFaults[errorInfoOf(error)?.metadata.cause ?? tooLong];
+  if (message !== undefined) return `${message} (${reason})`;
+  return `${t.urlRefused} (${reason}: ${error.rawMessage.replace(/^url: /, '')})`;
 }

@@ -12,14 +12,12 @@ import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointBreadcrumb } from '../breadcrumbs.ts';
-import { type CreationFault, creationFault } from './creation-fault.ts';
+import { type CreationFault, creationFault, incompleteFault } from './creation-fault.ts';
 import { editSubscriptionTexts } from './edit-subscription.texts.ts';
-import { newSubscriptionTexts } from './new-subscription.texts.ts';
 import { SubscriptionForm, subscriptionFields, type Typed, typedOf } from './subscription-form.ts';
 import { readSubscription } from './subscription-reads.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
-const INVALID = 422;
 const CONFLICT = 409;
 const SPEC = {
   path: '/webhooks/:subscriptionId/edit',
@@ -53,11 +51,12 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
     const [subscription, catalog] = await read(view, params.subscriptionId!);
     const { typed, names } = typedOf(form, catalog);
     const { etag } = form;
-    if (names.length === 0) {
-      const eventTypes = textsFor(view, newSubscriptionTexts).eventTypesMissing;
-      const fault = { status: INVALID, eventTypes };
-      return { ...editPage(view, { subscription, catalog, typed, etag, fault }), status: INVALID };
-    }
+    const reject = (fault: CreationFault) => ({
+      ...editPage(view, { subscription, catalog, typed, etag, fault }),
+      status: fault.status,
+    });
+    const incomplete = incompleteFault(view, typed.url, names);
+    if (incomplete) return reject(incomplete);
     try {
       const { id: subscriptionId } = subscription;
       const request = { ...view.tenant, subscriptionId, idempotencyKey: key, etag };
@@ -80,7 +79,7 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
       }
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
-      return { ...editPage(view, { subscription, catalog, typed, etag, fault }), status: fault.status };
+      return reject(fault);
     }
   });
 }

@@ -11,7 +11,7 @@ import type { DashboardConfig, FeatureDependencies } from '../../shell/feature.t
 import { html, nothing } from '../../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { egressAddresses, webhookGuide } from '../guide-links.ts';
-import { type CreationFault, creationFault } from './creation-fault.ts';
+import { type CreationFault, creationFault, incompleteFault } from './creation-fault.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
 import { revealOnce } from './reveal-once.ts';
 import { createdPage } from './signing-secret.page.ts';
@@ -36,13 +36,19 @@ export function newSubscriptionPages({ pages, clients, config }: FeatureDependen
   pages.action({ ...SPEC, form: SubscriptionForm }, async (view, { form, key }) => {
     const catalog = await eventTypes(view);
     const { typed, names } = typedOf(form, catalog);
+    const reject = (fault: CreationFault) => ({
+      ...newSubscriptionPage(view, config, catalog, typed, fault),
+      status: fault.status,
+    });
+    const incomplete = incompleteFault(view, typed.url, names);
+    if (incomplete) return reject(incomplete);
     try {
       const subscription = await create(clients, view, key, typed, names);
       return createdPage(view, subscription, await revealOnce(clients, view, subscription.id));
     } catch (error) {
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
-      return { ...newSubscriptionPage(view, config, catalog, typed, fault), status: fault.status };
+      return reject(fault);
     }
   });
 }

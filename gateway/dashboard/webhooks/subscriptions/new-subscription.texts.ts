@@ -7,8 +7,8 @@ export const newSubscriptionTexts = {
     description: 'Descrição (opcional)',
     descriptionHint: 'Para que serve este endpoint, em até 200 caracteres. Só a sua equipe vê.',
     descriptionTooLong: 'A descrição tem mais de 200 caracteres ou um caractere que não pode ser guardado.',
+    urlMissing: 'Informe a URL.',
     urlFaults: {
-      MISSING: 'Informe a URL.',
       MALFORMED: 'Esta não é uma URL absoluta válida.',
       NOT_HTTPS:
         'A URL precisa usar https. Para receber webhooks do sandbox na sua máquina, use npx merchant-payments listen.',
@@ -46,8 +46,8 @@ export const newSubscriptionTexts = {
     descriptionHint: 'What this endpoint is for, in up to 200 characters. Only your team sees it.',
     descriptionTooLong:
       'The description is longer than 200 characters, or has a character that cannot be stored.',
+    urlMissing: 'Enter a URL.',
     urlFaults: {
-      MISSING: 'Enter a URL.',
       MALFORMED: 'This is not a valid absolute URL.',
       NOT_HTTPS:
         'The URL must use https. To receive sandbox webhooks on your own machine, use npx merchant-payments listen.',

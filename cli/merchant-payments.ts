@@ -40,6 +40,14 @@ async function run(signal: AbortSignal): Promise<void> {
   const eventTypes = values.events?.split(',').map((type) => type.trim()) ?? [];
   const channel = () => new Channel(readSettings(values, process.env));
   switch (`${command} ${names.length}`) {
+    case 'trigger 0':
+      throw new CommandFailure(
+        'Name the event type to publish: npx merchant-payments trigger refund.requested.v1. /docs lists all under Events.',
+      );
+    case 'resend 0':
+      throw new CommandFailure(
+        'Give the id of the event to deliver again: npx merchant-payments resend <event id>. `listen` prints it.',
+      );
     case 'listen 0': {
       const forwardTo = forwardUrlOf(values['forward-to']);
       return listen(channel(), { forwardTo, eventTypes, signal, print });

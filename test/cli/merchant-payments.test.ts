@@ -194,6 +194,8 @@ test('a refused command says why, and ends', async () => {
     ['an unknown type', /refund\.opened\.v1/, ['trigger', 'refund.opened.v1'], key],
     ['an unknown event', /\/eventId/, ['resend', tenant.merchantId], key],
     ['no target', /--forward-to/, ['listen'], key],
+    ['a trigger without a type', /^Name the event type/, ['trigger'], key],
+    ['a resend without an event', /^Give the id of the event/, ['resend'], key],
     ['a clear-text host', /https/, [...listen, '--base-url', 'http://sandbox.example'], key],
   ];
   await Promise.all(

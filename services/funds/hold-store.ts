@@ -33,7 +33,7 @@ export class HoldStore {
 
   /**
    * The open blocks of these sales, oldest first, each with the amount that it should hold now. Sales without an open
-   * block are left out, and so are blocks of the rest of a sale that is not recorded.
+   * block are left out, and so are blocks of a sale that is not recorded whose amount is not known before.
    */
   async openOf(saleIds: readonly string[]): Promise<Map<string, Hold[]>> {
     if (saleIds.length === 0) return new Map();

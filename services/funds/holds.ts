@@ -40,7 +40,7 @@ export const isLimitedByRest = ({
  * the sale: captured less all refunds and lost disputes. A dispute holds no more than that rest, because the customer
  * cannot get the same money twice. Nothing else lowers the amount: if a deduction or another, lost block takes from held
  * installments, the sale's other installments replace what it took. Undefined for the rest of a sale that is not
- * recorded.
+ * recorded, and for a dispute of such a sale of which something was refunded or lost: it may be the same money.
  */
 export function wantedMinor(
   { reason, sourceId, amountMinor }: Block & { readonly amountMinor: bigint | null },
@@ -49,9 +49,10 @@ export function wantedMinor(
   if (reason === 'REFUND_IN_PROGRESS' && amountMinor !== null) {
     return atLeastZero(amountMinor - (refundsMinor.get(sourceId) ?? 0n));
   }
-  if (!isLimitedByRest({ reason, amountMinor }) || capturedMinor === undefined)
-    return amountMinor ?? undefined;
-  const restMinor = atLeastZero(capturedMinor - sumOf(refundsMinor.values()) - lostMinor);
+  if (amountMinor !== null && !isLimitedByRest({ reason, amountMinor })) return amountMinor;
+  const returnedMinor = sumOf(refundsMinor.values()) + lostMinor;
+  if (capturedMinor === undefined) return returnedMinor === 0n ? (amountMinor ?? undefined) : undefined;
+  const restMinor = atLeastZero(capturedMinor - returnedMinor);
   return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
 }
 

@@ -73,4 +73,7 @@ async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: 
 }
 
 const saleNotRecorded = () =>
-  failedPrecondition('SALE_NOT_RECORDED', 'the rest of a sale is not known before the sale is recorded');
+  failedPrecondition(
+    'SALE_NOT_RECORDED',
+    'how much is left of a sale is not known before the sale is recorded',
+  );

@@ -14,7 +14,6 @@ interface ModelReservation {
 /** An account as the RPCs see it: the model of the rules, and what commands must know about earlier ones. */
 export class AccountModel {
   funds = new FundsModel();
-  #deductions = new Set<string>();
   #debtPayments = new Set<string>();
   #lifted = new Set<string>();
   #reservations = new Map<string, ModelReservation>();
@@ -23,7 +22,6 @@ export class AccountModel {
   clone(): AccountModel {
     const copy = new AccountModel();
     copy.funds = this.funds.clone();
-    copy.#deductions = new Set(this.#deductions);
     copy.#debtPayments = new Set(this.#debtPayments);
     copy.#lifted = new Set(this.#lifted);
     copy.#reservations = new Map(this.#reservations);
@@ -50,12 +48,14 @@ export class AccountModel {
     return this.funds.sell(sale, saleId, installmentIds) ? 'OK' : 'AMOUNT_OUT_OF_RANGE';
   }
 
-  deduct(sourceId: string, saleId: string | undefined, amountMinor: bigint): Outcome {
-    if (this.#deductions.has(sourceId)) return 'DEDUCTION_ALREADY_APPLIED';
+  deduct(sourceId: string, saleId: string | undefined, amountMinor: bigint, raise: boolean): Outcome {
+    const earlier = this.funds.deductions.get(sourceId);
+    if (earlier && !(raise && earlier.saleId === saleId)) return 'DEDUCTION_ALREADY_APPLIED';
     if (saleId !== undefined && !this.funds.sales.has(saleId)) return 'SALE_NOT_FOUND';
-    this.#deductions.add(sourceId);
-    const debt = this.funds.deduct(saleId, amountMinor, sourceId);
-    return `OK ${amountMinor - debt} ${debt}`;
+    const lackedMinor = amountMinor - (earlier?.amountMinor ?? 0n);
+    if (lackedMinor <= 0n) return 'OK 0 0';
+    const debt = this.funds.deduct(saleId, lackedMinor, sourceId);
+    return `OK ${lackedMinor - debt} ${debt}`;
   }
 
   payDebts(paymentId: string, amountMinor: bigint): Outcome {
@@ -75,13 +75,22 @@ export class AccountModel {
     return `OK ${heldMinor} ${unmetMinor}`;
   }
 
-  unblock(saleId: string, block: Block, lost: boolean): Outcome {
+  unblock(
+    saleId: string,
+    block: Block,
+    { lost, deductUnmet }: { readonly lost: boolean; readonly deductUnmet: boolean },
+  ): Outcome {
     const open = this.funds.findBlock(saleId, block);
     if (open === undefined) return 'BLOCK_NOT_FOUND';
     const held = this.funds.installmentsOf(saleId).filter((installment) => isHeldBy(installment, block));
     const { heldMinor, unmetMinor } = this.funds.holding(open);
+    const deductsUnmet = lost && deductUnmet;
+    if (deductsUnmet && unmetMinor === undefined) return 'SALE_NOT_RECORDED';
     this.funds.unblock(open, lost);
     this.#lifted.add(keyOf(saleId, block));
+    if (deductsUnmet && unmetMinor! > 0n && !this.funds.deductions.has(block.sourceId)) {
+      this.funds.deduct(saleId, unmetMinor!, block.sourceId);
+    }
     return `OK ${held.length} ${heldMinor} ${unmetMinor}`;
   }
 

@@ -131,20 +131,21 @@ const sellAgain = command('sellAgain', fc.tuple(amount, pick), (situation, [gros
   };
 });
 
+/** For a source of its own, or one that also blocks. */
 const deduct = command(
   'deduct',
-  fc.tuple(fc.nat(12), amount, fc.option(pick)),
-  (situation, [source, amountMinor, index]) => {
+  fc.tuple(fc.nat(15), amount, fc.option(pick), fc.boolean()),
+  (situation, [source, amountMinor, index, raise]) => {
     const { caller, on } = situation;
-    const sourceId = idOf(2, source);
+    const sourceId = source < 4 ? idOf(3, source) : idOf(2, source);
     const saleId = index === null ? undefined : saleAt(situation, index);
-    const request = { ...caller.write(on), sourceId, amountMinor, saleId };
+    const request = { ...caller.write(on), sourceId, amountMinor, saleId, raise };
     return {
       async call() {
         const answer = await caller.client.applyDeduction(request);
         return [answer.deductedAmountMinor, answer.debtAmountMinor];
       },
-      play: (model) => model.deduct(sourceId, saleId, amountMinor),
+      play: (model) => model.deduct(sourceId, saleId, amountMinor, raise),
     };
   },
 );
@@ -195,19 +196,20 @@ const block = command(
 
 const unblock = command(
   'unblock',
-  fc.tuple(pick, reason, few, fc.boolean()),
-  (situation, [index, why, source, lost]) => {
+  fc.tuple(pick, reason, few, fc.boolean(), fc.boolean()),
+  (situation, [index, why, source, lost, deductUnmet]) => {
     const { caller, on, model } = situation;
     const any = { saleId: saleAt(situation, index), reason: why, sourceId: idOf(3, source) };
     const { saleId, reason, sourceId } = oneOf<typeof any>(model.openBlocks(), index, any);
     const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
-    const request = { ...caller.write(on), saleId, sourceId, reason: BlockReason[reason], outcome };
+    const end = { reason: BlockReason[reason], outcome, deductUnmet };
+    const request = { ...caller.write(on), saleId, sourceId, ...end };
     return {
       async call() {
         const { installments, ...held } = await caller.client.unblockFunds(request);
         return [installments.length, held.heldAmountMinor, `${held.unmetAmountMinor}`];
       },
-      play: (model) => model.unblock(saleId, { reason, sourceId }, lost),
+      play: (model) => model.unblock(saleId, { reason, sourceId }, { lost, deductUnmet }),
     };
   },
 );

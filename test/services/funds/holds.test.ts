@@ -74,6 +74,19 @@ describe('a block should hold', () => {
     expect(wantedMinor({ ...DISPUTE, amountMinor: 5n }, unrecorded)).toBe(5n);
     expect(wantedMinor({ ...DISPUTE, amountMinor: null }, unrecorded)).toBeUndefined();
   });
+
+  test('nothing known for a dispute of a sale that is not recorded, once something of it was refunded or lost', () => {
+    const unrecorded = { capturedMinor: undefined, refundsMinor: new Map(), lostMinor: 0n };
+    for (const touched of [
+      { ...unrecorded, refundsMinor },
+      { ...unrecorded, lostMinor: 1n },
+    ]) {
+      expect(wantedMinor({ ...DISPUTE, amountMinor: 5n }, touched)).toBeUndefined();
+      expect(wantedMinor({ ...OTHER, amountMinor: 155n }, touched)).toBe(
+        touched.refundsMinor.size > 0 ? 105n : 155n,
+      );
+    }
+  });
 });
 
 describe('a hold', () => {

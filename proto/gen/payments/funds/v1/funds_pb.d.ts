@@ -2625,7 +2625,8 @@ export declare type BlockFundsResponse = Message<"payments.funds.v1.BlockFundsRe
   installments: SaleInstallment[];
 
   /**
-   * What the block should hold beside. Absent for the rest of a sale that is not recorded yet.
+   * What the block should hold beside. Absent if that is not known before the sale is recorded: for the rest of the sale,
+   * and for a dispute of a sale of which something has been refunded or lost.
    *
    * @generated from field: optional int64 unmet_amount_minor = 3;
    */
@@ -2720,8 +2721,8 @@ export declare type UnblockFundsResponse = Message<"payments.funds.v1.UnblockFun
   heldAmountMinor: bigint;
 
   /**
-   * What the block should have held beside; deducted only with deduct_unmet. Absent for the rest of a sale that is not
-   * recorded.
+   * What the block should have held beside; deducted only with deduct_unmet. Absent if that is not known before the sale
+   * is recorded.
    *
    * @generated from field: optional int64 unmet_amount_minor = 3;
    */
@@ -4771,7 +4772,8 @@ export declare const FundsService: GenService<{
    * Lifts a block: installments that no other block holds are released or scheduled by their date. With the outcome
    * CONSUMED, what the block holds is deducted, also from blocks that share it. Its unmet rest is deducted only with
    * deduct_unmet, as ApplyDeduction does. NOT_FOUND (BLOCK_NOT_FOUND). FAILED_PRECONDITION (SALE_NOT_RECORDED) with
-   * deduct_unmet for the rest of a sale that is not recorded yet.
+   * deduct_unmet for the rest of a sale that is not recorded yet, and for a dispute of an amount of such a sale if
+   * something of it has been refunded or lost: how much is left of it is not known.
    *
    * @generated from rpc payments.funds.v1.FundsService.UnblockFunds
    */

@@ -10,15 +10,16 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
-import { returnedMinor } from './lost-disputes.ts';
-import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
+import { returnedMinor, wasLostWithoutSale } from './lost-disputes.ts';
+import { DisputeEntity, RefundCaseEntity, type RefundCaseRow } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { isDisputed, lockDispute, lockPayment, storeChange } from './refund-case-store.ts';
+import { lockDispute, lockPayment, storeChange, undisputedMinorOf } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
 /**
- * Closes a dispute. With the payment's last dispute, PAYMENT_DISPUTED is cleared from its cases, unless one was lost.
+ * Closes a dispute. With the payment's last open dispute, PAYMENT_DISPUTED is cleared from the cases that lost ones have left
+ * enough for.
  * DISPUTE_NOT_FOUND, DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS, DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN.
  */
 export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
@@ -26,7 +27,8 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
-    const { saleId, paidAmountMinor } = payment;
+    const { paidAmountMinor } = payment;
+    const saleId = (await wasLostWithoutSale(tx, payment.id)) ? null : payment.saleId;
     const disputed = { saleId, paidAmountMinor, returnedMinor: await returnedMinor(tx, payment.id) };
     const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
     Object.assign(dispute, ended);
@@ -42,18 +44,42 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
     if (dispute.saleId !== null || (ended.lostMinor ?? 0n) > 0n) {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
-    const { paymentIntentId } = dispute;
-    const message = storedDisputeMessage(dispute);
-    if (ended.outcome === 'LOST' || (await isDisputed(tx, paymentIntentId, dispute.id)))
-      return { refundCases: [], dispute: message };
-    const rows = await tx.lock(
-      RefundCaseEntity,
-      { paymentIntentId, blockedBy: { $contains: ['PAYMENT_DISPUTED'] } },
-      { orderBy: { requestedAt: 'asc', id: 'asc' } },
-    );
-    for (const row of rows) await storeChange(tx, row, unblockDisputed(row, at));
-    return { refundCases: rows.map(storedRefundCaseMessage), dispute: message };
+    const unblocked =
+      paidAmountMinor === null ? [] : await unblockCovered(tx, payment.id, paidAmountMinor, at);
+    return {
+      refundCases: unblocked.map(storedRefundCaseMessage),
+      dispute: storedDisputeMessage(dispute),
+    };
   });
+}
+
+/**
+ * Clears PAYMENT_DISPUTED from the cases that disputes and other refunds have left enough of the payment for, oldest first.
+ * The payment is locked.
+ */
+async function unblockCovered(
+  tx: TenantTransaction,
+  paymentIntentId: string,
+  paidAmountMinor: bigint,
+  at: Date,
+): Promise<RefundCaseRow[]> {
+  let leftMinor = await undisputedMinorOf(tx, paymentIntentId, paidAmountMinor);
+  if (leftMinor === 0n) return [];
+  const paid = await tx.lock(
+    RefundCaseEntity,
+    { paymentIntentId, status: { $nin: ['FAILED', 'CANCELED', 'REJECTED'] } },
+    { orderBy: { requestedAt: 'asc', id: 'asc' } },
+  );
+  const isBlocked = ({ blockedBy }: RefundCaseRow) => blockedBy.includes('PAYMENT_DISPUTED');
+  for (const { amountMinor } of paid.filter((row) => !isBlocked(row))) leftMinor -= amountMinor;
+  const unblocked: RefundCaseRow[] = [];
+  for (const row of paid.filter(isBlocked)) {
+    if (row.amountMinor > leftMinor) continue;
+    leftMinor -= row.amountMinor;
+    await storeChange(tx, row, unblockDisputed(row, at));
+    unblocked.push(row);
+  }
+  return unblocked;
 }
 
 /** Locks the dispute's payment, which serializes disputes and new cases of a payment, and then the dispute. */

@@ -44,18 +44,21 @@ export function dueDateOf(dueAt: Date | undefined, openedAt: Date): Date | null 
   });
 }
 
-/** A payment's facts; `paidAmountMinor` is null and the facts are unknown until its first refund case is opened. */
+/**
+ * A payment's facts; `paidAmountMinor` is null and the facts are unknown until its first refund case is opened, except the
+ * sale, if a dispute has named it.
+ */
 type KnownPayment = Omit<PaymentFacts, 'paidAmountMinor'> & { readonly paidAmountMinor: bigint | null };
 
 /**
- * The sale whose funds a dispute of the payment holds: the payment's sale or, until its facts are known, the one in the
- * request. PAYMENT_FACTS_DIFFER.
+ * The sale whose funds a dispute of the payment holds: the payment's sale, which the request's becomes if nothing of the
+ * payment is known yet. PAYMENT_FACTS_DIFFER.
  */
 export function disputedSale(payment: KnownPayment, named: string | undefined): string | null {
-  const { paidAmountMinor } = payment;
-  if (paidAmountMinor === null) return named ?? null;
-  requireSameFacts({ ...payment, paidAmountMinor }, { saleId: named });
-  return payment.saleId;
+  const { paidAmountMinor, saleId } = payment;
+  if (paidAmountMinor === null && saleId === null) return named ?? null;
+  requireSameFacts(payment, { saleId: named });
+  return saleId;
 }
 
 /**
@@ -214,4 +217,21 @@ export function dueNoticeAt(
   if (dueAt === null) return recordedAt.getTime() - openedAt.getTime() > DAY_MS ? null : openedAt;
   const halfMs = (dueAt.getTime() - openedAt.getTime()) / 2;
   return new Date(dueAt.getTime() - Math.min(noticeMs, halfMs));
+}
+
+/**
+ * What disputes leave of a payment for refunds, in centavos: nothing while one is open, or after one was lost whose amount
+ * is not known. The customer has got the amounts of those that were lost.
+ */
+export function undisputedMinor(
+  paidAmountMinor: bigint,
+  disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome'>[],
+): bigint {
+  let leftMinor = paidAmountMinor;
+  for (const { amountMinor, closedAt, outcome } of disputes) {
+    if (outcome === 'WON') continue;
+    if (closedAt === null || amountMinor === null || amountMinor > leftMinor) return 0n;
+    leftMinor -= amountMinor;
+  }
+  return leftMinor;
 }

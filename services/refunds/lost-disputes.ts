@@ -20,7 +20,15 @@ export async function returnedMinor(tx: TenantTransaction, paymentIntentId: stri
 }
 
 /**
- * After a refund of a payment without a sale was returned, disputes that were lost meanwhile take what it had covered. The
+ * Whether a dispute of the payment was lost before its sale was known. Funds do not count for the sale what it took, so later
+ * disputes are limited by the payment instead.
+ */
+export async function wasLostWithoutSale(tx: TenantTransaction, paymentIntentId: string): Promise<boolean> {
+  return (await tx.findOne(DisputeEntity, { paymentIntentId, outcome: 'LOST', saleId: null })) !== null;
+}
+
+/**
+ * After a refund of a payment without a sale failed, disputes that were lost meanwhile take what it had covered. The
  * one that was lost first comes first. The payment is locked.
  */
 export async function raiseLostDisputes(

@@ -13,15 +13,17 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
+import { wasLostWithoutSale } from './lost-disputes.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { isClosed } from './refund-case.ts';
+import { isClosed, isExecuting } from './refund-case.ts';
 import { lockPayment, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
 /**
- * Opens a dispute of a payment, which blocks the payment's refund cases while it is open and holds its sale's funds.
+ * Opens a dispute of a payment, which blocks the payment's refund cases while it is open and holds its sale's funds. A
+ * refund that is with the provider is not stopped: what it returns is not disputed again.
  * DUE_DATE_BEFORE_OPENING, DISPUTE_ALREADY_EXISTS, REFUND_EXECUTION_STARTED, PAYMENT_FACTS_DIFFER, DISPUTE_EXCEEDS_PAYMENT.
  */
 export function openDispute(
@@ -45,7 +47,8 @@ export function openDispute(
       { orderBy: { requestedAt: 'asc', id: 'asc' } },
     );
     requireDisputable(rows);
-    const saleId = disputedSale(payment, request.saleId?.toLowerCase());
+    payment.saleId = disputedSale(payment, request.saleId?.toLowerCase());
+    const saleId = (await wasLostWithoutSale(tx, payment.id)) ? null : payment.saleId;
     const dispute = tx.create(DisputeEntity, {
       id,
       paymentIntentId: payment.id,
@@ -69,7 +72,7 @@ export function openDispute(
       occurredAt: at,
     });
     tx.logStep('a dispute was opened', { disputeId: id, paymentIntentId: payment.id, saleId, reason });
-    const open = rows.filter((row) => !isClosed(row));
+    const open = rows.filter((row) => !isClosed(row) && !isExecuting(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
     // Disputes in the sandbox do not matter enough for mail.

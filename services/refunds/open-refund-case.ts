@@ -25,10 +25,10 @@ import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
-  isDisputed,
   lockPayment,
   publishEvents,
   type RefundExecutionMode,
+  undisputedMinorOf,
 } from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
@@ -56,10 +56,12 @@ export async function openRefundCase(
     const payment = await lockPayment(tx, request.paymentIntentId);
     const facts = fixFacts(payment, request, productWindowDays);
     const { amountMinor } = request;
-    requireRefundable(facts, amountMinor, await committedMinor(tx, payment.id), at);
+    const earlierMinor = await committedMinor(tx, payment.id);
+    requireRefundable(facts, amountMinor, earlierMinor, at);
     const id = uuidv7();
     const exceeded = await exceededLimits(tx, limits, { id, amountMinor }, at);
-    const disputed = await isDisputed(tx, payment.id);
+    const undisputedMinor = await undisputedMinorOf(tx, payment.id, facts.paidAmountMinor);
+    const disputed = earlierMinor + amountMinor > undisputedMinor;
     const opening = {
       initiator: enumName(RefundInitiator, request.initiator),
       approvalMode: request.approvalMode === undefined ? null : enumName(ApprovalMode, request.approvalMode),
@@ -108,7 +110,10 @@ async function productWindow(
   return product?.refundWindowDays;
 }
 
-/** The payment's facts: set by its first refund case; a later request must not contradict them. */
+/**
+ * The payment's facts: set by its first refund case, except the sale, which an earlier dispute may have set. A later request
+ * must not contradict them.
+ */
 function fixFacts(
   payment: PaymentRow,
   request: OpenRefundCaseRequest,
@@ -125,16 +130,16 @@ function fixFacts(
   };
   const { paidAmountMinor } = payment;
   if (paidAmountMinor !== null) {
-    const fixed = { ...payment, paidAmountMinor };
-    requireSameFacts(fixed, named);
-    return fixed;
+    requireSameFacts(payment, named);
+    return { ...payment, paidAmountMinor };
   }
+  if (payment.saleId !== null) requireSameFacts(payment, { saleId: named.saleId });
   const first: PaymentFacts = {
     paidAmountMinor: named.paidAmountMinor,
     paidAt: named.paidAt ?? null,
     refundWindowDays: named.refundWindowDays ?? productWindowDays ?? null,
     productId: named.productId ?? null,
-    saleId: named.saleId ?? null,
+    saleId: named.saleId ?? payment.saleId,
     orderId: named.orderId ?? null,
     invoiceId: named.invoiceId ?? null,
   };

@@ -15,16 +15,23 @@ export type PaymentFacts = Readonly<{
 }>;
 
 /**
- * Throws if a later refund case contradicts the facts that the payment's first case set; undefined facts are ignored.
+ * Throws if a later refund case or dispute contradicts the facts that an earlier one set; undefined facts are ignored.
  * PAYMENT_FACTS_DIFFER, with the fact's name.
  */
-export function requireSameFacts(fixed: PaymentFacts, named: Partial<PaymentFacts>): void {
+export function requireSameFacts(
+  fixed: { readonly [Name in keyof PaymentFacts]: PaymentFacts[Name] | null },
+  named: Partial<PaymentFacts>,
+): void {
   for (const fact of Object.keys(named) as (keyof PaymentFacts)[]) {
     const value = named[fact];
     if (value === undefined || sameFact(value, fixed[fact])) continue;
-    throw failedPrecondition('PAYMENT_FACTS_DIFFER', `${fact} differs from the payment's first refund case`, {
-      fact,
-    });
+    throw failedPrecondition(
+      'PAYMENT_FACTS_DIFFER',
+      `${fact} differs from the payment's first refund case or dispute`,
+      {
+        fact,
+      },
+    );
   }
 }
 
@@ -66,7 +73,7 @@ export function requireRefundable(
   }
 }
 
-type Fact = PaymentFacts[keyof PaymentFacts];
+type Fact = PaymentFacts[keyof PaymentFacts] | null;
 
 function sameFact(a: Fact, b: Fact): boolean {
   return a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b;

@@ -2,7 +2,7 @@ import * as refundExecution from '../contracts/refunds/refund-execution.contract
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
-import { disputeNotFound } from './dispute.ts';
+import { disputeNotFound, undisputedMinor } from './dispute.ts';
 import {
   DisputeEntity,
   type DisputeRow,
@@ -44,19 +44,14 @@ export async function lockPayment(tx: TenantTransaction, id: string): Promise<Pa
   return payment;
 }
 
-/**
- * Whether a dispute of the payment is open or was lost. After a lost dispute the customer has the money already, so no
- * refund must pay it again.
- * @param except the id of a dispute to ignore.
- */
-export async function isDisputed(
+/** What the payment's disputes leave of it for refunds, in centavos. */
+export async function undisputedMinorOf(
   tx: TenantTransaction,
   paymentIntentId: string,
-  except?: string,
-): Promise<boolean> {
-  const blocking = { $or: [{ closedAt: null }, { outcome: 'LOST' as const }] };
-  const others = except === undefined ? {} : { id: { $ne: except } };
-  return (await tx.findOne(DisputeEntity, { paymentIntentId, ...blocking, ...others })) !== null;
+  paidAmountMinor: bigint,
+): Promise<bigint> {
+  await tx.flush();
+  return undisputedMinor(paidAmountMinor, await tx.find(DisputeEntity, { paymentIntentId }));
 }
 
 /** Stores a change and publishes its events. If the change closes the case, also ends the case's hold on funds. */

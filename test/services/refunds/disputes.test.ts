@@ -87,8 +87,8 @@ describe('disputes', () => {
     expect((await approve()).refundCase?.status).toBe(Status.APPROVED_FOR_EXECUTION);
   });
 
-  it('do not open while a refund of the payment is executing, and not twice', async () => {
-    const { refunds, write, open, start, debit } = refundsOf(harness);
+  it('do not open while a refund of the payment is being debited, and not twice', async () => {
+    const { refunds, tenant, write, open, start, debit } = refundsOf(harness);
     const facts = payment();
     const { id } = await open({ ...facts, initiator: RefundInitiator.MERCHANT });
     await start(id);
@@ -97,13 +97,13 @@ describe('disputes', () => {
       state: 'APPROVED_FOR_EXECUTION',
     });
     await debit(id);
-    await expectRefusal(dispute(), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED', {
-      state: 'PROCESSING',
-    });
     const { id: other } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
     await start(other);
     await debit(other, RefundDebitOutcome.INSUFFICIENT);
-    await expectRefusal(dispute(), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED');
+    // The first is with the provider, which no dispute stops.
+    expect((await dispute()).refundCases).toMatchObject([{ id: other, blockedBy: DISPUTED }]);
+    const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId: id });
+    expect(refundCase).toMatchObject({ status: Status.PROCESSING, blockedBy: [] });
     const unrefunded = payment();
     const disputeId = randomUUID();
     const open1 = () => refunds.openDispute({ ...write(), disputeId, ...unrefunded });
@@ -115,27 +115,83 @@ describe('disputes', () => {
     await expectRefusal(close(randomUUID()), Code.NotFound, 'DISPUTE_NOT_FOUND');
   });
 
-  it('that are lost keep blocking refunds of their payment', async () => {
-    const { refunds, tenant, write, open } = refundsOf(harness);
+  it('that are lost block refunds of what they have not left of their payment, and only those', async () => {
+    const { refunds, write, open, processing } = refundsOf(harness);
     const facts = payment();
-    const { id } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
+    await processing({ ...facts, amountMinor: 30_000n });
+    const [first, tooMuch, last] = [
+      await open({ ...facts, amountMinor: 20_000n }),
+      await open({ ...facts, amountMinor: 40_000n }),
+      await open({ ...facts, amountMinor: 10_000n }),
+    ];
     const [lost, won] = [randomUUID(), randomUUID()];
     const { paymentIntentId } = facts;
     for (const disputeId of [lost, won]) {
-      await refunds.openDispute({ ...write(), disputeId, paymentIntentId, amountMinor: 70n });
+      await refunds.openDispute({ ...write(), disputeId, paymentIntentId, amountMinor: 40_000n });
     }
-    await refunds.closeDispute({ ...write(), disputeId: lost, outcome: DisputeOutcome.LOST });
-    await refunds.closeDispute({ ...write(), disputeId: won, outcome: DisputeOutcome.WON });
-    for (const refundCaseId of [id, (await open(facts)).id]) {
-      const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
-      expect(refundCase).toMatchObject({ status: Status.SERVICE_REVIEW, blockedBy: DISPUTED });
-      const approval = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
-      await expectRefusal(
-        refunds.reviewRefundCase({ ...write(), refundCaseId, ...approval }),
-        Code.FailedPrecondition,
-        'REFUND_CASE_BLOCKED',
-      );
-    }
+    const close = (disputeId: string, outcome: DisputeOutcome) =>
+      refunds.closeDispute({ ...write(), disputeId, outcome });
+    expect((await close(lost, DisputeOutcome.LOST)).refundCases).toEqual([]);
+    const { refundCases } = await close(won, DisputeOutcome.WON);
+    expect(refundCases).toMatchObject([
+      { id: first.id, blockedBy: [] },
+      { id: last.id, blockedBy: [] },
+    ]);
+    const approval = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
+    const decision = MerchantDecisionKind.CONTESTED;
+    await refunds.decideRefundCase({ ...write(), refundCaseId: tooMuch.id, decision });
+    const approve = () => refunds.reviewRefundCase({ ...write(), refundCaseId: tooMuch.id, ...approval });
+    await expectRefusal(approve(), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: tooMuch.id });
+    expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: last.id });
+    expect(await open({ ...facts, amountMinor: 9_999n })).toMatchObject({ blockedBy: [] });
+  });
+
+  it('that are lost for all that is left of a sale block every refund of their payment', async () => {
+    const { refunds, write, open } = refundsOf(harness);
+    const facts = { ...payment(), saleId: randomUUID() };
+    await open(facts);
+    const disputeId = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId: facts.paymentIntentId });
+    const lost = await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    expect(lost.refundCases).toEqual([]);
+    expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
+  });
+
+  it('fix the sale of a payment of which nothing else is known', async () => {
+    const { refunds, write, open } = refundsOf(harness);
+    const paymentIntentId = randomUUID();
+    const saleId = randomUUID();
+    const dispute = (sale?: string) =>
+      refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId, saleId: sale });
+    await dispute(saleId);
+    const refusal = [Code.FailedPrecondition, 'PAYMENT_FACTS_DIFFER', { fact: 'saleId' }] as const;
+    await expectRefusal(dispute(randomUUID()), ...refusal);
+    await expectRefusal(open({ paymentIntentId, saleId: randomUUID() }), ...refusal);
+    expect((await dispute()).dispute).toMatchObject({ saleId });
+    expect(await open({ paymentIntentId })).toMatchObject({ saleId });
+  });
+
+  it('take no more than their payment, if one was lost before its sale was known', async () => {
+    const { refunds, write, open } = refundsOf(harness);
+    const { paymentIntentId, ...facts } = payment();
+    const dispute = async (amountMinor: bigint) => {
+      const disputeId = randomUUID();
+      const opened = await refunds.openDispute({ ...write(), disputeId, paymentIntentId, amountMinor });
+      return { id: disputeId, saleId: opened.dispute!.saleId };
+    };
+    const lose = async ({ id }: { id: string }) => {
+      const lost = { disputeId: id, outcome: DisputeOutcome.LOST };
+      return (await refunds.closeDispute({ ...write(), ...lost })).dispute!;
+    };
+    const [first, second] = [await dispute(40_000n), await dispute(50_000n)];
+    await lose(first);
+    await open({ ...facts, paymentIntentId, saleId: randomUUID() });
+    const third = await dispute(100_000n);
+    expect(third.saleId).toBeUndefined();
+    expect(await lose(second)).toMatchObject({ saleId: undefined, lostAmountMinor: 50_000n });
+    expect(await lose(third)).toMatchObject({ saleId: undefined, lostAmountMinor: 10_000n });
   });
 
   it('without a sale and an amount stay open in the queue until their loss names the amount', async () => {

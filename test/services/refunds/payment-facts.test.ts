@@ -48,7 +48,7 @@ describe('the facts of a payment', () => {
     expect(() => requireSameFacts(facts(), named)).toThrow(
       expect.objectContaining({
         reason: 'PAYMENT_FACTS_DIFFER',
-        message: `${fact} differs from the payment's first refund case`,
+        message: `${fact} differs from the payment's first refund case or dispute`,
         metadata: { fact },
       }),
     );
@@ -121,6 +121,7 @@ describe('a dispute', () => {
     expect(disputedSale(facts({ saleId: null }), undefined)).toBeNull();
     expect(disputedSale(unknown, 'named')).toBe('named');
     expect(disputedSale(unknown, undefined)).toBeNull();
+    expect(disputedSale({ ...unknown, saleId: 'sale' }, undefined)).toBe('sale');
     expect(() => disputedSale(facts(), 'other')).toThrow(
       expect.objectContaining({ reason: 'PAYMENT_FACTS_DIFFER' }),
     );

@@ -254,6 +254,7 @@ describe('a refund case', () => {
     expect(data).toEqual({
       id: silent,
       paymentIntentId,
+      saleId,
       currency: 'BRL',
       reason: 'GENERAL',
       openedAt: time,

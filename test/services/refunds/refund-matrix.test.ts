@@ -150,6 +150,7 @@ const PLACES: readonly Place[] = [
       'the provider pays it': 'SUCCEEDED',
       'the provider returns it': 'FAILED',
       'the provider refuses it': 'FAILED',
+      'a dispute opens': 'PROCESSING',
     },
   },
   {

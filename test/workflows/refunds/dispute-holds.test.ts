@@ -133,19 +133,84 @@ describe("a dispute holds its payment's funds", () => {
     expect(await rows()).toEqual([{ left: 700n, released: true }]);
   });
 
-  it('until it is lost, and deducts the rest of its sale even if the sale is recorded only afterwards', async () => {
-    const { refunds, write, funds, dispute, rows } = merchant();
-    const saleId = randomUUID();
-    const disputeId = await dispute(randomUUID(), saleId);
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    const end = fixture().temporal.client.workflow.getHandle(disputeHold.endWorkflowId(disputeId));
-    await eventually(async () => {
-      const { raw } = await end.describe();
-      expect(raw.pendingActivities?.[0]?.lastFailure?.message).toContain('not recorded yet');
+  it.each([
+    { dispute: 'without an amount', amountMinor: undefined, refunded: 0n },
+    { dispute: 'of all that was paid, of which a refund returned a part', amountMinor: 500n, refunded: 40n },
+  ])(
+    'until it is lost, and deducts the rest of its sale even if the sale is recorded only afterwards: a dispute $dispute',
+    async ({ amountMinor, refunded }) => {
+      const { refunds, write, funds, open, dispute, earn, record, becomes } = merchant();
+      const saleId = randomUUID();
+      const paymentIntentId = randomUUID();
+      if (refunded > 0n) {
+        await earn(refunded);
+        const facts = { paymentIntentId, saleId, amountMinor: refunded, paidAmountMinor: 500n };
+        const { id: refundCaseId } = await open({ ...facts, initiator: RefundInitiator.MERCHANT });
+        await refunds.startRefund({ ...write(), refundCaseId });
+        await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
+        await record(refundCaseId, ProviderOutcome.SUCCEEDED);
+      }
+      const disputeId = await dispute(paymentIntentId, saleId, amountMinor);
+      await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+      const end = fixture().temporal.client.workflow.getHandle(disputeHold.endWorkflowId(disputeId));
+      await eventually(async () => {
+        const { raw } = await end.describe();
+        expect(raw.pendingActivities?.[0]?.lastFailure?.message).toContain('not recorded yet');
+      });
+      expect((await funds.balance()).openDebtsAmountMinor).toBe(0n);
+      await funds.sell({ saleId, gross: 500n, fees: 20n });
+      const deduction = () => funds.client.getDeduction({ ...funds.tenant, sourceId: disputeId });
+      await eventually(async () => expect((await deduction()).amountMinor).toBe(500n - refunded));
+      const owed = refunded > 0n ? 0n : 20n;
+      expect(await funds.balance()).toMatchObject({
+        openDebtsAmountMinor: owed,
+        scheduledAmountMinor: 20n - owed,
+      });
+    },
+  );
+
+  it('beside a refund that is with the provider, and takes what it had covered if it fails', async () => {
+    const { refunds, write, funds, open, dispute, earn, record, becomes } = merchant();
+    const saleId = await earn(100n);
+    const { id: refundCaseId, paymentIntentId } = await open({
+      initiator: RefundInitiator.MERCHANT,
+      saleId,
+      amountMinor: 40n,
+      paidAmountMinor: 100n,
     });
-    await funds.sell({ saleId, gross: 500n, fees: 20n });
-    await eventually(async () => expect(await rows()).toEqual([{ left: 0n }]));
-    expect((await funds.balance()).openDebtsAmountMinor).toBe(20n);
+    await refunds.startRefund({ ...write(), refundCaseId });
+    await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
+    const disputeId = await dispute(paymentIntentId, undefined, 100n);
+    await eventually(async () => expect((await funds.balance()).blockedAmountMinor).toBe(60n));
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    const deduction = () => funds.client.getDeduction({ ...funds.tenant, sourceId: disputeId });
+    await eventually(async () => expect((await deduction()).amountMinor).toBe(60n));
+    await record(refundCaseId, ProviderOutcome.FAILED);
+    await eventually(async () => expect((await deduction()).amountMinor).toBe(100n));
+    expect((await funds.balance()).availableAmountMinor).toBe(0n);
+  });
+
+  it('without a sale takes, once it is lost, what a refund had covered that the provider refuses', async () => {
+    const { refunds, write, funds, open, dispute, earn, record, becomes } = merchant();
+    await earn(100n);
+    const { id: refundCaseId, paymentIntentId } = await open({
+      initiator: RefundInitiator.MERCHANT,
+      amountMinor: 40n,
+      paidAmountMinor: 100n,
+    });
+    await refunds.startRefund({ ...write(), refundCaseId });
+    await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
+    const disputeId = await dispute(paymentIntentId, undefined, 100n);
+    const { dispute: lost } = await refunds.closeDispute({
+      ...write(),
+      disputeId,
+      outcome: DisputeOutcome.LOST,
+    });
+    expect(lost!.lostAmountMinor).toBe(60n);
+    await eventually(async () => expect((await funds.balance()).openDebtsAmountMinor).toBe(60n));
+    await record(refundCaseId, ProviderOutcome.REFUSED);
+    await eventually(async () => expect((await funds.balance()).openDebtsAmountMinor).toBe(100n));
+    expect((await funds.balance()).availableAmountMinor).toBe(0n);
   });
 
   it.each([

@@ -963,8 +963,8 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The payment's sale in funds, for a payment without a refund case. If neither is known, nothing is blocked, and the
-   * dispute can be lost only for an amount.
+   * The payment's sale in funds. Without a refund case of the payment, the first dispute that names one fixes it. If it is not
+   * known, nothing is blocked, and the dispute can be lost only for an amount.
    *
    * @generated from field: optional string sale_id = 7;
    */
@@ -3347,7 +3347,7 @@ export enum RefundCaseAction {
 
   /**
    * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase). After a lost dispute,
-   * reject it: the customer has the money.
+   * reject it: the customer has the money, and can request what is left of the payment, if anything.
    *
    * @generated from enum value: REFUND_CASE_ACTION_RESOLVE_DISPUTE = 3;
    */
@@ -3552,7 +3552,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Opens a case for a payment. The payment's first case fixes the amount paid, when it was paid, the window, sale,
-   * order and invoice; a later case with other values is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). After the window:
+   * order and invoice; a later case with other values is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER), and so is a first one
+   * with another sale than an earlier dispute. After the window:
    * FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
    * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
    * (PRODUCT_NOT_FOUND). The workflow refund-hold-<case id> blocks the funds of a named sale (REFUND_IN_PROGRESS) until
@@ -3600,7 +3601,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Records the decision of operations or risk policy in SERVICE_REVIEW. An approval overrides the 24-hour limits, but
-   * not a dispute that is open or was lost: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
+   * not a dispute that is open, or that was lost and has not left enough of the payment: FAILED_PRECONDITION
+   * (REFUND_CASE_BLOCKED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ReviewRefundCase
    */
@@ -3612,9 +3614,10 @@ export declare const RefundCaseService: GenService<{
   /**
    * Opens a dispute of a payment. Its open cases are blocked by PAYMENT_DISPUTED, approved ones return to
    * SERVICE_REVIEW, and new ones start there. The workflow dispute-hold-<dispute id> blocks the funds of the payment's
-   * sale (HOLD_OR_DISPUTE), if the sale is known. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) when a case is
-   * executing, (PAYMENT_FACTS_DIFFER) for a sale other than the payment's, (DISPUTE_EXCEEDS_PAYMENT) for more than was
-   * paid; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS); INVALID_ARGUMENT (DUE_DATE_BEFORE_OPENING).
+   * sale (HOLD_OR_DISPUTE), if the sale is known. A refund that is PROCESSING is not stopped: the dispute takes no more than
+   * it leaves, unless it fails. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) while a refund is being debited: repeat the
+   * call after some seconds; (PAYMENT_FACTS_DIFFER) for a sale other than the payment's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS); INVALID_ARGUMENT
+   * (DUE_DATE_BEFORE_OPENING).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenDispute
    */
@@ -3652,11 +3655,13 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
-   * whose status does not change. After a lost dispute the blocker remains, and new cases get it too, because the
-   * customer already has the money. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
+   * whose status does not change. After a lost dispute the blocker remains on those for which it has not left enough of the
+   * payment, oldest first, and new ones get it too, because the customer already has the money; without an amount it has left
+   * nothing. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
    * amount deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. The disputes of a sale
-   * that is recorded take no more than what was captured less what has been refunded; without a sale, those of a payment
-   * take no more than what was paid less what has been refunded, if that is known. NOT_FOUND (DISPUTE_NOT_FOUND);
+   * take no more than what was captured less what has been refunded, for which they wait for the sale to be recorded if
+   * necessary; without a sale, those of a payment take no more than what was paid less what has been refunded, if that is
+   * known. NOT_FOUND (DISPUTE_NOT_FOUND);
    * FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN) for a lost dispute
    * without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an amount other than
    * the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid.
@@ -3823,7 +3828,7 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Starts the execution of an APPROVED_FOR_EXECUTION case without blockers, or of a FUNDING_REQUIRED one again. From
-   * then on the case can be neither canceled nor disputed. The workflow refund-<case id> completes the execution. With
+   * then on the case cannot be canceled, nor its payment disputed until the debit is recorded. The workflow refund-<case id> completes the execution. With
    * REFUND_EXECUTION=automatic an approved case without blockers needs no call: its workflow starts with the approval.
    * FAILED_PRECONDITION (REFUND_CASE_BLOCKED) names the blockers, (REFUND_EXECUTION_STARTED) when it is already
    * executing.

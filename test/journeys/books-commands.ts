@@ -87,7 +87,8 @@ const refundCommands: Record<string, Command> = {
   },
   CloseDispute(builder) {
     const outcome = builder.pick(DisputeOutcome.WON, DisputeOutcome.LOST);
-    const request = { ...builder.write(), disputeId: builder.id('disputes'), outcome };
+    const amountMinor = builder.draw.choice % 3 === 2 ? builder.draw.amountMinor : undefined;
+    const request = { ...builder.write(), disputeId: builder.id('disputes'), outcome, amountMinor };
     return () => builder.clients.refunds.closeDispute(request);
   },
   AddBlocker: ofCase((refunds, request, builder) =>
@@ -109,8 +110,8 @@ const refundCommands: Record<string, Command> = {
     });
   }),
   RecordProviderOutcome: ofCase((refunds, request, builder) => {
-    const { SUBMITTED, SUCCEEDED, FAILED } = ProviderOutcome;
-    const outcome = builder.pick(SUCCEEDED, FAILED, SUCCEEDED, FAILED, SUBMITTED);
+    const { SUBMITTED, SUCCEEDED, FAILED, REFUSED } = ProviderOutcome;
+    const outcome = builder.pick(SUCCEEDED, FAILED, SUCCEEDED, REFUSED, SUBMITTED);
     return refunds.recordProviderOutcome({ ...request, outcome });
   }),
 };

@@ -11,6 +11,8 @@ import { type Product, ProductStatus } from '../../proto/gen/payments/catalog/v1
 import { type FundsRelease, FundsReleaseStatus } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
+  type Dispute,
+  DisputeOutcome,
   MerchantDecisionKind,
   RefundBlocker,
   type RefundCase,
@@ -76,6 +78,8 @@ const REFUSALS = new Set([
     'LAST_PRICE_OF_ACTIVE_PRODUCT',
     'IDEMPOTENCY_KEY_IN_USE',
     'DISPUTE_AMOUNT_UNKNOWN',
+    'DISPUTE_AMOUNT_DIFFERS',
+    'DISPUTE_EXCEEDS_PAYMENT',
     'SALE_NOT_RECORDED',
   ],
 ]);
@@ -229,6 +233,10 @@ class Books {
       });
       return { items: page.refundCases, next: page.nextPageToken };
     });
+    const disputes = await allPages(async (pageToken) => {
+      const page = await this.#clients.refunds.listDisputes({ ...account.tenant, pageSize: 100, pageToken });
+      return { items: page.disputes, next: page.nextPageToken };
+    });
     expectOwn(cases, account, 'cases');
     for (const one of cases) {
       const status = RefundCaseStatus[one.status];
@@ -240,6 +248,8 @@ class Books {
       const taken = cases.filter((one) => one.paymentIntentId === id && !isGivenUp(one));
       const sum = taken.reduce((all, { amountMinor }) => all + amountMinor, 0n);
       expect(sum, `refunds of payment ${id}`).toBeLessThanOrEqual(paidMinor);
+      const ofPayment = disputes.filter(({ paymentIntentId }) => paymentIntentId === id);
+      expectUndisputed(taken, ofPayment, paidMinor);
     }
   }
 
@@ -381,6 +391,22 @@ function expectRefundCase(one: RefundCase, status: string): void {
 
 const isGivenUp = ({ status }: RefundCase) =>
   [RefundCaseStatus.FAILED, RefundCaseStatus.CANCELED, RefundCaseStatus.REJECTED].includes(status);
+
+/** As long as a refund of a payment may still be paid, no dispute is open, and lost ones have left enough for it. */
+function expectUndisputed(
+  refunds: readonly RefundCase[],
+  disputes: readonly Dispute[],
+  paidMinor: bigint,
+): void {
+  const unblocked = refunds.filter(({ blockedBy }) => !blockedBy.includes(RefundBlocker.PAYMENT_DISPUTED));
+  const { PROCESSING, SUCCEEDED } = RefundCaseStatus;
+  if (unblocked.every(({ status }) => status === PROCESSING || status === SUCCEEDED)) return;
+  const lost = disputes.filter(({ outcome }) => outcome !== DisputeOutcome.WON);
+  for (const { closedAt } of lost) expect(closedAt, 'the end of a dispute').toBeDefined();
+  const amounts = [...unblocked, ...lost].map(({ amountMinor = paidMinor }) => amountMinor);
+  const sum = amounts.reduce((all, amountMinor) => all + amountMinor, 0n);
+  expect(sum, 'refunds and lost disputes').toBeLessThanOrEqual(paidMinor);
+}
 
 function expectAdvance(one: AdvanceRequest, status: string): void {
   expect(one.amountMinor - one.feeAmountMinor).toBe(one.netAmountMinor);

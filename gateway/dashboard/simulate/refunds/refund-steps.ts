@@ -18,7 +18,6 @@ import {
   disputesToSubmit,
   hasManual,
   isBlockedBy,
-  isExecuting,
   isIn,
   isInReview,
   isLate,
@@ -182,7 +181,8 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   {
     name: 'open-dispute',
     choices: [],
-    isPossible: (simulated) => !isExecuting(simulated) && simulated.openDisputes.length === 0,
+    isPossible: ({ refundCase, openDisputes }) =>
+      refundCase.executionStartedAt === undefined && openDisputes.length === 0,
     act: openDispute,
   },
   {

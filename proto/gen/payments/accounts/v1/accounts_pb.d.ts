@@ -178,7 +178,7 @@ export declare type Invitation = Message<"payments.accounts.v1.Invitation"> & {
   merchantId: string;
 
   /**
-   * With the letters A to Z in lower case, as addresses are compared.
+   * In lower case (A to Z only), as addresses are compared.
    *
    * @generated from field: string email = 3;
    */
@@ -285,7 +285,7 @@ export declare type AuditEntry = Message<"payments.accounts.v1.AuditEntry"> & {
   caller: string;
 
   /**
-   * Of a call that a workflow made: the service that started the workflow; if it is the dashboard, for the person in
+   * For a call made by a workflow, the service that started the workflow; the dashboard starts it for the person in
    * account_id. Empty for other calls.
    *
    * @generated from field: string started_by = 11;
@@ -407,7 +407,7 @@ export declare type AuthenticateSessionRequest = Message<"payments.accounts.v1.A
   tokenSha256: Uint8Array;
 
   /**
-   * True for requests that no person just made, such as polling. They do not postpone the idle timeout.
+   * True for requests that the browser makes by itself, such as polling. They do not postpone the idle timeout.
    *
    * @generated from field: bool unattended = 2;
    */
@@ -1165,7 +1165,7 @@ export declare type GetMailPreferencesResponse = Message<"payments.accounts.v1.G
 export declare const GetMailPreferencesResponseSchema: GenMessage<GetMailPreferencesResponse>;
 
 /**
- * The account, and all that it does not want.
+ * The account, and all topics that it opts out of.
  *
  * @generated from message payments.accounts.v1.SetMailPreferencesRequest
  */
@@ -1416,8 +1416,8 @@ export declare type ListAuditEntriesResponse = Message<"payments.accounts.v1.Lis
 export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse>;
 
 /**
- * What a member may do for a merchant, from VIEWER over FINANCE and DEVELOPER to ADMIN. Each role may make the calls of
- * those before it.
+ * What a member may do for a merchant, in ascending order: VIEWER, FINANCE, DEVELOPER, ADMIN. Each role may also make
+ * the calls of the roles below it.
  *
  * @generated from enum payments.accounts.v1.Role
  */
@@ -1449,7 +1449,7 @@ export enum Role {
   ADMIN = 3,
 
   /**
-   * Also decides refund cases, answers disputes and requests advances. The dashboard shows it no endpoints.
+   * Also decides refund cases, answers disputes and requests advances. The dashboard hides webhook endpoints from it.
    *
    * @generated from enum value: ROLE_FINANCE = 4;
    */
@@ -1489,7 +1489,7 @@ export enum Language {
 export declare const LanguageSchema: GenEnum<Language>;
 
 /**
- * What a mail is about. Invitations are sent in any case.
+ * What a mail is about. There is no opting out of invitations.
  *
  * @generated from enum payments.accounts.v1.MailTopic
  */
@@ -1604,9 +1604,8 @@ export declare const AccountService: GenService<{
   /**
    * Invites an email address to a role at the merchant. Whoever signs in with that address, verified by the provider,
    * can accept. An internal team invites a merchant's first administrator. Replaces an open invitation to the same
-   * address. Sends the invitation by mail if SMTP is configured. ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when the
-   * verified address of a member is the same; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open
-   * invitations.
+   * address. Sends the invitation by mail if SMTP is configured. ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when it is the
+   * verified address of a member; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open invitations.
    *
    * @generated from rpc payments.accounts.v1.AccountService.InviteMember
    */
@@ -1702,7 +1701,7 @@ export declare const AccountService: GenService<{
     output: typeof SetMerchantContactResponseSchema;
   },
   /**
-   * Returns which mails a person does not want.
+   * Returns which mail a person has opted out of.
    *
    * @generated from rpc payments.accounts.v1.AccountService.GetMailPreferences
    */
@@ -1712,7 +1711,7 @@ export declare const AccountService: GenService<{
     output: typeof GetMailPreferencesResponseSchema;
   },
   /**
-   * Sets which mails a person does not want, from all of their merchants. NOT_FOUND (ACCOUNT_NOT_FOUND).
+   * Sets which mail a person opts out of, for all of their merchants. NOT_FOUND (ACCOUNT_NOT_FOUND).
    *
    * @generated from rpc payments.accounts.v1.AccountService.SetMailPreferences
    */
@@ -1722,8 +1721,8 @@ export declare const AccountService: GenService<{
     output: typeof SetMailPreferencesResponseSchema;
   },
   /**
-   * Lists the verified addresses of the members who may act on a topic and have not opted out, the longest-serving first,
-   * at most 100.
+   * Lists the verified addresses of the members who may act on a topic and have not opted out, by the length of their
+   * membership, longest first, at most 100.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ListMailRecipients
    */

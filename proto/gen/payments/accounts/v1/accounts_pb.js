@@ -356,8 +356,8 @@ export const RoleSchema = /*@__PURE__*/
   enumDesc(file_payments_accounts_v1_accounts, 0);
 
 /**
- * What a member may do for a merchant, from VIEWER over FINANCE and DEVELOPER to ADMIN. Each role may make the calls of
- * those before it.
+ * What a member may do for a merchant, in ascending order: VIEWER, FINANCE, DEVELOPER, ADMIN. Each role may also make
+ * the calls of the roles below it.
  *
  * @generated from enum payments.accounts.v1.Role
  */
@@ -385,7 +385,7 @@ export const MailTopicSchema = /*@__PURE__*/
   enumDesc(file_payments_accounts_v1_accounts, 2);
 
 /**
- * What a mail is about. Invitations are sent in any case.
+ * What a mail is about. There is no opting out of invitations.
  *
  * @generated from enum payments.accounts.v1.MailTopic
  */

@@ -26,7 +26,7 @@ export declare type AdvancePayout = Message<"payments.advances.v1.AdvancePayout"
   submittedAt?: Timestamp | undefined;
 
   /**
-   * How many calls the provider has answered, or not, up to and including the accepted one.
+   * The number of calls, including those without an answer, up to the one that was accepted.
    *
    * @generated from field: int32 attempts = 2;
    */
@@ -45,7 +45,7 @@ export declare type AdvancePayout = Message<"payments.advances.v1.AdvancePayout"
   lastAnswer: PayoutAnswer;
 
   /**
-   * Why it was not accepted, in the provider's words or as a description of the error.
+   * Why it was not accepted: the provider's reason, or a description of the error.
    *
    * @generated from field: optional string last_reason = 5;
    */
@@ -150,8 +150,8 @@ export declare type AdvanceRequest = Message<"payments.advances.v1.AdvanceReques
   releasedAt?: Timestamp | undefined;
 
   /**
-   * Absent until an answer of the provider is recorded (RecordPayoutAnswer): from its release on, the payout may be in
-   * progress.
+   * Absent until an answer from the provider is recorded (RecordPayoutAnswer): from its release on, the payout may be
+   * in progress.
    *
    * @generated from field: payments.advances.v1.AdvancePayout payout = 14;
    */
@@ -181,14 +181,14 @@ export declare type ListAdvanceRequestsRequest = Message<"payments.advances.v1.L
   environment: Environment;
 
   /**
-   * 1 to 50; 0 is 50.
+   * 1 to 50; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -426,7 +426,7 @@ export declare type AdvanceRate = Message<"payments.advances.v1.AdvanceRate"> & 
   monthlyRateBps: number;
 
   /**
-   * Whether it is the default, because the merchant has no own rate.
+   * Whether it is the default, because the merchant has no rate of its own.
    *
    * @generated from field: bool is_default = 2;
    */
@@ -475,7 +475,7 @@ export declare type SetAdvanceRateRequest = Message<"payments.advances.v1.SetAdv
   monthlyRateBps?: number | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -569,21 +569,21 @@ export declare type QuoteAdvanceRequest = Message<"payments.advances.v1.QuoteAdv
   idempotencyKey: string;
 
   /**
-   * Covers whole installments, nearest first, while their sum stays within this amount; absent for no bound.
+   * Covers whole installments, nearest first, while their sum stays within this amount; no limit if absent.
    *
    * @generated from field: optional int64 max_amount_minor = 4;
    */
   maxAmountMinor?: bigint | undefined;
 
   /**
-   * Covers only installments dated up to this date, inclusive; absent for no bound.
+   * Covers only installments dated up to this date, inclusive; no limit if absent.
    *
    * @generated from field: optional string to_date = 5;
    */
   toDate?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -739,7 +739,7 @@ export declare type RequestAdvanceRequest = Message<"payments.advances.v1.Reques
   quoteId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -802,7 +802,7 @@ export declare type ApproveAdvanceRequest = Message<"payments.advances.v1.Approv
   reason?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -865,7 +865,7 @@ export declare type RefuseAdvanceRequest = Message<"payments.advances.v1.RefuseA
   reason: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -923,7 +923,7 @@ export declare type ReleaseAdvanceRequest = Message<"payments.advances.v1.Releas
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -981,7 +981,7 @@ export declare type SettleAdvanceRequest = Message<"payments.advances.v1.SettleA
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -1026,7 +1026,7 @@ export declare type PayoutAcceptance = Message<"payments.advances.v1.PayoutAccep
   providerPayoutId: string;
 
   /**
-   * When the provider accepted it; absent is now.
+   * When the provider accepted it; defaults to now.
    *
    * @generated from field: google.protobuf.Timestamp accepted_at = 2;
    */
@@ -1084,7 +1084,7 @@ export declare type RecordPayoutAnswerRequest = Message<"payments.advances.v1.Re
     case: "refused";
   } | {
     /**
-     * Why there was no valid answer: an error, or silence until the deadline.
+     * Why there was no valid answer: an error, or no answer before the deadline.
      *
      * @generated from field: string failed = 7;
      */
@@ -1093,7 +1093,7 @@ export declare type RecordPayoutAnswerRequest = Message<"payments.advances.v1.Re
   } | { case: undefined; value?: undefined };
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 8;
    */
@@ -1484,7 +1484,7 @@ export enum PayoutAnswer {
 export declare const PayoutAnswerSchema: GenEnum<PayoutAnswer>;
 
 /**
- * What is to be done next about an advance request.
+ * The next action for an advance request.
  *
  * @generated from enum payments.advances.v1.AdvanceAction
  */
@@ -1515,7 +1515,7 @@ export enum AdvanceAction {
 export declare const AdvanceActionSchema: GenEnum<AdvanceAction>;
 
 /**
- * What is to be done next about a payout that awaits the provider.
+ * The next action for a payout that awaits the provider.
  *
  * @generated from enum payments.advances.v1.ProviderQueueAction
  */
@@ -1527,8 +1527,8 @@ export enum ProviderQueueAction {
 
   /**
    * The workflow advance-payout-<request id> submits it, again at most an hour apart. If the request has no payout a
-   * minute after its release, look at the workflow. With PAYOUT_PROVIDER_URL=none nothing is submitted: make the payout, and
-   * record it (RecordPayoutAnswer).
+   * minute after its release, look at the workflow. With PAYOUT_PROVIDER_URL=none nothing is submitted: make the payout
+   * yourself and record it (RecordPayoutAnswer).
    *
    * @generated from enum value: PROVIDER_QUEUE_ACTION_AWAIT_PROVIDER = 1;
    */
@@ -1551,17 +1551,17 @@ export declare const ProviderQueueActionSchema: GenEnum<ProviderQueueAction>;
  * Advances of receivables: a quote for scheduled installments, a request that reserves them, its review and payout.
  *
  * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request returns the first
- * response, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
- * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION (ADVANCE_REQUEST_STATE)
- * with its status in the metadata, and releaseStarted for a release that a call has begun and not completed yet. A request of
- * another merchant or environment is NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
+ * response, with another request ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), and while the first request is running
+ * ABORTED (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION
+ * (ADVANCE_REQUEST_STATE) with the status in the metadata, and releaseStarted when a call has begun the release and not
+ * completed it yet. A request of another merchant or environment is NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
  *
  * @generated from service payments.advances.v1.AdvanceService
  */
 export declare const AdvanceService: GenService<{
   /**
-   * Lists a merchant's requests, newest first by (requested_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and status.
+   * Lists a merchant's requests, newest first by (requested_at, id). INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the
+   * token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ListAdvanceRequests
    */
@@ -1571,9 +1571,9 @@ export declare const AdvanceService: GenService<{
     output: typeof ListAdvanceRequestsResponseSchema;
   },
   /**
-   * Streams a merchant's requests, newest first, as they are at one moment. Every export is recorded in the audit trail.
-   * RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the caller takes more
-   * than five minutes, or 30 seconds for a message.
+   * Streams a merchant's requests, newest first, all as of the same moment. Every export is recorded in the audit
+   * trail. RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the caller
+   * takes more than five minutes, or 30 seconds for a message.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ExportAdvanceRequests
    */
@@ -1639,7 +1639,7 @@ export declare const AdvanceService: GenService<{
     output: typeof RequestAdvanceResponseSchema;
   },
   /**
-   * PENDING_REVIEW to APPROVED. FAILED_PRECONDITION (COVERED_PART_DUE) once a covered date has come.
+   * PENDING_REVIEW to APPROVED. FAILED_PRECONDITION (COVERED_PART_DUE) once a covered installment is due.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ApproveAdvance
    */
@@ -1661,8 +1661,8 @@ export declare const AdvanceService: GenService<{
   /**
    * APPROVED to RELEASED; the covered rows' advanced amount rises. FAILED_PRECONDITION (COVERED_PART_DUE). A call that
    * fails halfway is completed within a minute; repeating it with its key returns the request. The workflow
-   * advance-payout-<id> then submits the payout of the net amount to PAYOUT_PROVIDER_URL until it is accepted. Without a
-   * provider (none), make the payout and record it (RecordPayoutAnswer).
+   * advance-payout-<id> then submits the payout of the net amount to PAYOUT_PROVIDER_URL until it is accepted. Without
+   * a provider (none), make the payout yourself and record it (RecordPayoutAnswer).
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ReleaseAdvance
    */
@@ -1682,10 +1682,10 @@ export declare const AdvanceService: GenService<{
     output: typeof SettleAdvanceResponseSchema;
   },
   /**
-   * Records how the provider answered a call that submitted the payout of a released advance. Also for a payout that was
-   * made by other means. Once the payout is accepted, an answer has no effect. FAILED_PRECONDITION
-   * (PAYOUT_ALREADY_ACCEPTED) for a second payout, with the accepted one in the metadata: the merchant may have been paid
-   * twice.
+   * Records how the provider answered a call that submitted the payout of a released advance. Also records a payout
+   * that was made by other means. Once the payout is accepted, an answer has no effect. FAILED_PRECONDITION
+   * (PAYOUT_ALREADY_ACCEPTED) for a second payout, with the accepted one in the metadata: the merchant may have been
+   * paid twice.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RecordPayoutAnswer
    */
@@ -1695,8 +1695,8 @@ export declare const AdvanceService: GenService<{
     output: typeof RecordPayoutAnswerResponseSchema;
   },
   /**
-   * Reads all requests, ascending by (merchant, environment, id), for the area check. Without merchant_id of all
-   * merchants, with the grant operations. Call again with `after` while `next` is set.
+   * Reads the requests, ascending by (merchant, environment, id), for the area check. Without merchant_id, those of all
+   * merchants, which requires the grant operations. Call again with `after` while `next` is set.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.ScanAdvanceRequests
    */

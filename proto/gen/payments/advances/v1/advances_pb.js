@@ -321,7 +321,7 @@ export const AdvanceActionSchema = /*@__PURE__*/
   enumDesc(file_payments_advances_v1_advances, 2);
 
 /**
- * What is to be done next about an advance request.
+ * The next action for an advance request.
  *
  * @generated from enum payments.advances.v1.AdvanceAction
  */
@@ -335,7 +335,7 @@ export const ProviderQueueActionSchema = /*@__PURE__*/
   enumDesc(file_payments_advances_v1_advances, 3);
 
 /**
- * What is to be done next about a payout that awaits the provider.
+ * The next action for a payout that awaits the provider.
  *
  * @generated from enum payments.advances.v1.ProviderQueueAction
  */
@@ -346,10 +346,10 @@ export const ProviderQueueAction = /*@__PURE__*/
  * Advances of receivables: a quote for scheduled installments, a request that reserves them, its review and payout.
  *
  * Amounts are centavos. Every write takes an idempotency_key: the same key with the same request returns the first
- * response, with another request it is ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED
- * (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION (ADVANCE_REQUEST_STATE)
- * with its status in the metadata, and releaseStarted for a release that a call has begun and not completed yet. A request of
- * another merchant or environment is NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
+ * response, with another request ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED), and while the first request is running
+ * ABORTED (IDEMPOTENCY_KEY_IN_USE). A transition that the state does not allow is FAILED_PRECONDITION
+ * (ADVANCE_REQUEST_STATE) with the status in the metadata, and releaseStarted when a call has begun the release and not
+ * completed it yet. A request of another merchant or environment is NOT_FOUND (ADVANCE_REQUEST_NOT_FOUND).
  *
  * @generated from service payments.advances.v1.AdvanceService
  */

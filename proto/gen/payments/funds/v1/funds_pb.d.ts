@@ -125,14 +125,14 @@ export declare type ListFundsReleasesRequest = Message<"payments.funds.v1.ListFu
   status?: FundsReleaseStatus | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 6;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 100 characters.
+   * The next_page_token of the previous page; at most 100 characters.
    *
    * @generated from field: string page_token = 7;
    */
@@ -153,7 +153,7 @@ export declare type ListFundsReleasesRequest = Message<"payments.funds.v1.ListFu
 export declare const ListFundsReleasesRequestSchema: GenMessage<ListFundsReleasesRequest>;
 
 /**
- * The sums of what a list has: original = gross - fees = deductions + advanced + blocked + released + scheduled.
+ * The sums of a list: original = gross - fees = deductions + advanced + blocked + released + scheduled.
  *
  * @generated from message payments.funds.v1.FundsTotals
  */
@@ -308,7 +308,7 @@ export declare type ExportSalesRequest = Message<"payments.funds.v1.ExportSalesR
   orderId?: string | undefined;
 
   /**
-   * The whole number, in the same case.
+   * The whole number, case-sensitive.
    *
    * @generated from field: optional string order_number = 6;
    */
@@ -385,7 +385,7 @@ export declare type ExportReleaseSalesRequest = Message<"payments.funds.v1.Expor
 export declare const ExportReleaseSalesRequestSchema: GenMessage<ExportReleaseSalesRequest>;
 
 /**
- * A part of the sales behind a day or a row.
+ * A part of the sales that make up a day or a row.
  *
  * @generated from message payments.funds.v1.ExportReleaseSalesResponse
  */
@@ -668,14 +668,14 @@ export declare type ListDebtsRequest = Message<"payments.funds.v1.ListDebtsReque
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -716,7 +716,7 @@ export declare type Debt = Message<"payments.funds.v1.Debt"> & {
   amountMinor: bigint;
 
   /**
-   * The unpaid rest.
+   * The part that is still unpaid.
    *
    * @generated from field: int64 open_amount_minor = 4;
    */
@@ -755,14 +755,14 @@ export declare type ListDebtQueueRequest = Message<"payments.funds.v1.ListDebtQu
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -919,7 +919,7 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
   debtAmountMinor: bigint;
 
   /**
-   * The unpaid rest of that debt.
+   * The part of that debt that is still unpaid.
    *
    * @generated from field: int64 open_debt_amount_minor = 3;
    */
@@ -940,7 +940,7 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
 export declare const GetDeductionResponseSchema: GenMessage<GetDeductionResponse>;
 
 /**
- * The balances of an account, or changes of them. Together they are what the merchant has, after debts.
+ * The balances of an account, or changes of them. Together they are what the merchant has, less debts.
  *
  * @generated from message payments.funds.v1.Balances
  */
@@ -1107,14 +1107,14 @@ export declare type ListMovementsRequest = Message<"payments.funds.v1.ListMoveme
   toDate?: string | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 6;
    */
@@ -1468,14 +1468,14 @@ export declare type ListVerificationQueueRequest = Message<"payments.funds.v1.Li
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -1505,7 +1505,7 @@ export declare type VerificationQueueItem = Message<"payments.funds.v1.Verificat
   nextAction: VerificationAction;
 
   /**
-   * When the account first failed, since it was last verified without a difference.
+   * When the account first failed after it was last verified without a difference.
    *
    * @generated from field: google.protobuf.Timestamp waiting_since = 3;
    */
@@ -1595,7 +1595,7 @@ export declare type ListAdvanceableInstallmentsRequest = Message<"payments.funds
   toDate?: string | undefined;
 
   /**
-   * The time that determines today, not in the future; absent is now. Requires the grant backdate.
+   * The time that determines today, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
@@ -1730,7 +1730,7 @@ export declare type RecordSaleRequest = Message<"payments.funds.v1.RecordSaleReq
   installments: number;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 9;
    */
@@ -2064,7 +2064,7 @@ export declare type ListSalesRequest = Message<"payments.funds.v1.ListSalesReque
   orderId?: string | undefined;
 
   /**
-   * The whole number, in the same case.
+   * The whole number, case-sensitive.
    *
    * @generated from field: optional string order_number = 6;
    */
@@ -2081,14 +2081,14 @@ export declare type ListSalesRequest = Message<"payments.funds.v1.ListSalesReque
   status?: SaleStatus | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 9;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 10;
    */
@@ -2171,7 +2171,7 @@ export declare type SearchSalesRequest = Message<"payments.funds.v1.SearchSalesR
   environment: Environment;
 
   /**
-   * The whole number or the start of it, in any case.
+   * The whole number or its start, ignoring case.
    *
    * @generated from field: string order_number_prefix = 3;
    */
@@ -2247,14 +2247,14 @@ export declare type ListReleaseSalesRequest = Message<"payments.funds.v1.ListRel
   status?: FundsReleaseStatus | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 6;
    */
@@ -2268,7 +2268,7 @@ export declare type ListReleaseSalesRequest = Message<"payments.funds.v1.ListRel
 export declare const ListReleaseSalesRequestSchema: GenMessage<ListReleaseSalesRequest>;
 
 /**
- * A sale behind a row or a day, and the amounts that it has there. The amounts within `sale` are those of the whole sale.
+ * A sale that is part of a row or a day, and its amounts there. The amounts within `sale` are those of the whole sale.
  *
  * @generated from message payments.funds.v1.ReleaseSale
  */
@@ -2428,7 +2428,7 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
   saleId?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
@@ -2474,7 +2474,7 @@ export declare type ApplyDeductionResponse = Message<"payments.funds.v1.ApplyDed
 export declare const ApplyDeductionResponseSchema: GenMessage<ApplyDeductionResponse>;
 
 /**
- * A payment of debts from outside.
+ * A payment of debts by other means, such as a bank transfer.
  *
  * @generated from message payments.funds.v1.RecordDebtPaymentRequest
  */
@@ -2509,7 +2509,7 @@ export declare type RecordDebtPaymentRequest = Message<"payments.funds.v1.Record
   amountMinor: bigint;
 
   /**
-   * When it was received, not in the future; absent is now. Requires the grant backdate.
+   * When it was received, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -2581,7 +2581,7 @@ export declare type BlockFundsRequest = Message<"payments.funds.v1.BlockFundsReq
   sourceId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
@@ -2625,8 +2625,8 @@ export declare type BlockFundsResponse = Message<"payments.funds.v1.BlockFundsRe
   installments: SaleInstallment[];
 
   /**
-   * What the block should hold beside. Absent if that is not known before the sale is recorded: for the rest of the sale,
-   * and for a dispute of a sale of which something has been refunded or lost.
+   * What the block should hold in addition. Absent if that is not known before the sale is recorded: for the rest of
+   * the sale, and for a dispute of a sale of which something has been refunded or lost.
    *
    * @generated from field: optional int64 unmet_amount_minor = 3;
    */
@@ -2681,15 +2681,15 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
   outcome: BlockOutcome;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 8;
    */
   occurredAt?: Timestamp | undefined;
 
   /**
-   * With the outcome CONSUMED: also deducts what the block could not hold, for the same source: first from the
-   * sale, then from free installments; the rest becomes a debt. Has no effect if the source has been deducted before.
+   * With the outcome CONSUMED: also deducts what the block could not hold, for the same source: first from the sale,
+   * then from free installments; the remainder becomes a debt. Has no effect if the source has been deducted before.
    *
    * @generated from field: bool deduct_unmet = 9;
    */
@@ -2721,8 +2721,8 @@ export declare type UnblockFundsResponse = Message<"payments.funds.v1.UnblockFun
   heldAmountMinor: bigint;
 
   /**
-   * What the block should have held beside; deducted only with deduct_unmet. Absent if that is not known before the sale
-   * is recorded.
+   * What the block should have held in addition; deducted only with deduct_unmet. Absent if that is not known before
+   * the sale is recorded.
    *
    * @generated from field: optional int64 unmet_amount_minor = 3;
    */
@@ -2756,7 +2756,7 @@ export declare type ReleaseDueFundsRequest = Message<"payments.funds.v1.ReleaseD
   environment: Environment;
 
   /**
-   * The last date to release, not after today; absent is today.
+   * The last date to release, not after today; defaults to today.
    *
    * @generated from field: optional string as_of = 3;
    */
@@ -2815,7 +2815,7 @@ export declare type ReleaseDueFundsResponse = Message<"payments.funds.v1.Release
   next?: FundsAccount | undefined;
 
   /**
-   * How many accounts have more due than one call releases of an account.
+   * How many accounts have more due installments than one call releases per account.
    *
    * @generated from field: int32 unfinished_accounts = 6;
    */
@@ -2836,7 +2836,7 @@ export declare type ReleaseDueFundsResponse = Message<"payments.funds.v1.Release
 export declare const ReleaseDueFundsResponseSchema: GenMessage<ReleaseDueFundsResponse>;
 
 /**
- * A reservation that holds an installment whose date has come.
+ * A reservation with an installment that is due.
  *
  * @generated from message payments.funds.v1.DueReservation
  */
@@ -2918,7 +2918,7 @@ export declare type ReserveForAdvanceRequest = Message<"payments.funds.v1.Reserv
   installments: QuotedInstallment[];
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 6;
    */
@@ -2983,7 +2983,7 @@ export declare type FreeReservationRequest = Message<"payments.funds.v1.FreeRese
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -3037,7 +3037,7 @@ export declare type SettleReservationRequest = Message<"payments.funds.v1.Settle
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -3107,14 +3107,14 @@ export declare type DebitForRefundRequest = Message<"payments.funds.v1.DebitForR
   saleId?: string | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The number of the case's execution that debits; absent is the first.
+   * The number of the execution that debits; defaults to the first.
    *
    * @generated from field: optional int32 execution = 8;
    */
@@ -3194,7 +3194,7 @@ export declare type AwaitFundingRequest = Message<"payments.funds.v1.AwaitFundin
   requestedAt?: Timestamp | undefined;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 9;
    */
@@ -3408,7 +3408,7 @@ export declare type ReverseRefundDebitRequest = Message<"payments.funds.v1.Rever
   refundCaseId: string;
 
   /**
-   * When it happened, not in the future; absent is now. Requires the grant backdate.
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
@@ -4081,7 +4081,7 @@ export enum BankHoliday {
 export declare const BankHolidaySchema: GenEnum<BankHoliday>;
 
 /**
- * What is to be done next about a debt.
+ * The next action for a debt.
  *
  * @generated from enum payments.funds.v1.DebtAction
  */
@@ -4092,7 +4092,7 @@ export enum DebtAction {
   UNSPECIFIED = 0,
 
   /**
-   * Nothing: it is collected from the merchant's next sales.
+   * None: it is collected from the merchant's next sales.
    *
    * @generated from enum value: DEBT_ACTION_AWAIT_SALES = 1;
    */
@@ -4194,7 +4194,7 @@ export enum MovementKind {
   ADVANCE = 10,
 
   /**
-   * The merchant paid debts from outside: the available balance rises by it. The source is the payment.
+   * The merchant paid debts by other means: the available balance rises by that amount. The source is the payment.
    *
    * @generated from enum value: MOVEMENT_KIND_DEBT_PAYMENT = 11;
    */
@@ -4207,7 +4207,7 @@ export enum MovementKind {
 export declare const MovementKindSchema: GenEnum<MovementKind>;
 
 /**
- * What holds for every account after every transaction.
+ * The invariants that hold for every account after every transaction.
  *
  * @generated from enum payments.funds.v1.FundsInvariant
  */
@@ -4290,7 +4290,8 @@ export enum FundsInvariant {
   RANGE = 10,
 
   /**
-   * Every open block holds its amount, or all that the sale has, and shares only while nothing of the sale is unheld.
+   * Every open block holds its amount or all that the sale has; two blocks hold the same funds only while nothing of
+   * the sale is left unheld.
    *
    * @generated from enum value: FUNDS_INVARIANT_HOLD = 11;
    */
@@ -4341,7 +4342,7 @@ export enum FundsVerificationFailureCause {
 export declare const FundsVerificationFailureCauseSchema: GenEnum<FundsVerificationFailureCause>;
 
 /**
- * What is to be done next about an account that fails its verification.
+ * The next action for an account that fails its verification.
  *
  * @generated from enum payments.funds.v1.VerificationAction
  */
@@ -4372,7 +4373,7 @@ export enum VerificationAction {
 export declare const VerificationActionSchema: GenEnum<VerificationAction>;
 
 /**
- * What has become of a sale's funds: the status follows from the release rows in which its installments count. Funds that
+ * The state of a sale's funds: the status follows from the release rows in which its installments count. Funds that
  * were deducted or advanced count in the row that they were deducted or advanced from, so a sale that was refunded or
  * advanced in full is still released on its dates.
  *
@@ -4406,7 +4407,7 @@ export enum SaleStatus {
   RELEASED = 3,
 
   /**
-   * Some of the sale is blocked, whatever has become of the rest.
+   * Some of the sale is blocked, whatever the state of the rest.
    *
    * @generated from enum value: SALE_STATUS_BLOCKED = 4;
    */
@@ -4453,17 +4454,17 @@ export declare const RefundDebitStateSchema: GenEnum<RefundDebitState>;
  * A merchant's funds: sales, their installments, the release rows that sum them up, and what reduces or reserves them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
- * the same key with the same request returns the first response, with another request it is ALREADY_EXISTS
- * (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take the
- * sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). Writes to one account run one at a
- * time; one that has waited for 15 seconds is ABORTED (ACCOUNT_BUSY).
+ * the same key with the same request returns the first response, with another request ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED), and while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take
+ * the sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). Writes to one account run one
+ * at a time; one that has waited for 15 seconds is ABORTED (ACCOUNT_BUSY).
  *
  * @generated from service payments.funds.v1.FundsService
  */
 export declare const FundsService: GenService<{
   /**
-   * Lists the release rows of a merchant, ascending by (date, status).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists the release rows of a merchant, ascending by (date, status). INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the
+   * token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.funds.v1.FundsService.ListFundsReleases
    */
@@ -4473,9 +4474,9 @@ export declare const FundsService: GenService<{
     output: typeof ListFundsReleasesResponseSchema;
   },
   /**
-   * Lists the sales behind a day, or behind one of its release rows: for each sale, the amounts that it has there, which
-   * add up to the day or the row. A sale has at most one installment on a date. Ascending by sale id.
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists the sales that make up a day or one of its release rows, each with its amounts there, which add up to those
+   * of the day or the row. A sale has at most one installment on a date. Ascending by sale id. INVALID_ARGUMENT
+   * (INVALID_PAGE_TOKEN) when the token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.funds.v1.FundsService.ListReleaseSales
    */
@@ -4495,8 +4496,8 @@ export declare const FundsService: GenService<{
     output: typeof GetSaleResponseSchema;
   },
   /**
-   * Lists the sales of a merchant, newest first by (captured_at, id).
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists the sales of a merchant, newest first by (captured_at, id). INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the
+   * token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.funds.v1.FundsService.ListSales
    */
@@ -4506,8 +4507,8 @@ export declare const FundsService: GenService<{
     output: typeof ListSalesResponseSchema;
   },
   /**
-   * Finds sales by the start of their order number, in any case: a bounded number of them, by order number, then newest
-   * first.
+   * Finds sales by the start of their order number, ignoring case: a limited number of them, by order number, then
+   * newest first.
    *
    * @generated from rpc payments.funds.v1.FundsService.SearchSales
    */
@@ -4539,7 +4540,7 @@ export declare const FundsService: GenService<{
   },
   /**
    * Lists the open debts of a merchant, ascending by (occurred_at, source_id): the order in which they are collected.
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant and environment.
+   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs to another merchant or environment.
    *
    * @generated from rpc payments.funds.v1.FundsService.ListDebts
    */
@@ -4574,10 +4575,10 @@ export declare const FundsService: GenService<{
     output: typeof ListDebtQueueResponseSchema;
   },
   /**
-   * The statement of an account over a range of dates: its movements, ascending by (occurred_at, id), each with the balance
-   * after it, and the balances before and after the range. In each of the three balances, the opening balance plus the
-   * movements of the range is the closing balance. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a sum exceeds 64 bits.
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and range.
+   * The statement of an account over a range of dates: its movements, ascending by (occurred_at, id), each with the
+   * balance after it, and the balances before and after the range. In each of the three balances, the opening balance
+   * plus the movements of the range is the closing balance. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a sum exceeds 64
+   * bits. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs to another merchant, environment or range.
    *
    * @generated from rpc payments.funds.v1.FundsService.ListMovements
    */
@@ -4587,10 +4588,11 @@ export declare const FundsService: GenService<{
     output: typeof ListMovementsResponseSchema;
   },
   /**
-   * Streams the statement of an account over a range of dates, as it is at one moment. The first message has the opening
-   * balance, the last one the closing balance; a stream that ends without it is incomplete. Every export is recorded in
-   * the audit trail. RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the
-   * caller takes more than five minutes, or 30 seconds for a message. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
+   * Streams the statement of an account over a range of dates, all as of the same moment. The first message has the
+   * opening balance, the last one the closing balance; a stream that ends without it is incomplete. Every export is
+   * recorded in the audit trail. RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED
+   * (EXPORT_TOO_SLOW) when the caller takes more than five minutes, or 30 seconds for a message. OUT_OF_RANGE
+   * (AMOUNT_OUT_OF_RANGE).
    *
    * @generated from rpc payments.funds.v1.FundsService.ExportMovements
    */
@@ -4600,8 +4602,8 @@ export declare const FundsService: GenService<{
     output: typeof ExportMovementsResponseSchema;
   },
   /**
-   * Streams the release rows of a merchant, the sales, or the sales behind a day or one of its rows, as they are at one
-   * moment, with the filters and in the order of their list. Otherwise like ExportMovements.
+   * Streams the release rows of a merchant, the sales, or the sales that make up a day or one of its rows, all as of
+   * the same moment, with the filters and in the order of their list. Otherwise like ExportMovements.
    *
    * @generated from rpc payments.funds.v1.FundsService.ExportFundsReleases
    */
@@ -4658,9 +4660,9 @@ export declare const FundsService: GenService<{
     output: typeof ListVerificationQueueResponseSchema;
   },
   /**
-   * Reads the debits of refunds that are not reversed, or those that await funding, ascending by (merchant, environment,
-   * refund case), for the area check. Without merchant_id of all merchants, with the grant operations. Call again
-   * with `after` while `next` is set. The same holds for the other scans.
+   * Reads the debits of refunds that are not reversed, or those that await funding, ascending by (merchant,
+   * environment, refund case), for the area check. Without merchant_id, those of all merchants, which requires the
+   * grant operations. Call again with `after` while `next` is set. The same holds for the other scans.
    *
    * @generated from rpc payments.funds.v1.FundsService.ScanRefundDebits
    */
@@ -4725,9 +4727,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Deducts an amount: from the installments of the given sale, if any, then from free installments, each nearest date
-   * first. The rest becomes a debt, collected from installments as they become free.
-   * NOT_FOUND (SALE_NOT_FOUND); ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) for a second deduction of the source,
-   * unless the call raises it.
+   * first. The remainder becomes a debt, collected from installments as they become free. NOT_FOUND (SALE_NOT_FOUND);
+   * ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) for a second deduction of the source, unless the call raises it.
    *
    * @generated from rpc payments.funds.v1.FundsService.ApplyDeduction
    */
@@ -4737,10 +4738,10 @@ export declare const FundsService: GenService<{
     output: typeof ApplyDeductionResponseSchema;
   },
   /**
-   * Records that a merchant has paid open debts from outside, as by a bank transfer. Pays them oldest first; the available
-   * balance rises by the amount. ALREADY_EXISTS (DEBT_PAYMENT_ALREADY_RECORDED) for a second payment of this id;
-   * FAILED_PRECONDITION (OPEN_DEBTS_EXCEEDED) for more than all open debts, whose sum is openDebtsAmountMinor in the
-   * metadata.
+   * Records that a merchant has paid open debts by other means, such as a bank transfer. The oldest are paid first; the
+   * available balance rises by the amount. ALREADY_EXISTS (DEBT_PAYMENT_ALREADY_RECORDED) for a second payment of this
+   * id; FAILED_PRECONDITION (OPEN_DEBTS_EXCEEDED) for more than all open debts, whose sum is openDebtsAmountMinor in
+   * the metadata.
    *
    * @generated from rpc payments.funds.v1.FundsService.RecordDebtPayment
    */
@@ -4753,13 +4754,12 @@ export declare const FundsService: GenService<{
    * Holds an amount of a sale for a reason and a source: amount_minor, or the rest of the sale: captured less refunded
    * and less what lost disputes (HOLD_OR_DISPUTE, CONSUMED) have taken. HOLD_OR_DISPUTE holds no more than that rest.
    * Holds installments that are neither advanced nor reserved, latest date first, and splits one into parts where it
-   * needs a portion. Blocks hold different amounts of the sale, and share only while nothing of it is unheld. What
-   * cannot be held is unmet, and held in the transaction in which the sale's money becomes free: an installment is freed,
-   * a refund is reversed, another block ends, or the sale is recorded, which may happen after its block. Once the refund
-   * of a block is debited, the block should hold that much less; what a deduction or a lost block takes from held
-   * installments is held again from the sale's others, if any.
-   * Repeating an open block is not an error, with another amount it is ALREADY_EXISTS (BLOCK_AMOUNT_DIFFERS). Repeating
-   * a lifted block opens it again, unless `once` is set.
+   * needs a portion. Two blocks hold the same funds only while nothing of the sale is left unheld. An amount that
+   * cannot be held is unmet; it is held in the transaction in which funds of the sale become free: an installment is
+   * freed, a refund is reversed, another block ends, or the sale is recorded, which may happen after its block. Once
+   * the refund of a block is debited, the block holds that much less; what a deduction or a lost block takes from held
+   * installments is held again from the sale's others, if any. Repeating an open block is not an error, with another
+   * amount it is ALREADY_EXISTS (BLOCK_AMOUNT_DIFFERS). Repeating a lifted block opens it again, unless `once` is set.
    *
    * @generated from rpc payments.funds.v1.FundsService.BlockFunds
    */
@@ -4809,9 +4809,9 @@ export declare const FundsService: GenService<{
     output: typeof ReserveForAdvanceResponseSchema;
   },
   /**
-   * Frees a reservation; open blocks of the sales, then open debts apply in the same transaction. Repeating is not an
-   * error. Freeing a reservation that does not exist is not an error either, and keeps it from being made. Requires the
-   * grant saga. FAILED_PRECONDITION (RESERVATION_SETTLED).
+   * Frees a reservation. In the same transaction, open blocks of the sales hold the freed installments, and open debts
+   * are collected from the others. Repeating is not an error. Freeing a reservation that does not exist is not an error
+   * either, and prevents it from being made later. Requires the grant saga. FAILED_PRECONDITION (RESERVATION_SETTLED).
    *
    * @generated from rpc payments.funds.v1.FundsService.FreeReservation
    */
@@ -4848,10 +4848,10 @@ export declare const FundsService: GenService<{
   },
   /**
    * Records that a refund refused for its amount awaits funding, unless the balance covers it now: then it can be
-   * debited again. The execution that waits can no longer debit: a new one does. A command that makes the balance cover
-   * such a refund starts the workflow refund-funding-<id>, which executes the account's pending refunds, oldest case
-   * first. The debit ends the wait. Requires the grant saga. FAILED_PRECONDITION (REFUND_EXECUTION_ENDED) once the wait
-   * of the execution has ended.
+   * debited again. The waiting execution can no longer debit the refund; a new one does. A command that makes the
+   * balance cover such a refund starts the workflow refund-funding-<id>, which executes the account's pending refunds,
+   * oldest case first. The debit ends the wait. Requires the grant saga. FAILED_PRECONDITION (REFUND_EXECUTION_ENDED)
+   * once the wait of the execution has ended.
    *
    * @generated from rpc payments.funds.v1.FundsService.AwaitFunding
    */
@@ -4861,8 +4861,8 @@ export declare const FundsService: GenService<{
     output: typeof AwaitFundingResponseSchema;
   },
   /**
-   * Ends the wait of a refund, unless a later execution of it waits. For a refund that does not wait it is not an
-   * error. Requires the grant saga.
+   * Ends the wait of a refund, unless a later execution of it is waiting. It is not an error if the refund is not
+   * waiting. Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.EndFundingWait
    */
@@ -4872,8 +4872,8 @@ export declare const FundsService: GenService<{
     output: typeof EndFundingWaitResponseSchema;
   },
   /**
-   * Ends executions of a refund, because its case has ended: their wait, and every later debit of them is refused.
-   * Requires the grant saga.
+   * Ends executions of a refund whose case has ended: they stop waiting, and their later debits are refused. Requires
+   * the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.EndRefundExecutions
    */
@@ -4893,9 +4893,9 @@ export declare const FundsService: GenService<{
     output: typeof FindCoveredRefundResponseSchema;
   },
   /**
-   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND). Disputes of amounts of the
-   * sale that were lost meanwhile took no more than the refund had left of it; what they lacked is deducted now, since the
-   * customer has got it from them. Requires the grant saga.
+   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND). Disputes of the sale that
+   * were lost in the meantime could only take what the refund had left of it; the amount that they lacked is deducted
+   * now, since the customer received it from the dispute. Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReverseRefundDebit
    */

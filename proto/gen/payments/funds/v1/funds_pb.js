@@ -776,7 +776,7 @@ export const DebtActionSchema = /*@__PURE__*/
   enumDesc(file_payments_funds_v1_funds, 5);
 
 /**
- * What is to be done next about a debt.
+ * The next action for a debt.
  *
  * @generated from enum payments.funds.v1.DebtAction
  */
@@ -804,7 +804,7 @@ export const FundsInvariantSchema = /*@__PURE__*/
   enumDesc(file_payments_funds_v1_funds, 7);
 
 /**
- * What holds for every account after every transaction.
+ * The invariants that hold for every account after every transaction.
  *
  * @generated from enum payments.funds.v1.FundsInvariant
  */
@@ -832,7 +832,7 @@ export const VerificationActionSchema = /*@__PURE__*/
   enumDesc(file_payments_funds_v1_funds, 9);
 
 /**
- * What is to be done next about an account that fails its verification.
+ * The next action for an account that fails its verification.
  *
  * @generated from enum payments.funds.v1.VerificationAction
  */
@@ -846,7 +846,7 @@ export const SaleStatusSchema = /*@__PURE__*/
   enumDesc(file_payments_funds_v1_funds, 10);
 
 /**
- * What has become of a sale's funds: the status follows from the release rows in which its installments count. Funds that
+ * The state of a sale's funds: the status follows from the release rows in which its installments count. Funds that
  * were deducted or advanced count in the row that they were deducted or advanced from, so a sale that was refunded or
  * advanced in full is still released on its dates.
  *
@@ -873,10 +873,10 @@ export const RefundDebitState = /*@__PURE__*/
  * A merchant's funds: sales, their installments, the release rows that sum them up, and what reduces or reserves them.
  *
  * Dates are civil dates in America/Sao_Paulo, YYYY-MM-DD. Amounts are centavos. Every write takes an idempotency_key:
- * the same key with the same request returns the first response, with another request it is ALREADY_EXISTS
- * (IDEMPOTENCY_KEY_REUSED), while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take the
- * sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). Writes to one account run one at a
- * time; one that has waited for 15 seconds is ABORTED (ACCOUNT_BUSY).
+ * the same key with the same request returns the first response, with another request ALREADY_EXISTS
+ * (IDEMPOTENCY_KEY_REUSED), and while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take
+ * the sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). Writes to one account run one
+ * at a time; one that has waited for 15 seconds is ABORTED (ACCOUNT_BUSY).
  *
  * @generated from service payments.funds.v1.FundsService
  */

@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_payments_providers_v1_providers: GenFile;
 
 /**
- * A refund to return to the customer, by the means of payment of the original payment.
+ * A refund to return to the customer, by the method of the original payment.
  *
  * @generated from message payments.providers.v1.SubmitRefundRequest
  */
@@ -43,7 +43,7 @@ export declare type SubmitRefundRequest = Message<"payments.providers.v1.SubmitR
   execution: number;
 
   /**
-   * The payment to refund, in part or as a whole.
+   * The payment to refund, in full or in part.
    *
    * @generated from field: string payment_intent_id = 5;
    */
@@ -155,7 +155,7 @@ export declare type SubmittedRefund = Message<"payments.providers.v1.SubmittedRe
   submissionStatus: string;
 
   /**
-   * When the provider accepted the refund; absent: when the answer arrived.
+   * When the provider accepted the refund; defaults to the time at which the answer arrived.
    *
    * @generated from field: google.protobuf.Timestamp submitted_at = 3;
    */
@@ -274,7 +274,7 @@ export declare type AcceptedPayout = Message<"payments.providers.v1.AcceptedPayo
   providerPayoutId: string;
 
   /**
-   * When the provider accepted the payout; absent: when the answer arrived.
+   * When the provider accepted the payout; defaults to the time at which the answer arrived.
    *
    * @generated from field: google.protobuf.Timestamp accepted_at = 2;
    */
@@ -327,16 +327,16 @@ export declare const RefundProviderService: GenService<{
    * after a lost answer, a deadline, a crash, and possibly long after the outcome. A repeated call has no effect and
    * returns the first answer with the same provider_refund_id. All other fields are the same in every call.
    *
-   * Every gRPC error is temporary, whatever its code: the call is repeated after one second, then less and less often,
-   * at most five minutes apart, until it is answered. A request that can never succeed is therefore answered with
+   * Every gRPC error is temporary, whatever its code: the call is repeated after one second, then at growing intervals
+   * of at most five minutes, until it is answered. A request that can never succeed is therefore answered with
    * `refused`, never with an error.
    *
    * After `accepted`, report the outcome with payments.refunds.v1.RefundCaseService/RecordProviderOutcome, at least
    * once, with a service token that has the grant refunds:write. Report SUCCEEDED when the money has reached the
-   * customer's bank, FAILED when it never will, and FAILED after SUCCEEDED when the bank returns it, at most once. Use an
-   * idempotency_key per report and repeat the call until it is answered. An outcome may arrive before the answer to this
-   * call is processed. SUBMITTED reports progress and counts as a sign of life: a refund without an outcome whose
-   * provider has been silent for longer than PROVIDER_SILENT_AFTER (24 hours) raises an alert.
+   * customer's bank, FAILED when it never will, and FAILED after SUCCEEDED when the bank returns it, at most once. Use
+   * an idempotency_key per report and repeat the call until it is answered. An outcome may arrive before the answer to
+   * this call is processed. SUBMITTED reports that the refund is still being worked on: a refund without an outcome
+   * whose provider has been silent for longer than PROVIDER_SILENT_AFTER (24 hours) raises an alert.
    *
    * @generated from rpc payments.providers.v1.RefundProviderService.SubmitRefund
    */
@@ -348,7 +348,7 @@ export declare const RefundProviderService: GenService<{
 }>;
 
 /**
- * Pays merchants out. A payment team implements this service; the worker calls it at PAYOUT_PROVIDER_URL with
+ * Makes payouts to merchants. A payment team implements this service; the worker calls it at PAYOUT_PROVIDER_URL with
  * PAYOUT_PROVIDER_TOKEN. Transport, deadline, amounts and environments are those of RefundProviderService.
  *
  * @generated from service payments.providers.v1.PayoutProviderService
@@ -362,9 +362,10 @@ export declare const PayoutProviderService: GenService<{
    * provider_payout_id. All other fields are the same in every call.
    *
    * The covered installments belong to the service once the advance is released, so a payout is owed until it is
-   * accepted. After `refused` or any gRPC error the call is repeated, first after a second, then less and less often, at
-   * most an hour apart. After five calls that were not accepted, for example because the merchant's bank account is
-   * unknown, the payout counts as stuck: payments.advances.v1.AdvanceService/ListProviderQueue asks to contact the provider.
+   * accepted. After `refused` or any gRPC error the call is repeated, first after a second, then at growing intervals
+   * of at most an hour. After five calls that were not accepted, for example because the merchant's bank account is
+   * unknown, the payout counts as stuck: payments.advances.v1.AdvanceService/ListProviderQueue asks to contact the
+   * provider.
    *
    * The acceptance is final: the provider is responsible for the payout from then on. No outcome is reported.
    *

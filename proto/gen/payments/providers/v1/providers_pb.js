@@ -78,7 +78,7 @@ export const RefundProviderService = /*@__PURE__*/
   serviceDesc(file_payments_providers_v1_providers, 0);
 
 /**
- * Pays merchants out. A payment team implements this service; the worker calls it at PAYOUT_PROVIDER_URL with
+ * Makes payouts to merchants. A payment team implements this service; the worker calls it at PAYOUT_PROVIDER_URL with
  * PAYOUT_PROVIDER_TOKEN. Transport, deadline, amounts and environments are those of RefundProviderService.
  *
  * @generated from service payments.providers.v1.PayoutProviderService

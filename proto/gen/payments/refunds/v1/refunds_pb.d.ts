@@ -3321,7 +3321,7 @@ export enum RefundCaseScope {
 export declare const RefundCaseScopeSchema: GenEnum<RefundCaseScope>;
 
 /**
- * What is to be done next about an open case.
+ * The next action for an open case.
  *
  * @generated from enum payments.refunds.v1.RefundCaseAction
  */
@@ -3434,7 +3434,7 @@ export enum ActionOwner {
 export declare const ActionOwnerSchema: GenEnum<ActionOwner>;
 
 /**
- * What is to be done next about an open dispute.
+ * The next action for an open dispute.
  *
  * @generated from enum payments.refunds.v1.DisputeAction
  */
@@ -3474,7 +3474,7 @@ export enum DisputeAction {
 export declare const DisputeActionSchema: GenEnum<DisputeAction>;
 
 /**
- * What is to be done next about a refund that awaits the provider.
+ * The next action for a refund that awaits the provider.
  *
  * @generated from enum payments.refunds.v1.ProviderQueueAction
  */
@@ -3529,9 +3529,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof ListRefundCasesResponseSchema;
   },
   /**
-   * Streams a merchant's cases, newest first, as they are at one moment. Every export is recorded in the audit trail.
-   * RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the caller takes more
-   * than five minutes, or 30 seconds for a message.
+   * Streams a merchant's cases, newest first, all as of the same moment. Every export is recorded in the audit trail.
+   * RESOURCE_EXHAUSTED (TOO_MANY_EXPORTS) while too many exports run; ABORTED (EXPORT_TOO_SLOW) when the caller takes
+   * more than five minutes, or 30 seconds for a message.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ExportRefundCases
    */
@@ -3749,8 +3749,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof GetEvidenceResponseSchema;
   },
   /**
-   * Reads cases in some states, ascending by (merchant, environment, id), for the area check. Without merchant_id
-   * of all merchants, with the grant operations. Call again with `after` while `next` is set.
+   * Reads cases in some states, ascending by (merchant, environment, id), for the area check. Without merchant_id,
+   * those of all merchants, which requires the grant operations. Call again with `after` while `next` is set.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ScanRefundCases
    */

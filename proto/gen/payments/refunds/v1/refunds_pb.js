@@ -713,7 +713,7 @@ export const RefundCaseActionSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 14);
 
 /**
- * What is to be done next about an open case.
+ * The next action for an open case.
  *
  * @generated from enum payments.refunds.v1.RefundCaseAction
  */
@@ -741,7 +741,7 @@ export const DisputeActionSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 16);
 
 /**
- * What is to be done next about an open dispute.
+ * The next action for an open dispute.
  *
  * @generated from enum payments.refunds.v1.DisputeAction
  */
@@ -755,7 +755,7 @@ export const ProviderQueueActionSchema = /*@__PURE__*/
   enumDesc(file_payments_refunds_v1_refunds, 17);
 
 /**
- * What is to be done next about a refund that awaits the provider.
+ * The next action for a refund that awaits the provider.
  *
  * @generated from enum payments.refunds.v1.ProviderQueueAction
  */

@@ -395,7 +395,7 @@ export declare type ListWebhookSubscriptionsRequest = Message<"payments.webhooks
   environment: Environment;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
@@ -1475,7 +1475,7 @@ export declare type ListEventFeedRequest = Message<"payments.webhooks.v1.ListEve
   } | { case: undefined; value?: undefined };
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 max_events = 6;
    */
@@ -1656,7 +1656,7 @@ export declare type ListEventsRequest = Message<"payments.webhooks.v1.ListEvents
   publishedTo?: Timestamp | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 8;
    */
@@ -2108,7 +2108,7 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
   status?: DeliveryStatus | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 6;
    */
@@ -2879,7 +2879,7 @@ export declare type ListResendsRequest = Message<"payments.webhooks.v1.ListResen
   state?: ResendState | undefined;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -4400,8 +4400,8 @@ export declare const DeliveryService: GenService<{
     output: typeof GetResendResponseSchema;
   },
   /**
-   * Lists a merchant's resends, newest first by id.
-   * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this merchant, environment and filters.
+   * Lists a merchant's resends, newest first by id. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs to
+   * another merchant, environment or filter.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.ListResends
    */

@@ -1,20 +1,14 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
-import type { EnvironmentName } from '../platform/tenant.ts';
+import { type EnvironmentValue, registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
 
 /** The maximum number of released requests to look at. */
 const READ_LIMIT = 10_000;
-
-interface UnrecordedRow {
-  readonly environment: EnvironmentName;
-  readonly seconds: number;
-}
 
 /** Reads only payouts that are not accepted, from the index of the provider's queue. */
 const MEASURE: Statement = {
   name: 'measure_unrecorded_payouts',
   text: `
-select environment, extract(epoch from now() - min(released_at))::float8 as seconds
+select environment, extract(epoch from now() - min(released_at))::float8 as value
   from (select environment, released_at
           from advances.request
          where payout_accepted_at is null and status = 'RELEASED' and payout_submitted_at is null
@@ -31,7 +25,6 @@ export function registerUnrecordedPayoutMetrics(db: CrossTenantDatabase): void {
   registerEnvironmentGauge(
     'payments_payouts_unrecorded_seconds',
     'How long ago the first released advance without any answer about its payout was released, by environment; 0 without one.',
-    () => db.run<UnrecordedRow>(MEASURE),
-    ({ seconds }) => seconds,
+    () => db.run<EnvironmentValue>(MEASURE),
   );
 }

@@ -33,7 +33,8 @@ export function applyDeduction(
     if (saleId !== undefined) await requireSale(tx, saleId);
     const lackedMinor = amountMinor - (earlier?.amountMinor ?? 0n);
     if (lackedMinor <= 0n) return {};
-    const missingMinor = await deductFrom(tx, account, { sourceId, saleId, amountMinor: lackedMinor });
+    const lacked = { sourceId, saleId, amountMinor: lackedMinor };
+    const missingMinor = await deductFrom(tx, account, lacked, earlier);
     return { deductedAmountMinor: lackedMinor - missingMinor, debtAmountMinor: missingMinor };
   });
 }

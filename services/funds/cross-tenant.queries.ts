@@ -4,14 +4,13 @@ import { prepareRead, type ReadParameters } from '../platform/reads/prepared-rea
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { EnvironmentName } from '../platform/tenant.ts';
-import type { AccountEntity, InstallmentEntity, ReleaseEntity, ReservationEntity } from './funds.entity.ts';
+import type { AccountEntity, ReleaseEntity, ReservationEntity } from './funds.entity.ts';
 
 type AccountTable = ReadTable<typeof AccountEntity>;
 type ReservationReadRow = ReadTable<typeof ReservationEntity>;
 
 const db = queryBuilder<{
   'funds.account': AccountTable;
-  'funds.installment': ReadTable<typeof InstallmentEntity>;
   'funds.release': ReadTable<typeof ReleaseEntity>;
   'funds.reservation': ReservationReadRow;
 }>();
@@ -26,24 +25,23 @@ export interface AccountPage {
   readonly limit: number;
 }
 
+/**
+ * The condition on rows of funds.release, as `release`, that the daily release has something to release there: reserved
+ * installments wait for their advance.
+ */
+export const IS_RELEASABLE = `
+release.status = 'SCHEDULED' and exists (
+  select from funds.installment as installment
+   where installment.merchant_id = release.merchant_id and installment.environment = release.environment
+     and installment.date = release.date and installment.status = 'SCHEDULED' and installment.reserved_for is null)`;
+
 /** Accounts with something to release up to a date, across merchants, for the daily release. */
 export const selectDueAccounts = prepareRead<AccountPage & { readonly upTo: CivilDate }, AccountReadRow>(
   (parameters) => {
     let due = db
       .selectFrom('funds.release as release')
-      .where('release.status', '=', sql.lit('SCHEDULED'))
-      .where('release.date', '<=', parameters('upTo'))
-      .where(({ exists, selectFrom }) =>
-        exists(
-          selectFrom('funds.installment as installment')
-            .whereRef('installment.merchant_id', '=', 'release.merchant_id')
-            .whereRef('installment.environment', '=', 'release.environment')
-            .whereRef('installment.date', '=', 'release.date')
-            .where('installment.status', '=', sql.lit('SCHEDULED'))
-            .where('installment.reserved_for', 'is', null)
-            .select(sql.lit(1).as('one')),
-        ),
-      );
+      .where(sql<boolean>`${sql.raw(IS_RELEASABLE)}`)
+      .where('release.date', '<=', parameters('upTo'));
     if (parameters.has('afterMerchantId')) due = due.where(isAfter(parameters));
     return due
       .select(['release.merchant_id', 'release.environment'])

@@ -1,6 +1,6 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { allocateDeduction } from './allocation.ts';
-import { DeductionEntity } from './funds.entity.ts';
+import { DeductionEntity, type DeductionRow } from './funds.entity.ts';
 import type { FundsAccount } from './funds-account.ts';
 
 /** An amount in centavos that is deducted for a source. */
@@ -12,18 +12,19 @@ export interface Deduction {
 }
 
 /**
- * Deducts an amount from the sale's installments, then from free ones; what they do not cover becomes a debt. Adds it to an
- * earlier deduction of the source, if there is one. Returns the debt.
+ * Deducts an amount from the sale's installments, then from free ones; what they do not cover becomes a debt. Returns the
+ * debt.
+ * @param earlier the deduction of the source so far, to which this one is added.
  */
 export async function deductFrom(
   tx: TenantTransaction,
   account: FundsAccount,
   { sourceId, saleId, amountMinor }: Deduction,
+  earlier: DeductionRow | null,
 ): Promise<bigint> {
   const own = saleId === undefined ? [] : await account.installments.ofSale(saleId);
   const free = await account.installments.free(amountMinor);
   const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, account.today);
-  const earlier = await tx.findOne(DeductionEntity, { sourceId });
   if (earlier) {
     earlier.amountMinor += amountMinor;
     earlier.openDebtMinor += missingMinor;

@@ -198,5 +198,6 @@ export const PostingEntity = defineEntity({
   },
 });
 
+export type DeductionRow = InferEntity<typeof DeductionEntity>;
 export type InstallmentRow = InferEntity<typeof InstallmentEntity>;
 export type ReleaseEntityRow = InferEntity<typeof ReleaseEntity>;

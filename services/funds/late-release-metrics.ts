@@ -1,28 +1,19 @@
 import { ACCOUNT_TIME_ZONE } from '../platform/civil-date.ts';
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
-import type { EnvironmentName } from '../platform/tenant.ts';
+import { type EnvironmentValue, registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
+import { IS_RELEASABLE } from './cross-tenant.queries.ts';
 
 /** The maximum number of days of accounts to look at. */
 const READ_LIMIT = 10_000;
 
-interface LateRow {
-  readonly environment: EnvironmentName;
-  readonly seconds: number;
-}
-
-/** Reads only what is due, from the index of the daily release. Reserved installments wait for their advance. */
+/** Reads only what is due, from the index of the daily release. */
 const MEASURE: Statement = {
   name: 'measure_late_releases',
   text: `
-select environment, extract(epoch from now() - min(date)::timestamp at time zone '${ACCOUNT_TIME_ZONE}')::float8 as seconds
+select environment, extract(epoch from now() - min(date)::timestamp at time zone '${ACCOUNT_TIME_ZONE}')::float8 as value
   from (select environment, date
-          from funds.release as due
-         where status = 'SCHEDULED' and date <= (now() at time zone '${ACCOUNT_TIME_ZONE}')::date
-           and exists (select from funds.installment as installment
-                        where installment.merchant_id = due.merchant_id and installment.environment = due.environment
-                          and installment.date = due.date and installment.status = 'SCHEDULED'
-                          and installment.reserved_for is null)
+          from funds.release as release
+         where release.date <= (now() at time zone '${ACCOUNT_TIME_ZONE}')::date and ${IS_RELEASABLE}
          order by date
          limit ${READ_LIMIT}) late
  group by environment`,
@@ -33,7 +24,6 @@ export function registerLateReleaseMetrics(db: CrossTenantDatabase): void {
   registerEnvironmentGauge(
     'payments_funds_release_late_seconds',
     'How long ago the earliest day began whose funds are due and not released, by environment; 0 if all are released.',
-    () => db.run<LateRow>(MEASURE),
-    ({ seconds }) => seconds,
+    () => db.run<EnvironmentValue>(MEASURE),
   );
 }

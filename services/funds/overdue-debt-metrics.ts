@@ -1,20 +1,14 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
-import type { EnvironmentName } from '../platform/tenant.ts';
+import { type EnvironmentValue, registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
 import { availableToDebt } from './debt.queries.ts';
 
 const COUNT_LIMIT = 10_000;
-
-interface OverdueRow {
-  readonly environment: EnvironmentName;
-  readonly debts: number;
-}
 
 /** Reads only debts that are past their due time, from the index of the queue. */
 const MEASURE: Statement = {
   name: 'measure_overdue_debts',
   text: `
-select environment, count(*)::int as debts
+select environment, count(*)::int as value
   from (select environment
           from funds.deduction as debt cross join ${availableToDebt('debt')} as account
          where open_debt_minor > 0 and occurred_at <= now() - interval '1 ms' * :dueAfterMs::float8
@@ -28,7 +22,6 @@ export function registerOverdueDebtMetrics(db: CrossTenantDatabase, dueAfterMs: 
   registerEnvironmentGauge(
     'payments_debts_overdue',
     `Debts that the merchant's available balance has not covered for DEBT_DUE_AFTER, by environment, counted up to ${COUNT_LIMIT}.`,
-    () => db.run<OverdueRow>(MEASURE, { dueAfterMs }),
-    ({ debts }) => debts,
+    () => db.run<EnvironmentValue>(MEASURE, { dueAfterMs }),
   );
 }

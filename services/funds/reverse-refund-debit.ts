@@ -59,6 +59,6 @@ async function deductLostDisputes(
       ...taken,
       amountMinor: String(amountMinor),
     });
-    await deductFrom(tx, account, { ...taken, saleId });
+    await deductFrom(tx, account, { ...taken, saleId }, earlier);
   }
 }

@@ -69,7 +69,7 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
 async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: Deduction): Promise<void> {
   const { sourceId, amountMinor } = unmet;
   if (amountMinor <= 0n || (await tx.findOne(DeductionEntity, { sourceId }))) return;
-  await deductFrom(tx, account, unmet);
+  await deductFrom(tx, account, unmet, null);
 }
 
 const saleNotRecorded = () =>

@@ -67,14 +67,20 @@ export function environmentGauge<Row extends { readonly environment: Environment
 /** How long the measurement of a single gauge is reused by later scrapes. */
 const CACHE_MS = 1_000;
 
-/** Registers a gauge with a value for each environment, as {@link environmentGauge} reads it, with its own measurement. */
-export function registerEnvironmentGauge<Row extends { readonly environment: EnvironmentName }>(
+/** The measurement of a gauge in one environment. */
+export interface EnvironmentValue {
+  readonly environment: EnvironmentName;
+  readonly value: number;
+}
+
+/** Registers a gauge with a value for each environment, with its own measurement. Without a row, the value is 0. */
+export function registerEnvironmentGauge(
   name: string,
   help: string,
-  measure: () => Promise<readonly Row[]>,
-  readRow: (row: Row) => number | null,
+  measure: () => Promise<readonly EnvironmentValue[]>,
 ): void {
-  registerMeasuredGauges({ measure, cacheMs: CACHE_MS, gauges: [environmentGauge(name, help, readRow)] });
+  const gauge = environmentGauge(name, help, ({ value }: EnvironmentValue) => value);
+  registerMeasuredGauges({ measure, cacheMs: CACHE_MS, gauges: [gauge] });
 }
 
 /** Returns the latest measurement, or undefined if it failed. Never runs two measurements at once. */

@@ -1,20 +1,14 @@
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { registerEnvironmentGauge } from '../../platform/process/measured-gauges.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
+import { type EnvironmentValue, registerEnvironmentGauge } from '../../platform/process/measured-gauges.ts';
 
 /** The maximum number of disputes to count. */
 const COUNT_LIMIT = 10_000;
-
-interface OverdueRow {
-  readonly environment: EnvironmentName;
-  readonly disputes: number;
-}
 
 /** Reads only the overdue disputes, from the index of ListDisputeQueue. */
 const MEASURE_OUTCOMES: Statement = {
   name: 'measure_overdue_disputes',
   text: `
-select environment, count(*)::int as disputes
+select environment, count(*)::int as value
   from (select environment
           from refunds.dispute
          where closed_at is null
@@ -27,7 +21,7 @@ select environment, count(*)::int as disputes
 const MEASURE_RESPONSES: Statement = {
   name: 'measure_overdue_responses',
   text: `
-select environment, count(*)::int as disputes
+select environment, count(*)::int as value
   from (select environment
           from refunds.dispute
          where closed_at is null and responded_at is not null and response_submitted_at is null
@@ -53,13 +47,11 @@ export function registerOverdueDisputeMetrics(
   registerEnvironmentGauge(
     'payments_disputes_overdue',
     `Open disputes without an outcome for DISPUTE_OUTCOME_DUE_AFTER after their due date or, without one, their opening, by environment, counted up to ${COUNT_LIMIT}.`,
-    () => db.run<OverdueRow>(MEASURE_OUTCOMES, { outcomeDueAfterMs }),
-    ({ disputes }) => disputes,
+    () => db.run<EnvironmentValue>(MEASURE_OUTCOMES, { outcomeDueAfterMs }),
   );
   registerEnvironmentGauge(
     'payments_dispute_responses_overdue',
     `Open disputes whose response has not been submitted to the provider for REFUND_WORK_DUE_AFTER, or a day before their due date, by environment, counted up to ${COUNT_LIMIT}.`,
-    () => db.run<OverdueRow>(MEASURE_RESPONSES, { workDueAfterMs }),
-    ({ disputes }) => disputes,
+    () => db.run<EnvironmentValue>(MEASURE_RESPONSES, { workDueAfterMs }),
   );
 }

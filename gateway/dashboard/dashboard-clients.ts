@@ -16,6 +16,9 @@ export const DASHBOARD_CALLER: Caller = {
   grants: new Set(['sessions', 'on-behalf-of', 'backdate', ...READ_GRANTS]),
 };
 
+/** The largest page of list RPCs, except for advance requests, and the most ids that they take. */
+export const MAX_PAGE_SIZE = 100;
+
 /** Clients of the services that the dashboard calls. */
 export interface DashboardClients extends Clients {
   readonly accounts: Client<typeof AccountService>;

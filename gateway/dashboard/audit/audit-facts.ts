@@ -1,14 +1,13 @@
 import { validate as isUuid } from 'uuid';
 import type { AuditEntry, Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
+import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import type { View } from '../shell/view.ts';
 import { type Endpoints, readEndpoints } from '../webhooks/subscriptions/subscription-reads.ts';
 
-/** The maximum page size of list RPCs, which is more than a page of entries names. */
-const MAX_READ = 100;
+/** The largest page of advance requests. */
 const MAX_ADVANCES = 50;
 
 /** The names of the records to which a page of entries refers by id, without those not found. */
@@ -69,12 +68,12 @@ const byId = <T extends { readonly id: string }>(records: readonly T[]) =>
 
 async function refundCasesOf({ refundCases }: DashboardClients, view: View, refundCaseIds: string[]) {
   if (refundCaseIds.length === 0) return [];
-  const request = { ...view.tenant, refundCaseIds, pageSize: MAX_READ };
+  const request = { ...view.tenant, refundCaseIds, pageSize: MAX_PAGE_SIZE };
   return (await refundCases.listRefundCases(request, view.call)).refundCases;
 }
 
 async function keysOf({ apiKeys }: DashboardClients, view: View): Promise<ReadonlyMap<string, string>> {
-  const page = await apiKeys.listApiKeys({ ...view.tenant, pageSize: MAX_READ }, view.call);
+  const page = await apiKeys.listApiKeys({ ...view.tenant, pageSize: MAX_PAGE_SIZE }, view.call);
   return new Map(page.apiKeys.map(({ id, name }) => [id, name]));
 }
 

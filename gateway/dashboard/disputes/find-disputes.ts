@@ -1,12 +1,9 @@
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
+import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import type { View } from '../shell/view.ts';
 
 /** Disputes by id. */
 export type Disputes = ReadonlyMap<string, Dispute>;
-
-/** The most that a call takes and returns. */
-export const MAX_DISPUTES = 100;
 
 /** Reads the disputes among up to a hundred ids, of which some may be those of other records. */
 export async function findDisputes(
@@ -16,7 +13,7 @@ export async function findDisputes(
 ): Promise<Disputes> {
   const disputeIds = [...new Set(ids.filter((id) => id !== undefined))];
   if (disputeIds.length === 0) return new Map();
-  const request = { ...view.tenant, disputeIds, pageSize: MAX_DISPUTES };
+  const request = { ...view.tenant, disputeIds, pageSize: MAX_PAGE_SIZE };
   const { disputes } = await refundCases.listDisputes(request, view.call);
   return new Map(disputes.map((dispute) => [dispute.id, dispute]));
 }

@@ -1,8 +1,8 @@
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
+import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { disputedAmount, reasonText, stateBadge } from '../disputes/dispute.components.ts';
 import { disputesTexts } from '../disputes/disputes.texts.ts';
-import { type Disputes, MAX_DISPUTES } from '../disputes/find-disputes.ts';
+import type { Disputes } from '../disputes/find-disputes.ts';
 import { dataTable, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -14,7 +14,7 @@ export async function disputesOfSale(
   view: View,
   saleId: string,
 ): Promise<Disputes> {
-  const request = { ...view.tenant, saleIds: [saleId], pageSize: MAX_DISPUTES };
+  const request = { ...view.tenant, saleIds: [saleId], pageSize: MAX_PAGE_SIZE };
   const { disputes } = await refundCases.listDisputes(request, view.call);
   return new Map(disputes.map((dispute) => [dispute.id, dispute]));
 }

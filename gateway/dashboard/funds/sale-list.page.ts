@@ -3,6 +3,7 @@ import { validate as isUuid } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService, type Sale, SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks, formatParameter } from '../exports/csv-links.ts';
 import { SALE_COLUMNS } from '../exports/list-columns.ts';
@@ -33,8 +34,6 @@ import { salesTexts } from './sales.texts.ts';
 
 const CSV = '/funds/sales.csv';
 const PAGE_SIZE = 25;
-const MAX_PRODUCTS = 100;
-
 const Filter = {
   ...dateRangeParameters,
   order: filterParameter,
@@ -60,7 +59,7 @@ export function saleListPage({ pages, clients }: FeatureDependencies): void {
     const isRefused = isFaulty(faults);
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
     const [{ products }, { sales, nextPageToken }] = await Promise.all([
-      clients.products.listProducts({ ...view.tenant, pageSize: MAX_PRODUCTS }, view.call),
+      clients.products.listProducts({ ...view.tenant, pageSize: MAX_PAGE_SIZE }, view.call),
       isRefused
         ? { sales: [], nextPageToken: '' }
         : clients.funds.listSales({ ...view.tenant, ...requestOf(filters), ...page }, view.call),

@@ -1,12 +1,9 @@
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
+import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { copyable, NONE } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { View } from '../shell/view.ts';
 import { saleLink } from './sale.components.ts';
-
-/** The most ids that a list RPC takes. */
-const MAX_IDS = 100;
 
 type NamedSale = Pick<Sale, 'id' | 'orderNumber' | 'productId' | 'customerReference'>;
 
@@ -27,7 +24,7 @@ export async function readProductNames(
 ): Promise<ProductNames> {
   const productIds = distinct(sales.map(({ productId }) => productId));
   if (productIds.length === 0) return new Map();
-  const request = { ...view.tenant, productIds, pageSize: MAX_IDS };
+  const request = { ...view.tenant, productIds, pageSize: MAX_PAGE_SIZE };
   const { products } = await catalog.listProducts(request, view.call);
   return new Map(products.map(({ id, name }) => [id, name.trim()]));
 }
@@ -40,7 +37,10 @@ export async function readSaleNames(
 ): Promise<SaleNames> {
   const saleIds = distinct(records.map(({ saleId }) => saleId));
   if (saleIds.length === 0) return { sales: new Map(), products: new Map() };
-  const { sales } = await clients.funds.listSales({ ...view.tenant, saleIds, pageSize: MAX_IDS }, view.call);
+  const { sales } = await clients.funds.listSales(
+    { ...view.tenant, saleIds, pageSize: MAX_PAGE_SIZE },
+    view.call,
+  );
   return {
     sales: new Map(sales.map((sale) => [sale.id, sale])),
     products: await readProductNames(clients, view, sales),

@@ -5,7 +5,7 @@ import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/fu
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { statusBadge } from '../advances/advance-status.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
+import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { STATES, stateBadge } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import {
@@ -31,8 +31,6 @@ import { simulateTexts } from './simulate.texts.ts';
 import { type Draft, idOf } from './typed-values.ts';
 
 const RECENT = 5;
-const MAX_PRODUCTS = 100;
-
 interface Drafts {
   readonly sale?: Draft;
   readonly refund?: Draft;
@@ -55,7 +53,7 @@ export async function renderPanel(
   const { tenant, call } = view;
   const t = textsFor(view, panelTexts);
   const [{ products }, { eventTypes }, balance, { refundCases }, { advanceRequests }] = await Promise.all([
-    clients.products.listProducts({ ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PRODUCTS }, call),
+    clients.products.listProducts({ ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE }, call),
     clients.events.listEventTypes({}, call),
     clients.funds.getBalance(tenant, call),
     clients.refundCases.listRefundCases({ ...tenant, pageSize: RECENT }, call),

@@ -131,9 +131,6 @@ allow(AccountService, {
 /** What a person needs to call an RPC; undefined if only services may call it. */
 export const personRule = (method: DescMethod): PersonRule | undefined => rules.get(method);
 
-/** Every RPC that people may call. */
-export const personMethods = (): DescMethod[] => [...rules.keys()];
-
 /** Whether a role at a merchant suffices to call an RPC there. */
 export function mayCall(role: Role, environment: EnvironmentName, method: DescMethod): boolean {
   const rule = personRule(method);

@@ -6,7 +6,7 @@ import {
   DisputeOutcome,
   type RefundCase,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
+import { type DashboardClients, MAX_PAGE_SIZE } from '../../dashboard-clients.ts';
 import { stateOf } from '../../disputes/dispute.components.ts';
 import { stateBadge } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
@@ -33,7 +33,6 @@ import { saleTexts } from './sale.texts.ts';
 import { paymentOf } from './sale-payment.ts';
 
 const MAX_RELATED = 20;
-const MAX_PRODUCTS = 100;
 const Query = Type.Object(OUTCOME_QUERY);
 
 /** A simulated sale with its possible next steps. */
@@ -48,7 +47,7 @@ export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients
       clients.refundCases.listRefundCases(ofPayment, call),
       clients.refundCases.listDisputes(ofPayment, call),
       clients.products.listProducts(
-        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PRODUCTS },
+        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE },
         call,
       ),
     ]);

@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { mayOpen } from '../../../../gateway/dashboard/shell/access.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SharedDashboard, sharedDashboard, Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
@@ -16,18 +15,18 @@ import {
   peopleFor,
   targetsOf,
 } from './probe-target.ts';
-import { makeWorld, storedOf, type World } from './probe-world.ts';
+import { makeWorld, makeWorlds, storedOf, type World, type Worlds } from './probe-world.ts';
 
 /** Who may access each page and action. New ones are tested automatically. */
 
 // Hundreds of requests per test.
 
 let fixture: SharedDashboard;
-let worlds: Readonly<Record<'live' | 'test', World>>;
+let worlds: Worlds;
 let strangers: World;
 beforeAll(async () => {
   fixture = await sharedDashboard();
-  worlds = { live: await makeWorld(fixture), test: await makeWorld(fixture, Environment.TEST) };
+  worlds = await makeWorlds(fixture);
   strangers = await makeWorld(fixture);
 });
 
@@ -166,7 +165,7 @@ test('pages open to every role that suffices', async () => {
 test.each([Role.FINANCE, Role.DEVELOPER, Role.ADMIN] as const)(
   'forms do their work for role %i where it suffices',
   async (role) => {
-    const own = { live: await makeWorld(fixture), test: await makeWorld(fixture, Environment.TEST) };
+    const own = await makeWorlds(fixture);
     // Deletions come last, because the others need the records.
     const targets = targetsOf(fixture).toSorted(
       (a, b) => Number(a.path.endsWith('/delete')) - Number(b.path.endsWith('/delete')),

@@ -1,41 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
-import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { someOf } from './hostile.ts';
-import {
-  addressOf,
-  environmentOf,
-  fieldsOf,
-  nameOf,
-  type ProbeTarget,
-  peopleFor,
-  targetsOf,
-} from './probe-target.ts';
-import { makeWorld, storedOf, type World } from './probe-world.ts';
+import { nameOf, type ProbeTarget, targetsOf } from './probe-target.ts';
+import { makeWorlds, permitted, storedOf, type Worlds } from './probe-world.ts';
 
 /** Requests that are not forms of the own session have no effect, for every action. */
 
 // Hundreds of requests per test.
 
 let fixture: SharedDashboard;
-let worlds: Readonly<Record<'live' | 'test', World>>;
+let worlds: Worlds;
 beforeAll(async () => {
   fixture = await sharedDashboard();
-  worlds = { live: await makeWorld(fixture), test: await makeWorld(fixture, Environment.TEST) };
+  worlds = await makeWorlds(fixture);
 });
 
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');
 const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.test.merchantId]);
-
-/** A permitted request: the right person, place and form. */
-function rightly(target: ProbeTarget) {
-  const world = worlds[environmentOf(target)];
-  const visitor = peopleFor(target, world).enough;
-  const form = { ...fieldsOf(target, world), ...visitor.proof() };
-  return { world, visitor, form, address: addressOf(target, world.merchantId, world.ids) };
-}
 
 async function atEveryAction(probe: (target: ProbeTarget, turn: number) => Promise<void>): Promise<void> {
   const before = await stored();
@@ -47,7 +30,7 @@ async function atEveryAction(probe: (target: ProbeTarget, turn: number) => Promi
 test('a form without its session’s CSRF token has no effect', async () => {
   const other = worlds.live.people[3];
   await atEveryAction(async (target, turn) => {
-    const { visitor, form, address, world } = rightly(target);
+    const { visitor, form, address, world } = permitted(target, worlds);
     const { _csrf: token, ...without } = form;
     const forged = [
       '',
@@ -74,7 +57,7 @@ test('a form without its session’s CSRF token has no effect', async () => {
 
 test('a form from another site has no effect, even with the right token', async () => {
   await atEveryAction(async (target, turn) => {
-    const { visitor, form, address } = rightly(target);
+    const { visitor, form, address } = permitted(target, worlds);
     for (const site of ['cross-site', ...someOf(['same-site', 'none', 'x'], turn, 1)]) {
       const { status } = await send(visitor, address, form, { 'sec-fetch-site': site });
       expect(status, nameOf(target)).toBe(403);
@@ -84,7 +67,7 @@ test('a form from another site has no effect, even with the right token', async 
 
 test('a form without its own idempotency key has no effect', async () => {
   await atEveryAction(async (target, turn) => {
-    const { visitor, form, address } = rightly(target);
+    const { visitor, form, address } = permitted(target, worlds);
     const keys = ['x', `${randomUUID()}x`, '\u0000'.repeat(36), randomUUID().repeat(20)];
     for (const _key of ['', ...someOf(keys, turn, 1)]) {
       expect((await send(visitor, address, { ...form, _key })).status, nameOf(target)).toBe(400);
@@ -94,7 +77,7 @@ test('a form without its own idempotency key has no effect', async () => {
 
 test('a body of another content type has no effect', async () => {
   await atEveryAction(async (target, turn) => {
-    const { visitor, form, address } = rightly(target);
+    const { visitor, form, address } = permitted(target, worlds);
     const text = new URLSearchParams(form).toString();
     const multipart = new FormData();
     for (const [name, value] of Object.entries(form)) multipart.set(name, value);
@@ -120,7 +103,7 @@ test('a body of another content type has no effect', async () => {
 
 test('a form that is too large has no effect', async () => {
   await atEveryAction(async (target) => {
-    const { visitor, form, address } = rightly(target);
+    const { visitor, form, address } = permitted(target, worlds);
     const large = { ...form, more: 'x'.repeat(64 * 1024) };
     expect((await send(visitor, address, large)).status, nameOf(target)).toBe(413);
   });
@@ -136,7 +119,7 @@ test('actions reject GET, and pages reject POST', async () => {
   );
   const acted = new Set(actions().map(({ path }) => path));
   for (const [turn, target] of targetsOf(fixture).entries()) {
-    const { visitor, form, address } = rightly(target);
+    const { visitor, form, address } = permitted(target, worlds);
     if (!pages.has(target.path)) {
       for (const method of ['GET', 'HEAD']) {
         const asked = `${address}?${new URLSearchParams(form)}`;
@@ -160,7 +143,7 @@ test('actions reject GET, and pages reject POST', async () => {
 test('a HEAD request for a page has no side effects', async () => {
   for (const target of targetsOf(fixture)) {
     if (target.method === 'POST') continue;
-    const { visitor, address } = rightly(target);
+    const { visitor, address } = permitted(target, worlds);
     const head = await ask(visitor, address, { method: 'HEAD' });
     expect({ status: head.status, text: head.text }, nameOf(target)).toEqual({ status: 200, text: '' });
     const accept = { accept: 'text/event-stream' };

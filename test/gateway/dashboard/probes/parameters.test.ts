@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
-import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE, someOf } from './hostile.ts';
@@ -15,23 +14,19 @@ import {
   peopleFor,
   targetsOf,
 } from './probe-target.ts';
-import { makeWorld, storedOf, type World } from './probe-world.ts';
+import { makeWorlds, permitted, storedOf, type Worlds } from './probe-world.ts';
 
 /** Addresses, queries and forms are never trusted, on any page or action. */
 
 // Hundreds of requests per test.
 
 let fixture: SharedDashboard;
-let own: Readonly<Record<'live' | 'test', World>>;
-let others: Readonly<Record<'live' | 'test', World>>;
+let own: Worlds;
+let others: Worlds;
 beforeAll(async () => {
   fixture = await sharedDashboard();
-  const both = async () => ({
-    live: await makeWorld(fixture),
-    test: await makeWorld(fixture, Environment.TEST),
-  });
-  own = await both();
-  others = await both();
+  own = await makeWorlds(fixture);
+  others = await makeWorlds(fixture);
 });
 
 type Ids = Readonly<Record<string, string>>;
@@ -100,12 +95,9 @@ test('resources of live are a 404 in the sandbox of the same merchant', async ()
     for (const target of targetsOf(fixture)) {
       const names = knownParametersOf(target);
       if (names.length === 0 || names.some((name) => shared.includes(name))) continue;
-      const world = own[environmentOf(target)];
-      const visitor = peopleFor(target, world).enough;
-      const here = addressOf(target, world.merchantId, world.ids);
+      const { visitor, form, address: here } = permitted(target, own);
       const there = here.replace(/^\/(live|sandbox)/, (path) => (path === '/live' ? '/sandbox' : '/live'));
-      const fields = { ...fieldsOf(target, world), ...visitor.proof() };
-      const { status } = await (target.method === 'GET' ? ask(visitor, there) : send(visitor, there, fields));
+      const { status } = await (target.method === 'GET' ? ask(visitor, there) : send(visitor, there, form));
       expect(status, nameOf(target)).toBe(404);
     }
   });
@@ -176,9 +168,7 @@ test('no query breaks a page or appears in it unescaped', async () => {
   const probed = new Set<unknown>();
   for (const [turn, target] of targetsOf(fixture).entries()) {
     if (target.method === 'POST') continue;
-    const world = own[environmentOf(target)];
-    const visitor = peopleFor(target, world).enough;
-    const address = addressOf(target, world.merchantId, world.ids);
+    const { visitor, address } = permitted(target, own);
     for (const [name, property] of Object.entries(target.query?.properties ?? {})) {
       const queries = queriesWith(name);
       const asBefore = `${name} ${JSON.stringify(property)}`;
@@ -205,13 +195,9 @@ test('no named parameter breaks a page or appears in it unescaped', async () => 
   let probed = 0;
   for (const target of targetsOf(fixture)) {
     if (!target.path.includes(':name')) continue;
-    const world = own[environmentOf(target)];
-    const visitor = peopleFor(target, world).enough;
+    const { visitor, address } = permitted(target, own);
     for (const value of HOSTILE.filter((one) => one.trim() !== '')) {
-      const path = addressOf(target, world.merchantId, world.ids).replace(
-        '2026-11-21',
-        encodeURIComponent(value),
-      );
+      const path = address.replace('2026-11-21', encodeURIComponent(value));
       const { status } = await ask(visitor, path);
       const isDay = value === '2026-11-21';
       expect(isDay ? [200] : [400, 404, 414], `${nameOf(target)} ${value}`).toContain(status);

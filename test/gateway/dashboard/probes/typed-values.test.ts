@@ -1,19 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
-import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE, someOf } from './hostile.ts';
-import {
-  addressOf,
-  environmentOf,
-  fieldsOf,
-  nameOf,
-  type ProbeTarget,
-  peopleFor,
-  targetsOf,
-} from './probe-target.ts';
-import { makeWorld, type World } from './probe-world.ts';
+import { nameOf, targetsOf } from './probe-target.ts';
+import { makeWorlds, permitted } from './probe-world.ts';
 
 /** Values typed into forms take effect once, and never become markup, headers or crashes. */
 
@@ -24,27 +15,13 @@ beforeAll(async () => {
   fixture = await sharedDashboard();
 });
 
-type Worlds = Readonly<Record<'live' | 'test', World>>;
-
-const newWorlds = async (): Promise<Worlds> => ({
-  live: await makeWorld(fixture),
-  test: await makeWorld(fixture, Environment.TEST),
-});
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');
 
-/** A permitted request, with its fields filled in. */
-function filledIn(target: ProbeTarget, worlds: Worlds) {
-  const world = worlds[environmentOf(target)];
-  const visitor = peopleFor(target, world).enough;
-  const address = addressOf(target, world.merchantId, world.ids);
-  return { world, visitor, address, form: { ...fieldsOf(target, world), ...visitor.proof() } };
-}
-
 test('a form that is sent three times concurrently has one effect', async () => {
-  const worlds = await newWorlds();
+  const worlds = await makeWorlds(fixture);
   let done = 0;
   for (const target of actions().filter(({ path }) => !UNKEYED.has(path))) {
-    const { world, visitor, address, form } = filledIn(target, worlds);
+    const { world, visitor, address, form } = permitted(target, worlds);
     const recorded = () =>
       sqlOf<{ action: string; request_id: string }>(
         fixture.harness,
@@ -76,7 +53,7 @@ const UNKEYED: ReadonlySet<string> = new Set(['/simulate/release']);
 const UNBROKEN = [200, 303, 400, 404, 409, 422];
 
 test('no value entered in a form breaks it or appears in a page unescaped', async () => {
-  const worlds = await newWorlds();
+  const worlds = await makeWorlds(fixture);
   const probed = new Set<unknown>();
   let turn = 0;
   for (const target of actions()) {
@@ -87,14 +64,14 @@ test('no value entered in a form breaks it or appears in a page unescaped', asyn
       turn += 1;
       const values = someOf(HOSTILE, turn, count);
       const sent = values.map(async (value) => {
-        const { visitor, address, form } = filledIn(target, worlds);
+        const { visitor, address, form } = permitted(target, worlds);
         const { status } = await send(visitor, address, { ...form, [name]: value });
         expect(UNBROKEN, `${nameOf(target)} ${name}=${value}`).toContain(status);
       });
       const all = [`${name}=a&${name}=b`, `${name}[x]=1`, `${name}=%ED%A0%80`, `__proto__=1&${name}=%`];
       const odd = someOf(all, turn, 2);
       const oddly = odd.map(async (text) => {
-        const { visitor, address, form } = filledIn(target, worlds);
+        const { visitor, address, form } = permitted(target, worlds);
         const { [name]: _, ...rest } = form as Record<string, string>;
         const headers = { 'content-type': 'application/x-www-form-urlencoded' };
         const body = `${text}&${new URLSearchParams(rest)}`;
@@ -107,7 +84,7 @@ test('no value entered in a form breaks it or appears in a page unescaped', asyn
   // What was typed and stored is shown on the pages as text.
   for (const target of targetsOf(fixture)) {
     if (target.method === 'POST') continue;
-    const { visitor, address } = filledIn(target, worlds);
+    const { visitor, address } = permitted(target, worlds);
     expect([200, 404], nameOf(target)).toContain((await ask(visitor, address)).status);
   }
 });

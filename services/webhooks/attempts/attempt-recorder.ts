@@ -5,6 +5,7 @@ import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { RECORD_SUCCESSES, type SucceededRow, successRow } from '../deliveries/end-deliveries.ts';
+import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
@@ -27,7 +28,6 @@ import {
   recordRow,
 } from './record-attempts.sql.ts';
 import { healthRow, STORE_HEALTH } from './store-health.sql.ts';
-import { type OrderedObjectRow, unblockDeliveries } from './unblock-deliveries.ts';
 
 /** The state of a delivery after a report of it is recorded. */
 export interface RecordedDelivery {

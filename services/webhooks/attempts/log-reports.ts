@@ -14,10 +14,11 @@ export function logReports(logger: Logger, decided: readonly PlannedReport[]): v
     if (!change) continue;
     const facts = factsOf(planned);
     if (report.generation !== row.generation) {
-      const message = 'ignored for the subscription: the attempt precedes its disabling or its present url';
+      const message =
+        'the attempt does not count for the subscription, which was disabled or got a new URL since';
       logger.info(facts, message);
     }
-    if (!('result' in report.outcome)) logger.debug(facts, 'an attempt of a delivery takes long');
+    if (!('result' in report.outcome)) logger.debug(facts, 'an attempt of a delivery is taking long');
     else if (row.ended_at) logger.info(facts, 'an attempt ended after its delivery');
     else if (isSuccess(report.outcome.result))
       logger[report.number === 1 ? 'debug' : 'info'](facts, 'a delivery succeeded');

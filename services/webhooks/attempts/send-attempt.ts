@@ -6,8 +6,7 @@ import { codeOf, EgressError, isNotHttp } from '../../platform/egress/egress-err
 import type { EgressGuard } from '../../platform/egress/egress-guard.ts';
 import type { TracedConnection, TracedHandler } from '../../platform/egress/guarded-pools.ts';
 import type { AttemptFailureName, AttemptResult } from '../deliveries/delivery.ts';
-import { ResponseExcerpt } from './response-excerpt.ts';
-import { describeResponseHeaders } from './response-headers.ts';
+import { describeResponseHeaders, ResponseExcerpt } from './response-record.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface SendAttemptDeps {

@@ -3,8 +3,8 @@ import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.co
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { OrderedObjectRow } from '../attempts/unblock-deliveries.ts';
 import { isSuccess, type ReportedAttempt } from './delivery.ts';
+import type { OrderedObjectRow } from './ordered-deliveries.ts';
 
 const KEPT = [
   'merchant_id',

@@ -6,7 +6,7 @@ import type {
   Statement,
 } from '../../platform/database/cross-tenant-database.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
-import { unblockDeliveries } from '../attempts/unblock-deliveries.ts';
+import { unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
 import { type LaneDispatcher, laneKey, type TableReads } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';

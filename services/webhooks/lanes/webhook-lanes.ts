@@ -9,7 +9,7 @@ import type { DeliveryHandover } from '../../platform/outbox/delivery-handover.t
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { WorkSignal } from '../../platform/outbox/work-signal.ts';
 import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
-import { unblockLanes } from '../attempts/unblock-deliveries.ts';
+import { unblockLanes } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';

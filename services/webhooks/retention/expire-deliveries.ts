@@ -1,16 +1,12 @@
 import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
-import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
-import {
-  lockSubscriptionRows,
-  type OrderedObjectRow,
-  unblockDeliveries,
-} from '../attempts/unblock-deliveries.ts';
 import { deliveryFacts } from '../deliveries/delivery-facts.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionError } from '../subscriptions/subscription.ts';
 
@@ -158,5 +154,29 @@ function expire(
     });
     await unblockDeliveries(run, ordered);
     return new Set(ended.map(({ id }) => id));
+  });
+}
+
+/** In a fixed order, so that two transactions that lock the same subscriptions do not deadlock. */
+const LOCK_SUBSCRIPTIONS: Statement = {
+  name: 'lock_subscriptions',
+  text: `
+select from (
+  select distinct * from unnest(:merchantIds::uuid[], :environments::text[], :subscriptionIds::uuid[]) as asked (merchant_id, environment, id)
+   order by id
+) asked
+ cross join lateral (
+   select from webhooks.subscription s
+    where s.merchant_id = asked.merchant_id and s.environment = asked.environment and s.id = asked.id
+      for no key update
+ ) s`,
+};
+
+/** Locks the subscriptions until the transaction ends. */
+async function lockSubscriptionRows(run: Run, rows: readonly OldRow[]): Promise<void> {
+  await run(LOCK_SUBSCRIPTIONS, {
+    merchantIds: rows.map(({ merchant_id }) => merchant_id),
+    environments: rows.map(({ environment }) => environment),
+    subscriptionIds: rows.map(({ subscription_id }) => subscription_id),
   });
 }

@@ -1,16 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 export const MAX_RESPONSE_READ_BYTES = 64 * 1024;
 export const MAX_EXCERPT_BYTES = 4 * 1024;
 
 /** C0 except tab and line ends, DEL and C1: PostgreSQL rejects NUL, and terminals interpret the others. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
 const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
-
-/** A line of text that is safe to store and show. */
-export const printable = (text: string) =>
-  text
-    .toWellFormed()
-    .replace(CONTROL_CHARACTERS, '\ufffd')
-    .replaceAll(/[\r\n]/g, ' ');
 
 /** The beginning of a response body, safe to store and show. The rest of a long body is not read. */
 export class ResponseExcerpt {
@@ -42,3 +37,35 @@ function decodeStart(bytes: Uint8Array): string {
   const cut = bytes.length > MAX_EXCERPT_BYTES;
   return new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: cut });
 }
+
+const MAX_VALUE_LENGTH = 200;
+const MAX_LENGTH = 1_024;
+/** Headers whose values may be secrets of the endpoint or its users. */
+const SECRET = /cookie|auth|token|secret|session|signature|api-?key|password|credential/i;
+const OMITTED = '[omitted]';
+
+/**
+ * The headers of a response for people: a line `name: value` for each, without values that may be secret. At most 1,024
+ * characters: long values are cut, and headers that do not fit are left out.
+ */
+export function describeResponseHeaders(headers: IncomingHttpHeaders): string {
+  let text = '';
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of [values ?? []].flat()) {
+      const line = `${name}: ${SECRET.test(name) ? OMITTED : cut(printable(value))}`;
+      if (text.length + line.length + 1 > MAX_LENGTH) continue;
+      text += text === '' ? line : `\n${line}`;
+    }
+  }
+  return text;
+}
+
+const cut = (value: string) =>
+  value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH - 1)}…` : value;
+
+/** A line of text that is safe to store and show. */
+const printable = (text: string) =>
+  text
+    .toWellFormed()
+    .replace(CONTROL_CHARACTERS, '\ufffd')
+    .replaceAll(/[\r\n]/g, ' ');

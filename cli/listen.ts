@@ -22,7 +22,7 @@ interface Opened {
 const REPORT_TRIES = 10;
 const REPORT_AGAIN_MS = 1_000;
 const NOT_FORWARDED =
-  'Events of the meantime are not forwarded; they stay in the dashboard, and can be resent.';
+  'Events published in the meantime are not forwarded; you can resend them from the dashboard.';
 
 /**
  * Forwards the sandbox's webhooks to a local server until the signal is aborted. Each connection is a temporary
@@ -38,7 +38,7 @@ export async function listen(channel: Channel, options: ListenOptions): Promise<
   };
   const open = () => channel.stream('POST', '/cli/v1/listeners', { body, signal });
   const onLost = (reason: string, waitMs: number) => {
-    print(`${reason} Connecting again in ${Math.ceil(waitMs / 1_000)} s. ${NOT_FORWARDED}`);
+    print(`${reason} Reconnecting in ${Math.ceil(waitMs / 1_000)} s. ${NOT_FORWARDED}`);
   };
   let isFirst = true;
   let listenerId = '';
@@ -47,10 +47,10 @@ export async function listen(channel: Channel, options: ListenOptions): Promise<
       const opened = data as Opened;
       listenerId = opened.listenerId;
       if (isFirst) {
-        print(`Forwarding ${countOf(opened.eventTypes)} of the sandbox to ${forwardTo.href}`);
+        print(`Forwarding ${countOf(opened.eventTypes)} from the sandbox to ${forwardTo.href}`);
         print(`Signing secret: ${signingSecret}`);
         print('Ctrl-C ends it.');
-      } else print('Connected again, as a new temporary subscription with the same signing secret.');
+      } else print('Reconnected as a new temporary subscription with the same signing secret.');
       isFirst = false;
     } else if (event === 'delivery') {
       void deliver(channel, options, listenerId, data as Delivery);

@@ -59,7 +59,7 @@ async function run(signal: AbortSignal): Promise<void> {
     case 'events 1':
       if (names[0] === 'tail') return tailEvents(channel(), { eventTypes, signal, print, warn });
   }
-  throw new CommandFailure(`There is no such command: ${positionals.join(' ')}\n\n${USAGE}`);
+  throw new CommandFailure(`Unknown command: ${positionals.join(' ')}\n\n${USAGE}`);
 }
 
 function parseCommand() {

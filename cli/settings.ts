@@ -20,10 +20,11 @@ export function readSettings(given: Given, environment: NodeJS.ProcessEnv): Chan
   }
   if (apiKey.startsWith('mpk_live_')) {
     throw new CommandFailure(
-      'This is a live key. The command works with the sandbox alone: use a key that starts with mpk_test_.',
+      'This is a live key. The command works only with the sandbox: use a key that starts with mpk_test_.',
     );
   }
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new CommandFailure('The API key has characters that no key has.');
+  if (!/^[\x21-\x7e]+$/.test(apiKey))
+    throw new CommandFailure('The API key contains characters that are not valid in a key.');
   const text = given['base-url'] ?? environment.MERCHANT_PAYMENTS_BASE_URL ?? DEFAULT_BASE_URL;
   return { apiKey, baseUrl: baseUrlOf(text) };
 }

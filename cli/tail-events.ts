@@ -18,7 +18,7 @@ export async function tailEvents(
   const open = () => channel.stream('GET', `/cli/v1/events${query}`, { signal });
   const onLost = (reason: string, waitMs: number) => {
     warn(
-      `${reason} Connecting again in ${Math.ceil(waitMs / 1_000)} s; events of the meantime are not shown.`,
+      `${reason} Reconnecting in ${Math.ceil(waitMs / 1_000)} s; events published in the meantime are not shown.`,
     );
   };
   for await (const { data } of whileConnected(open, { signal, onLost })) print(JSON.stringify(data));

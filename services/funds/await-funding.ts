@@ -29,7 +29,7 @@ export function awaitFunding(writes: AccountWrites, request: AwaitFundingRequest
     if (amountMinor <= availableMinor) return { covered: true };
     const debit = { refundCaseId, saleId: saleId ?? null, amountMinor, execution, requestedAt };
     await account.pendingDebits.put(debit);
-    tx.logStep('a refund waits for the balance', {
+    tx.logStep('a refund awaits funding', {
       refundCaseId,
       execution,
       amountMinor: String(amountMinor),

@@ -13,7 +13,7 @@ export async function getDeduction(
   request: GetDeductionRequest,
 ): Promise<GetDeductionResponse> {
   const row = await database.readOne(selectDeduction({ ...tenantOf(request), sourceId: request.sourceId }));
-  if (!row) throw notFound('DEDUCTION_NOT_FOUND', 'the source has taken nothing');
+  if (!row) throw notFound('DEDUCTION_NOT_FOUND', 'nothing has been deducted for this source');
   return {
     $typeName: 'payments.funds.v1.GetDeductionResponse',
     amountMinor: row.amount_minor,

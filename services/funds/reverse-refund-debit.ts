@@ -55,7 +55,7 @@ async function deductLostDisputes(
     // Somebody has deducted it by hand, and decided how much.
     const earlier = await tx.findOne(DeductionEntity, { sourceId });
     if (earlier && earlier.saleId !== saleId) continue;
-    tx.logStep('a lost dispute takes what a refund had covered', {
+    tx.logStep('what a refund had covered is deducted for a lost dispute', {
       ...taken,
       amountMinor: String(amountMinor),
     });

@@ -48,7 +48,7 @@ export async function raiseLostDisputes(
     const lostMinor = lostAmount(dispute.amountMinor!, payment);
     if (lostMinor <= takenMinor) continue;
     dispute.lostMinor = lostMinor;
-    tx.logStep('a lost dispute takes what a refund had covered', {
+    tx.logStep('what a refund had covered is deducted for a lost dispute', {
       disputeId: dispute.id,
       lostMinor: String(lostMinor),
     });

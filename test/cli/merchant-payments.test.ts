@@ -226,7 +226,7 @@ test('a stopping sandbox removes its listeners at once; the command listens agai
   await app.close();
   // Long before the lease of a listener whose process has died.
   await expect.poll(() => countListeners(tenant), { timeout: 20_000 }).toBe(0);
-  await line(/Connecting again in \d+ s\. Events of the meantime are not forwarded/);
+  await line(/Reconnecting in \d+ s\. Events published in the meantime are not forwarded/);
   await webhooks.publish(tenant);
 
   await startSandbox(port);

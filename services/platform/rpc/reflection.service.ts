@@ -67,7 +67,7 @@ function answer(
       };
     }
     case undefined:
-      return notFound('the request asks for nothing');
+      return notFound('the request is empty');
     default:
       return messageRequest satisfies never;
   }

@@ -15,7 +15,7 @@ import { type HeldSale, takenOnReversal } from './holds.ts';
 
 /**
  * Restores a refund's debit, once, to the installments it was deducted from. Then deducts the amounts of lost disputes of
- * the sale that the refund had covered: the customer has got them from the disputes instead.
+ * the sale that the refund had covered: the customer received them from the disputes instead.
  */
 export function reverseRefundDebit(
   writes: AccountWrites,

@@ -65,7 +65,7 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
   });
 }
 
-/** The customer has got all of a lost dispute, however little of it the sale's installments could hold. */
+/** The customer received all of a lost dispute, however little of it the sale's installments could hold. */
 async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: Deduction): Promise<void> {
   const { sourceId, amountMinor } = unmet;
   if (amountMinor <= 0n || (await tx.findOne(DeductionEntity, { sourceId }))) return;

@@ -99,7 +99,7 @@ export function createHoldActivities(clients: RefundClients) {
 
     /**
      * Releases the funds that a closed dispute holds. When it was lost, has them deducted with what the sale could not
-     * provide, which becomes a debt if nothing else covers it: the customer has got all of it.
+     * provide, which becomes a debt if nothing else covers it: the customer received all of it.
      */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const dispute = await disputeOf(input);

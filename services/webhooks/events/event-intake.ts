@@ -114,8 +114,8 @@ export class EventIntake {
     let events = 0;
     for (const call of this.#pending) {
       const { length } = call.publication.events;
-      const hasRoom = group.size === 0 || events + length <= MAX_GROUP_EVENTS;
-      if (hasRoom && !group.has(call.lockName)) {
+      const fits = group.size === 0 || events + length <= MAX_GROUP_EVENTS;
+      if (fits && !group.has(call.lockName)) {
         group.set(call.lockName, call);
         events += length;
       } else rest.push(call);

@@ -54,12 +54,11 @@ export class LaneDispatcher {
   readonly #deps: LaneDispatcherDeps;
   readonly #queues = new Map<string, SubscriptionQueue>();
   /**
-   * Subscriptions that have deliveries ready and, as far as is known, may start one now, in round-robin order, with
-   * the time since when.
+   * Since when each subscription has had deliveries ready that, as far as is known, may be sent now, in round-robin order.
    */
-  readonly #turns = new Map<string, number>();
-  /** When each subscription that has to wait gets its next turn, by `performance.now()`. */
-  readonly #laterAtMs = new Map<string, number>();
+  readonly #readySinceMs = new Map<string, number>();
+  /** When each subscription that has to wait may send again, by `performance.now()`. */
+  readonly #readyAtMs = new Map<string, number>();
   #stopped = false;
 
   constructor(deps: LaneDispatcherDeps) {
@@ -71,9 +70,9 @@ export class LaneDispatcher {
     return [...this.#queues].filter(([, queue]) => queue.isFull || queue.hasMore).map(([id]) => id);
   }
 
-  /** The longest that a subscription which could send has been waiting for its turn, in milliseconds. */
+  /** The longest that a subscription which could send has been waiting, in milliseconds. */
   get lagMs(): number {
-    return this.#turns.size === 0 ? 0 : performance.now() - Math.min(...this.#turns.values());
+    return this.#readySinceMs.size === 0 ? 0 : performance.now() - Math.min(...this.#readySinceMs.values());
   }
 
   get subscriptionIds(): string[] {
@@ -142,7 +141,7 @@ export class LaneDispatcher {
       if (lane !== undefined && this.#deps.leases.epochOf(lane) !== undefined) continue;
       queue.clear();
       queue.hasMore = false;
-      this.#turns.delete(id);
+      this.#readySinceMs.delete(id);
       if (queue.isIdle) this.#queues.delete(id);
     }
   }
@@ -154,12 +153,12 @@ export class LaneDispatcher {
     let progress = true;
     while (progress && !attempts.isFull) {
       progress = false;
-      for (const id of this.#turns.keys()) {
+      for (const id of this.#readySinceMs.keys()) {
         if (attempts.isFull) return;
         if (this.#startNext(id)) {
           progress = true;
-          this.#turns.set(id, performance.now());
-        } else this.#turns.delete(id);
+          this.#readySinceMs.set(id, performance.now());
+        } else this.#readySinceMs.delete(id);
       }
     }
   }
@@ -210,7 +209,7 @@ export class LaneDispatcher {
 
   #enqueue(queue: SubscriptionQueue, delivery: QueuedDelivery): void {
     queue.push(delivery);
-    this.#addTurn(delivery.subscription_id);
+    this.#markReady(delivery.subscription_id);
   }
 
   #enqueueLater(queue: SubscriptionQueue, delivery: QueuedDelivery, waitMs: number): void {
@@ -237,7 +236,7 @@ export class LaneDispatcher {
     const nowMs = performance.now();
     if (queue.capacity(subscription, nowMs) < 1) {
       const waitMs = queue.waitForRateMs(subscription, nowMs);
-      if (waitMs !== undefined) this.#later(id, waitMs);
+      if (waitMs !== undefined) this.#markReadyIn(id, waitMs);
       return false;
     }
     const delivery = queue.shift()!;
@@ -251,20 +250,20 @@ export class LaneDispatcher {
     return subscription.secretsAt(Date.now()).length > 0;
   }
 
-  /** At most one timer per subscription, replaced when its turn comes earlier. */
-  #later(id: string, waitMs: number): void {
+  /** At most one timer per subscription, replaced when an earlier one is set. */
+  #markReadyIn(id: string, waitMs: number): void {
     const atMs = performance.now() + waitMs;
-    if ((this.#laterAtMs.get(id) ?? Number.POSITIVE_INFINITY) <= atMs) return;
-    this.#laterAtMs.set(id, atMs);
+    if ((this.#readyAtMs.get(id) ?? Number.POSITIVE_INFINITY) <= atMs) return;
+    this.#readyAtMs.set(id, atMs);
     setTimeout(() => {
-      if (this.#laterAtMs.get(id) === atMs) this.#laterAtMs.delete(id);
-      this.#addTurn(id);
+      if (this.#readyAtMs.get(id) === atMs) this.#readyAtMs.delete(id);
+      this.#markReady(id);
       this.pump();
     }, Math.ceil(waitMs)).unref();
   }
 
-  #addTurn(id: string): void {
-    if (!this.#turns.has(id)) this.#turns.set(id, performance.now());
+  #markReady(id: string): void {
+    if (!this.#readySinceMs.has(id)) this.#readySinceMs.set(id, performance.now());
   }
 
   #start(subscription: LaneSubscription, queue: SubscriptionQueue, delivery: QueuedDelivery): void {
@@ -272,7 +271,7 @@ export class LaneDispatcher {
   }
 
   #freed(id: string, queue: SubscriptionQueue): void {
-    if (!queue.isEmpty) this.#addTurn(id);
+    if (!queue.isEmpty) this.#markReady(id);
     else if (queue.needsMore) this.#deps.onNeedsMore(id);
     else if (queue.isIdle) this.#queues.delete(id);
     this.pump();

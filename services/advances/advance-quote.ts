@@ -1,11 +1,9 @@
+import { advanceFeeMinor } from '../contracts/advances/advance-fee.ts';
 import { type CivilDate, daysBetween } from '../platform/civil-date.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 
 /** The largest amount that is exact as a JSON number. */
 const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
-
-/** A month of interest has 30 days; a basis point is a ten-thousandth. */
-const RATE_UNIT = 30n * 10_000n;
 
 /** A scheduled installment that an advance can cover, with its remaining amount. */
 export interface AdvanceableInstallment {
@@ -68,12 +66,6 @@ function quoteInstallment(
 ): InstallmentQuote {
   const days = daysBetween(quotedOn, installment.date);
   return { ...installment, days, feeMinor: advanceFeeMinor(installment.amountMinor, monthlyRateBps, days) };
-}
-
-/** Simple interest on one installment: amount · bps · days / (30 · 10000), rounded half up. */
-export function advanceFeeMinor(amountMinor: bigint, monthlyRateBps: number, days: number): bigint {
-  const product = amountMinor * BigInt(monthlyRateBps) * BigInt(days);
-  return (2n * product + RATE_UNIT) / (2n * RATE_UNIT);
 }
 
 function nearestWithin(

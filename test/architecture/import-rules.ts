@@ -12,8 +12,11 @@ const GENERATED = 'proto/gen/';
 
 /** Who may import whom. The first part that a file matches counts. */
 const PARTS: readonly Part[] = [
-  // Limits that a page and a service share.
-  { files: /^gateway\//, may: ['gateway/', PLATFORM, GENERATED, `${CONTRACTS}[a-z]+/[a-z-]+-limits\\.ts$`] },
+  // Limits and the fee that a page and a service share.
+  {
+    files: /^gateway\//,
+    may: ['gateway/', PLATFORM, GENERATED, `${CONTRACTS}[a-z]+/[a-z-]+-(limits|fee)\\.ts$`],
+  },
   { files: /^services\/platform\//, may: [PLATFORM, GENERATED] },
   // A contract is bundled into workflows, so it holds only ids and types.
   {

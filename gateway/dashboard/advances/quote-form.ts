@@ -1,5 +1,6 @@
 import type { GetAdvanceRateResponse } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { ListAdvanceableInstallmentsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { advanceFeeMinor } from '../../../services/contracts/advances/advance-fee.ts';
 import { daysBetween } from '../../../services/platform/civil-date.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { details, field, form, notice } from '../shell/components.ts';
@@ -10,9 +11,6 @@ import { type BoundFaults, exampleAmount, type TypedBounds } from './quote-bound
 
 /** The most installments that the service returns. */
 const MAX_INSTALLMENTS = 1_000;
-
-/** All of an amount, as the rate in basis points a month of 30 days times the days. */
-const CONSUMING_BPS_DAYS = 10_000 * 30;
 
 /** Formats basis points as a percentage, without the sign. */
 export function percentOf({ format }: PlainView, basisPoints: number): string {
@@ -50,12 +48,13 @@ ${
   };
 }
 
-/** Whether the cost of the last installment would consume it, so that no quote covers it. */
+/** Whether the fee of the last installment would consume it, so that no quote covers it. */
 function leavesOut(
   { installments, today }: ListAdvanceableInstallmentsResponse,
   { rate }: GetAdvanceRateResponse,
 ): boolean {
-  return rate!.monthlyRateBps * daysBetween(today, installments.at(-1)!.date) >= CONSUMING_BPS_DAYS;
+  const { amountMinor, date } = installments.at(-1)!;
+  return advanceFeeMinor(amountMinor, rate!.monthlyRateBps, daysBetween(today, date)) >= amountMinor;
 }
 
 function summary(

@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type AdvanceableInstallment,
-  advanceFeeMinor,
-  quoteInstallments,
-} from '../../../services/advances/advance-quote.ts';
+import { type AdvanceableInstallment, quoteInstallments } from '../../../services/advances/advance-quote.ts';
+import { advanceFeeMinor } from '../../../services/contracts/advances/advance-fee.ts';
 import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
 import { DomainError } from '../../../services/platform/errors.ts';
 import { propertyRuns } from '../../support/property-runs.ts';

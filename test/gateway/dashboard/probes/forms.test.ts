@@ -3,8 +3,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { someOf } from './hostile.ts';
-import { nameOf, type ProbeTarget, targetsOf } from './probe-target.ts';
-import { makeWorlds, permitted, storedOf, type Worlds } from './probe-world.ts';
+import { nameOf, type ProbeTarget, permitted, targetsOf } from './probe-target.ts';
+import { makeWorlds, storedOf, type Worlds } from './probe-world.ts';
 
 /** Requests that are not forms of the own session have no effect, for every action. */
 

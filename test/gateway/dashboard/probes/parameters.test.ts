@@ -12,9 +12,10 @@ import {
   nameOf,
   type ProbeTarget,
   peopleFor,
+  permitted,
   targetsOf,
 } from './probe-target.ts';
-import { makeWorlds, permitted, storedOf, type Worlds } from './probe-world.ts';
+import { makeWorlds, storedOf, type Worlds } from './probe-world.ts';
 
 /** Addresses, queries and forms are never trusted, on any page or action. */
 

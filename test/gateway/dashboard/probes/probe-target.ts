@@ -4,7 +4,7 @@ import type { Registered } from '../../../../gateway/dashboard/shell/pages.ts';
 import { ENVIRONMENT_PATHS } from '../../../../gateway/dashboard/shell/view.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { SharedDashboard } from '../dashboard-fixture.ts';
-import type { World } from './probe-world.ts';
+import type { World, Worlds } from './probe-world.ts';
 
 interface Property {
   readonly type?: string;
@@ -124,4 +124,12 @@ export function peopleFor(target: ProbeTarget, { people }: World) {
       .map((role) => people[role]);
   const sufficient = withRole((role) => mayOpen(role, target));
   return { enough: sufficient[0]!, sufficient, tooLow: withRole((role) => !mayOpen(role, target)) };
+}
+
+/** A permitted request: the right person, place and form, with its fields filled in. */
+export function permitted(target: ProbeTarget, worlds: Worlds) {
+  const world = worlds[environmentOf(target)];
+  const visitor = peopleFor(target, world).enough;
+  const form = { ...fieldsOf(target, world), ...visitor.proof() };
+  return { world, visitor, form, address: addressOf(target, world.merchantId, world.ids) };
 }

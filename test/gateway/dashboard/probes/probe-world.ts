@@ -13,7 +13,6 @@ import { newKey } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import type { SharedDashboard, Visitor } from '../dashboard-fixture.ts';
-import { addressOf, environmentOf, fieldsOf, type ProbeTarget, peopleFor } from './probe-target.ts';
 
 /** A merchant with one record of each kind in an environment, and a person of each role. */
 export interface World {
@@ -51,14 +50,6 @@ export const makeWorlds = async (fixture: SharedDashboard): Promise<Worlds> => (
   live: await makeWorld(fixture),
   test: await makeWorld(fixture, Environment.TEST),
 });
-
-/** A permitted request: the right person, place and form, with its fields filled in. */
-export function permitted(target: ProbeTarget, worlds: Worlds) {
-  const world = worlds[environmentOf(target)];
-  const visitor = peopleFor(target, world).enough;
-  const form = { ...fieldsOf(target, world), ...visitor.proof() };
-  return { world, visitor, form, address: addressOf(target, world.merchantId, world.ids) };
-}
 
 type Tenant = Pick<World, 'merchantId' | 'environment'>;
 

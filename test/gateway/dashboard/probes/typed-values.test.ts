@@ -3,8 +3,8 @@ import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE, someOf } from './hostile.ts';
-import { nameOf, targetsOf } from './probe-target.ts';
-import { makeWorlds, permitted } from './probe-world.ts';
+import { nameOf, permitted, targetsOf } from './probe-target.ts';
+import { makeWorlds } from './probe-world.ts';
 
 /** Values typed into forms take effect once, and never become markup, headers or crashes. */
 

@@ -230,7 +230,7 @@ test('a stopping sandbox removes its listeners at once; the command listens agai
   await webhooks.publish(tenant);
 
   await startSandbox(port);
-  await line(/^Connected again/);
+  await line(/^Reconnected/);
   const { id } = await webhooks.publish(tenant);
   await line(new RegExp(`204 .*${id}$`));
   expect(local.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);

@@ -28,7 +28,7 @@ export async function wasLostWithoutSale(tx: TenantTransaction, paymentIntentId:
 }
 
 /**
- * After a refund of a payment without a sale failed, disputes that were lost meanwhile take what it had covered. The
+ * After a refund of a payment without a sale was returned, disputes that were lost meanwhile take what it had covered. The
  * one that was lost first comes first. The payment is locked.
  */
 export async function raiseLostDisputes(

@@ -17,13 +17,12 @@ import { wasLostWithoutSale } from './lost-disputes.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { isClosed, isExecuting } from './refund-case.ts';
+import { isClosed } from './refund-case.ts';
 import { lockPayment, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
 /**
- * Opens a dispute of a payment, which blocks the payment's refund cases while it is open and holds its sale's funds. A
- * refund that is with the provider is not stopped: what it returns is not disputed again.
+ * Opens a dispute of a payment, which blocks the payment's refund cases while it is open and holds its sale's funds.
  * DUE_DATE_BEFORE_OPENING, DISPUTE_ALREADY_EXISTS, REFUND_EXECUTION_STARTED, PAYMENT_FACTS_DIFFER, DISPUTE_EXCEEDS_PAYMENT.
  */
 export function openDispute(
@@ -72,7 +71,7 @@ export function openDispute(
       occurredAt: at,
     });
     tx.logStep('a dispute was opened', { disputeId: id, paymentIntentId: payment.id, saleId, reason });
-    const open = rows.filter((row) => !isClosed(row) && !isExecuting(row));
+    const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
     // Disputes in the sandbox do not matter enough for mail.

@@ -18,8 +18,8 @@ import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
 
 /**
- * Records the provider's report on a refund. If it fails the refund, its debit is reversed, and lost disputes of its payment
- * may take what it had covered; with a sale, funds see to that.
+ * Records the provider's report on a refund. If it fails the refund, its debit is reversed. If a succeeded one was returned,
+ * lost disputes of its payment may take what it had covered; with a sale, funds see to that.
  */
 export function recordProviderOutcome(
   writes: Writes,
@@ -29,20 +29,20 @@ export function recordProviderOutcome(
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
     const outcome = enumName(ProviderOutcome, request.outcome);
-    const fails = outcome === 'FAILED' || outcome === 'REFUSED';
-    const payment = fails ? await lockPaymentOf(tx, request.refundCaseId) : null;
+    const payment = outcome === 'FAILED' ? await lockPaymentOf(tx, request.refundCaseId) : null;
     const row = await lockRefundCase(tx, request.refundCaseId);
+    const was = row.status;
     const change = recordOutcome(row, outcome, reportOf(request), at);
     await storeChange(tx, row, change);
-    if (payment) {
+    if (change.changes.status === 'FAILED') {
       await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
-      await raiseLostDisputes(tx, payment, row.id);
     }
+    if (payment && was === 'SUCCEEDED') await raiseLostDisputes(tx, payment, row.id);
     return { refundCase: storedRefundCaseMessage(row) };
   });
 }
 
-/** Serializes a failure with the disputes of the payment. The payment comes before its cases, as everywhere. */
+/** Serializes a return with the disputes of the payment. The payment comes before its cases, as everywhere. */
 async function lockPaymentOf(tx: TenantTransaction, refundCaseId: string): Promise<PaymentRow> {
   const found = await tx.findOne(RefundCaseEntity, { id: refundCaseId });
   if (!found) throw refundCaseNotFound();

@@ -23,13 +23,9 @@ export type ProviderReport = Partial<
   Pick<RefundCase, 'providerRefundId' | 'providerSubmissionStatus' | 'providerSubmittedAt'>
 >;
 
-/**
- * Throws while a refund of the disputed payment is being debited, which takes seconds: how much is left for the dispute is
- * not known. A refund that is with the provider, who may take days, has been debited.
- */
+/** Throws when a refund of the disputed payment is executing, because the money may be on its way. */
 export function requireDisputable(paymentCases: readonly RefundCase[]): void {
-  for (const refundCase of paymentCases)
-    if (refundCase.executionStartedAt !== null) requireNotExecuting(refundCase);
+  for (const refundCase of paymentCases.filter(isExecuting)) requireNotExecuting(refundCase);
 }
 
 /** A dispute of the payment opens: an approved case returns to review, and one under review stays there. */

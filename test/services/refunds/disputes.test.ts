@@ -9,6 +9,7 @@ import {
   DisputeOutcome,
   DisputeReason,
   MerchantDecisionKind,
+  ProviderOutcome,
   RefundBlocker,
   RefundDebitOutcome,
   RefundInitiator,
@@ -87,8 +88,8 @@ describe('disputes', () => {
     expect((await approve()).refundCase?.status).toBe(Status.APPROVED_FOR_EXECUTION);
   });
 
-  it('do not open while a refund of the payment is being debited, and not twice', async () => {
-    const { refunds, tenant, write, open, start, debit } = refundsOf(harness);
+  it('do not open while a refund of the payment is executing, and not twice', async () => {
+    const { refunds, write, open, start, debit } = refundsOf(harness);
     const facts = payment();
     const { id } = await open({ ...facts, initiator: RefundInitiator.MERCHANT });
     await start(id);
@@ -97,13 +98,13 @@ describe('disputes', () => {
       state: 'APPROVED_FOR_EXECUTION',
     });
     await debit(id);
+    await expectRefusal(dispute(), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED', {
+      state: 'PROCESSING',
+    });
     const { id: other } = await open({ ...facts, approvalMode: ApprovalMode.INSTANT });
     await start(other);
     await debit(other, RefundDebitOutcome.INSUFFICIENT);
-    // The first is with the provider, which no dispute stops.
-    expect((await dispute()).refundCases).toMatchObject([{ id: other, blockedBy: DISPUTED }]);
-    const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId: id });
-    expect(refundCase).toMatchObject({ status: Status.PROCESSING, blockedBy: [] });
+    await expectRefusal(dispute(), Code.FailedPrecondition, 'REFUND_EXECUTION_STARTED');
     const unrefunded = payment();
     const disputeId = randomUUID();
     const open1 = () => refunds.openDispute({ ...write(), disputeId, ...unrefunded });
@@ -118,7 +119,8 @@ describe('disputes', () => {
   it('that are lost block refunds of what they have not left of their payment, and only those', async () => {
     const { refunds, write, open, processing } = refundsOf(harness);
     const facts = payment();
-    await processing({ ...facts, amountMinor: 30_000n });
+    const { id: refundCaseId } = await processing({ ...facts, amountMinor: 30_000n });
+    await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.SUCCEEDED });
     const [first, tooMuch, last] = [
       await open({ ...facts, amountMinor: 20_000n }),
       await open({ ...facts, amountMinor: 40_000n }),

@@ -204,9 +204,9 @@ function committedMinor(cases: Held[]): bigint {
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }
 
-/** Whether a case is about to be debited, as no case of a disputed payment may be. */
+/** Whether a case is about to be paid, as no case of a disputed payment may be. */
 function isOnTheWay({ status }: RefundCase): boolean {
-  return ['APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED'].includes(status);
+  return ['APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED', 'PROCESSING'].includes(status);
 }
 
 const seen = new Set<string>();

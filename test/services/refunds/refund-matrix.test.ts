@@ -150,7 +150,6 @@ const PLACES: readonly Place[] = [
       'the provider pays it': 'SUCCEEDED',
       'the provider returns it': 'FAILED',
       'the provider refuses it': 'FAILED',
-      'a dispute opens': 'PROCESSING',
     },
   },
   {

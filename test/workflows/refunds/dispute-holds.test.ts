@@ -169,50 +169,6 @@ describe("a dispute holds its payment's funds", () => {
     },
   );
 
-  it('beside a refund that is with the provider, and takes what it had covered if it fails', async () => {
-    const { refunds, write, funds, open, dispute, earn, record, becomes } = merchant();
-    const saleId = await earn(100n);
-    const { id: refundCaseId, paymentIntentId } = await open({
-      initiator: RefundInitiator.MERCHANT,
-      saleId,
-      amountMinor: 40n,
-      paidAmountMinor: 100n,
-    });
-    await refunds.startRefund({ ...write(), refundCaseId });
-    await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
-    const disputeId = await dispute(paymentIntentId, undefined, 100n);
-    await eventually(async () => expect((await funds.balance()).blockedAmountMinor).toBe(60n));
-    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    const deduction = () => funds.client.getDeduction({ ...funds.tenant, sourceId: disputeId });
-    await eventually(async () => expect((await deduction()).amountMinor).toBe(60n));
-    await record(refundCaseId, ProviderOutcome.FAILED);
-    await eventually(async () => expect((await deduction()).amountMinor).toBe(100n));
-    expect((await funds.balance()).availableAmountMinor).toBe(0n);
-  });
-
-  it('without a sale takes, once it is lost, what a refund had covered that the provider refuses', async () => {
-    const { refunds, write, funds, open, dispute, earn, record, becomes } = merchant();
-    await earn(100n);
-    const { id: refundCaseId, paymentIntentId } = await open({
-      initiator: RefundInitiator.MERCHANT,
-      amountMinor: 40n,
-      paidAmountMinor: 100n,
-    });
-    await refunds.startRefund({ ...write(), refundCaseId });
-    await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
-    const disputeId = await dispute(paymentIntentId, undefined, 100n);
-    const { dispute: lost } = await refunds.closeDispute({
-      ...write(),
-      disputeId,
-      outcome: DisputeOutcome.LOST,
-    });
-    expect(lost!.lostAmountMinor).toBe(60n);
-    await eventually(async () => expect((await funds.balance()).openDebtsAmountMinor).toBe(60n));
-    await record(refundCaseId, ProviderOutcome.REFUSED);
-    await eventually(async () => expect((await funds.balance()).openDebtsAmountMinor).toBe(100n));
-    expect((await funds.balance()).availableAmountMinor).toBe(0n);
-  });
-
   it.each([
     { amount: 'at its opening', opening: 400n, closing: undefined },
     { amount: 'at its end', opening: undefined, closing: 400n },

@@ -18,6 +18,7 @@ import {
   disputesToSubmit,
   hasManual,
   isBlockedBy,
+  isExecuting,
   isIn,
   isInReview,
   isLate,
@@ -181,8 +182,7 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   {
     name: 'open-dispute',
     choices: [],
-    isPossible: ({ refundCase, openDisputes }) =>
-      refundCase.executionStartedAt === undefined && openDisputes.length === 0,
+    isPossible: (simulated) => !isExecuting(simulated) && simulated.openDisputes.length === 0,
     act: openDispute,
   },
   {

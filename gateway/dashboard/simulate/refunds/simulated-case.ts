@@ -30,7 +30,7 @@ export const isInReview = isIn('SERVICE_REVIEW');
 export const isProcessing = isIn('PROCESSING');
 const isClosed = isIn('SUCCEEDED', 'FAILED', 'CANCELED', 'REJECTED');
 /** Whether a case is being executed. */
-const isExecuting = (simulated: SimulatedCase) =>
+export const isExecuting = (simulated: SimulatedCase) =>
   simulated.refundCase.executionStartedAt !== undefined || isProcessing(simulated);
 /** Whether a case is neither closed nor being executed. */
 export const isOpen = (simulated: SimulatedCase) => !isClosed(simulated) && !isExecuting(simulated);

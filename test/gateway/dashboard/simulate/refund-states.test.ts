@@ -77,7 +77,7 @@ it('shows only the possible steps, and every step shown works', async () => {
   await panel.sell({ gross: '5,000.00' });
   const paid = await step(await step(await step(unfunded, 'start'), 'complete'), 'submitted');
   expect(stateOn(paid)).toBe('PROCESSING');
-  expect(stepsOn(paid)).toEqual(['failed', 'open-dispute', 'submitted', 'succeeded']);
+  expect(stepsOn(paid)).toEqual(['failed', 'submitted', 'succeeded']);
   const succeeded = await step(paid, 'succeeded');
   expect(stepsOn(succeeded)).toContain('returned');
   expect(stateOn(await step(succeeded, 'returned'))).toBe('FAILED');

@@ -3614,10 +3614,10 @@ export declare const RefundCaseService: GenService<{
   /**
    * Opens a dispute of a payment. Its open cases are blocked by PAYMENT_DISPUTED, approved ones return to
    * SERVICE_REVIEW, and new ones start there. The workflow dispute-hold-<dispute id> blocks the funds of the payment's
-   * sale (HOLD_OR_DISPUTE), if the sale is known. A refund that is PROCESSING is not stopped: the dispute takes no more than
-   * it leaves, unless it fails. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) while a refund is being debited: repeat the
-   * call after some seconds; (PAYMENT_FACTS_DIFFER) for a sale other than the payment's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS); INVALID_ARGUMENT
-   * (DUE_DATE_BEFORE_OPENING).
+   * sale (HOLD_OR_DISPUTE), if the sale is known. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED) while a case is executing,
+   * the provider's part included: repeat the call once its outcome is recorded; (PAYMENT_FACTS_DIFFER) for a sale other than
+   * the payment's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid; ALREADY_EXISTS (DISPUTE_ALREADY_EXISTS);
+   * INVALID_ARGUMENT (DUE_DATE_BEFORE_OPENING).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenDispute
    */
@@ -3828,7 +3828,7 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Starts the execution of an APPROVED_FOR_EXECUTION case without blockers, or of a FUNDING_REQUIRED one again. From
-   * then on the case cannot be canceled, nor its payment disputed until the debit is recorded. The workflow refund-<case id> completes the execution. With
+   * then on the case can be neither canceled nor disputed. The workflow refund-<case id> completes the execution. With
    * REFUND_EXECUTION=automatic an approved case without blockers needs no call: its workflow starts with the approval.
    * FAILED_PRECONDITION (REFUND_CASE_BLOCKED) names the blockers, (REFUND_EXECUTION_STARTED) when it is already
    * executing.

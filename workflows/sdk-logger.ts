@@ -1,10 +1,13 @@
+import { ConnectError } from '@connectrpc/connect';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.contract.ts';
+import { ProviderError } from './call-provider.ts';
 
 /**
  * Adapts our logger to the SDK's interface. Lines that repeat others are logged at debug level only: an activity that
  * fails permanently, because its workflow's line has the same cause, and an exhausted delivery, because services log it.
+ * A call that failed is logged without its stack: every activity fails with it while the services or a provider are away.
  */
 export function sdkLogger(parent: Logger) {
   const logger = parent.child({ part: 'temporal' });
@@ -13,7 +16,8 @@ export function sdkLogger(parent: Logger) {
     (message: string, { error, ...meta }: Record<string, unknown> = {}) => {
       if (error === undefined) return logger[level](meta, message);
       const isRepeated = (message === 'Activity failed' && isFinal(error)) || isExhausted(message, meta);
-      return logger[isRepeated ? 'debug' : level]({ ...meta, err: error }, message);
+      const cause = isFailedCall(error) ? { reason: String(error) } : { err: error };
+      return logger[isRepeated ? 'debug' : level]({ ...meta, ...cause }, message);
     };
   const levels = {
     TRACE: at('trace'),
@@ -34,6 +38,8 @@ export function sdkLogger(parent: Logger) {
 }
 
 const isFinal = (error: unknown) => error instanceof ApplicationFailure && error.nonRetryable === true;
+
+const isFailedCall = (error: unknown) => error instanceof ConnectError || error instanceof ProviderError;
 
 /** The error has lost its type on leaving the workflow, but a retry workflow fails for no other reason. */
 const isExhausted = (message: string, { workflowType }: Record<string, unknown>) =>

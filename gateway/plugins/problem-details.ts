@@ -44,8 +44,10 @@ export class ProblemWriter {
     if (status < 500) return;
     // Requests refused because of overload are counted, and many: their line in the access log must suffice.
     if (problem.code === 'SERVICE_UNAVAILABLE' && problem.cause === undefined) return;
-    const level = problem.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
-    this.#logger[level]({ err: problem.cause ?? problem, requestId, code: problem.code }, 'request failed');
+    const { code, cause = problem } = problem;
+    // While the services are away every request fails, and stack traces of the transport add nothing.
+    if (code === 'INTERNAL_ERROR') this.#logger.error({ err: cause, requestId, code }, 'request failed');
+    else this.#logger.warn({ reason: String(cause), requestId, code }, 'request failed');
   }
 }
 

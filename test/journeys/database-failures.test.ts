@@ -41,6 +41,12 @@ function newWrite() {
 
 type Write = ReturnType<typeof newWrite>;
 
+/** The lines about calls and requests that have a stack, although the database is at fault. */
+const stacks = () =>
+  system.processes
+    .flatMap(({ logged }) => logged().split('\n'))
+    .filter((line) => line.includes('"requestId"') && line.includes('"stack"'));
+
 async function within<T>(ms: number, call: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const result = await call();
@@ -86,6 +92,7 @@ it.for(DATABASE_FAILURES)(
     expect(await write.count()).toBe(1);
     expect((await system.readiness()).services.json).toMatchObject({ status: 'ready', database: 'up' });
     await shop.merchant.received([before, await shop.merchant.publish()], 60_000);
+    expect(stacks()).toEqual([]);
     for (const { child } of system.processes) expect(child.exitCode ?? child.signalCode).toBeNull();
   },
 );

@@ -38,15 +38,19 @@ const CONNECTION_ERRORS = new Set([
 ]);
 /** Connection exceptions (08); server starting, stopping or terminating connections (57P). */
 const CONNECTION_STATE = /^(08|57P)/;
-/**
- * Transaction rollback after all retries (40), insufficient resources (53), lock timeout (55P03), idle transaction timeout
- * (25P03), read-only server after a failover (25006), statement canceled by an operator or timeout (57).
- */
-const BUSY_STATE = /^(40|53|55P03|25P03|25006|57)/;
+/** Insufficient resources (53), a transaction that the server has ended because it froze (25P03), read-only server (25006). */
+const FAILING_STATE = /^(53|25P03|25006)/;
+/** Transaction rollback after all retries (40), lock timeout (55P03), statement canceled by an operator or timeout (57). */
+const BUSY_STATE = /^(40|55P03|57)/;
 
 /** Whether the database is unreachable, shutting down, overloaded or out of resources, rather than rejecting a statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return isConnectionLost(error) || BUSY_STATE.test(sqlStateOf(error) ?? '');
+  return isDatabaseFailing(error) || BUSY_STATE.test(sqlStateOf(error) ?? '');
+}
+
+/** Whether the database fails any such call, whatever its statements are. */
+export function isDatabaseFailing(error: unknown): boolean {
+  return isConnectionLost(error) || FAILING_STATE.test(sqlStateOf(error) ?? '');
 }
 
 /** Whether the connection to the database failed or ended. */

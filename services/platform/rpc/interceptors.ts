@@ -2,7 +2,7 @@ import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { isConnectionLost, isDatabaseUnavailable } from '../database/database-errors.ts';
+import { isDatabaseFailing, isDatabaseUnavailable } from '../database/database-errors.ts';
 import { DomainError, unavailable } from '../errors.ts';
 import type { PersonCheck } from '../people/person-check.ts';
 import { rpcDuration } from '../process/telemetry.ts';
@@ -58,8 +58,8 @@ function reportError(error: unknown, request: Request, logger: Logger): ConnectE
   if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
     const requestId = requestIdOf({ values: contextValues });
     const call = { requestId, rpc: `${method.parent.typeName}/${method.name}`, ...merchantOf(request) };
-    // While the database is unavailable every call fails, and stack traces add nothing.
-    if (isConnectionLost(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
+    // While the database fails every call fails, and stack traces add nothing.
+    if (isDatabaseFailing(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
     else logger.error({ err: error, ...call }, 'RPC failed');
   }
   return mapped;

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { expect, test, vi } from 'vitest';
 import { ErrorInfoSchema } from '../../../../proto/gen/google/rpc/error_details_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { ProviderError } from '../../../../workflows/call-provider.ts';
 import { sdkLogger } from '../../../../workflows/sdk-logger.ts';
 
 /** The lines that are logged, and the text of the file. */
@@ -36,7 +37,7 @@ test('an error is logged with its causes and plain fields, without descriptors',
   expect(text.length).toBeLessThan(10_000);
 });
 
-test('a workflow that ends with a failed activity is one line with the cause', async () => {
+test('a workflow that ends with a failed activity is one line with the cause, and a call that fails has no stack', async () => {
   const cause = ApplicationFailure.nonRetryable('the account is closed', 'PAYOUT_REFUSED');
   const failure = new ActivityFailure(
     'Activity task failed',
@@ -51,6 +52,8 @@ test('a workflow that ends with a failed activity is one line with the cause', a
     sdk.warn('Activity failed', { error: cause, durationMs: 1 });
     sdk.warn('Workflow failed', { error: failure, workflowId: 'payout-1' });
     sdk.warn('Activity failed', { error: new Error('it is retried'), durationMs: 1 });
+    sdk.warn('Activity failed', { error: new ConnectError('no services', Code.Unavailable) });
+    sdk.warn('Activity failed', { error: new ProviderError('no provider') });
   });
   expect(lines).toMatchObject([
     {
@@ -59,5 +62,7 @@ test('a workflow that ends with a failed activity is one line with the cause', a
       err: { message: expect.stringContaining('the account is closed') },
     },
     { msg: 'Activity failed', err: { message: 'it is retried' } },
+    { msg: 'Activity failed', reason: 'ConnectError: [unavailable] no services' },
+    { msg: 'Activity failed', reason: 'ProviderError: no provider' },
   ]);
 });

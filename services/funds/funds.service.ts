@@ -37,6 +37,7 @@ import { searchSales } from './search-sales.ts';
 import { settleReservation } from './settle-reservation.ts';
 import { exportMovements } from './statement/export-movements.ts';
 import { listMovements } from './statement/list-movements.ts';
+import { listSaleMovements } from './statement/list-sale-movements.ts';
 import { unblockFunds } from './unblock-funds.ts';
 import { listVerificationQueue } from './verification/list-verification-queue.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
@@ -71,6 +72,7 @@ export function fundsService({
     exportReleaseSales: (request, context) => exportReleaseSales(exports, request, context),
     exportSales: (request, context) => exportSales(exports, request, context),
     listMovements: (request) => listMovements(database, pagination, request),
+    listSaleMovements: (request) => listSaleMovements(database, pagination, request),
     exportMovements: (request, context) => exportMovements(exports, request, context),
     verifyFunds: (request, context) => verifyFunds({ database, db, logger }, request, context),
     listVerificationQueue: (request) => listVerificationQueue(database, pagination, request),

@@ -209,6 +209,7 @@ async function funds(transport: Transport) {
   await client.getReleaseCalendar(tenant);
   await client.getBalance(tenant);
   await twoPages((page) => client.listMovements({ ...tenant, ...page, includeTotals: true }));
+  await twoPages((page) => client.listSaleMovements({ ...tenant, saleId: card.saleId, ...page }));
   await drained(client.exportMovements(tenant));
   await drained(client.exportFundsReleases(tenant));
   await drained(client.exportReleaseSales({ ...tenant, date }));

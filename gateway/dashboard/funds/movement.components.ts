@@ -1,6 +1,12 @@
-import { BlockReason, type Movement, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import {
+  type Balances,
+  BlockReason,
+  type Movement,
+  MovementKind,
+} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
+import { amountColumn, dataTable, moment, money } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
@@ -20,20 +26,55 @@ function mayBeOfDispute({ kind, blockReason }: Movement): boolean {
   );
 }
 
-/** What a movement is, with links to what caused it and to its sale. */
-export function movementText(view: View, movement: Movement, disputes: Disputes): Html {
+/** A table of movements, oldest first: of the statement, or those of one sale, which have no balances. */
+export function movementTable(
+  view: View,
+  movements: readonly Movement[],
+  disputes: Disputes,
+  { ofSale = false }: { readonly ofSale?: boolean } = {},
+): Html {
   const t = textsFor(view, statementTexts);
-  const { kind, blockReason, saleId, orderNumber } = movement;
+  const change = (label: string, amountOf: (change: Balances) => bigint) =>
+    amountColumn<Movement>(view, label, (movement) => amountOf(movement.change!));
+  const balance = {
+    label: t.availableAfter,
+    isNumber: true,
+    cell: ({ balance: after }: Movement) => money(view, after!.availableAmountMinor),
+  };
+  const textOf = (movement: Movement) =>
+    html`${movementText(view, movement, disputes)}${ofSale ? nothing : saleLink(view, movement)}`;
+  return dataTable<Movement>(
+    t.movementsCaption,
+    [
+      { label: t.at, cell: ({ occurredAt }) => moment(view, occurredAt) },
+      { label: t.movement, isFreeText: true, cell: textOf },
+      change(t.available, ({ availableAmountMinor }) => availableAmountMinor),
+      change(t.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
+      change(t.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),
+      ...(ofSale ? [] : [balance]),
+    ],
+    movements,
+    t.none,
+  );
+}
+
+function saleLink(view: View, { saleId, orderNumber }: Movement): Html {
+  if (!saleId) return nothing;
+  const t = textsFor(view, statementTexts);
+  return html` <a href="${pathTo(view, `/funds/sales/${saleId}`)}">${orderNumber ? t.order(orderNumber) : t.sale}</a>`;
+}
+
+/** What a movement is, with a link to what caused it. */
+function movementText(view: View, movement: Movement, disputes: Disputes): Html {
+  const t = textsFor(view, statementTexts);
+  const { kind, blockReason } = movement;
   const name = t.kinds[enumName(MovementKind, kind)];
   const cause = causePath(movement, disputes);
   const reason =
     blockReason === BlockReason.UNSPECIFIED
       ? nothing
       : html` <span class="reasons">${textsFor(view, fundsTexts).reasons[enumName(BlockReason, blockReason)]}</span>`;
-  const sale = saleId
-    ? html` <a href="${pathTo(view, `/funds/sales/${saleId}`)}">${orderNumber ? t.order(orderNumber) : t.sale}</a>`
-    : nothing;
-  return html`${cause ? html`<a href="${pathTo(view, cause)}">${name}</a>` : name}${reason}${sale}`;
+  return html`${cause ? html`<a href="${pathTo(view, cause)}">${name}</a>` : name}${reason}`;
 }
 
 /** The page of what caused a movement; undefined when it has none. */

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   BlockReason,
@@ -8,7 +9,16 @@ import { enumName } from '../../../services/platform/enum-name.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, copyable, dataTable, details, moment, money } from '../shell/components.ts';
+import {
+  amountColumn,
+  copyable,
+  dataTable,
+  details,
+  moment,
+  money,
+  pageParameter,
+  pager,
+} from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
@@ -16,20 +26,25 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf } from './amounts.ts';
 import { disputesOfSale, disputesOfSaleTable } from './disputes-of-sale.ts';
 import { fundsTexts } from './funds.texts.ts';
-import { holderPath } from './movement.components.ts';
+import { holderPath, movementTable } from './movement.components.ts';
 import { refundsOfSale } from './refunds-of-sale.ts';
 import { amountCards, releaseStatus } from './release.components.ts';
 import { installmentText, methodText, saleBadge } from './sale.components.ts';
 import { salesTexts } from './sales.texts.ts';
 
-/** A sale: what was sold, what has become of its funds, its installments, refunds and disputes. */
+const MOVEMENTS = 50;
+
+/** A sale: what was sold, what has become of its funds, its installments, movements, refunds and disputes. */
 export function salePage({ pages, clients }: FeatureDependencies): void {
-  const options = { path: '/funds/sales/:saleId', role: Role.VIEWER, section: 'funds' } as const;
-  pages.page(options, async (view, { params }) => {
+  const query = Type.Object({ page: pageParameter });
+  const options = { path: '/funds/sales/:saleId', role: Role.VIEWER, section: 'funds', query } as const;
+  pages.page(options, async (view, { params, query: { page = '' } }) => {
     const t = textsFor(view, salesTexts);
     const read = await clients.funds.getSale({ ...view.tenant, saleId: params.saleId! }, view.call);
     const sale = read.sale!;
-    const [disputes, refunds, product] = await Promise.all([
+    const movementPage = { saleId: sale.id, pageSize: MOVEMENTS, pageToken: page };
+    const [{ movements, nextPageToken }, disputes, refunds, product] = await Promise.all([
+      clients.funds.listSaleMovements({ ...view.tenant, ...movementPage }, view.call),
       disputesOfSale(clients, view, sale.id),
       refundsOfSale(clients, view, sale.id),
       productName(clients, view, sale),
@@ -40,6 +55,9 @@ export function salePage({ pages, clients }: FeatureDependencies): void {
 ${amountCards(view, amountsOf(sale))}
 ${facts(view, sale, product)}
 <h2>${t.installments}</h2>${installmentTable(view, sale, read.installments, disputes)}
+<h2>${t.movements}</h2><p class="hint">${t.movementsHint}</p>
+${movementTable(view, movements, disputes, { ofSale: true })}
+${pager(view, nextPageToken)}
 ${refunds}
 ${disputesOfSaleTable(view, disputes)}`,
     };

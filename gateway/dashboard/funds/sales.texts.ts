@@ -35,6 +35,9 @@ export const salesTexts = {
     installmentsHint: 'Uma parcela bloqueada parcialmente aparece em mais de uma linha.',
     date: 'Data de liberação',
     noInstallments: 'Nenhuma parcela.',
+    movements: 'Movimentações desta venda',
+    movementsHint:
+      'As liberações e antecipações das parcelas acima, e os débitos descontados delas, não aparecem aqui: no extrato, cada linha delas reúne várias vendas.',
     refunds: 'Reembolsos desta venda',
     disputes: 'Disputas desta venda',
     ofDay: (date: string) => `Vendas nas liberações de ${date}`,
@@ -78,6 +81,9 @@ export const salesTexts = {
     installmentsHint: 'A partially blocked installment appears on more than one line.',
     date: 'Release date',
     noInstallments: 'No installments.',
+    movements: 'Movements of this sale',
+    movementsHint:
+      'Releases and advances of the installments above, and debts collected from them, are not listed here: on the statement, each of their lines covers several sales.',
     refunds: 'Refunds of this sale',
     disputes: 'Disputes of this sale',
     ofDay: (date: string) => `Sales in the releases on ${date}`,

@@ -3,7 +3,6 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type {
   Balances,
   ListMovementsResponse,
-  Movement,
   MovementTotal,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { FundsService, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
@@ -12,7 +11,7 @@ import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { csvDownload } from '../exports/csv-download.ts';
 import { csvLinks, formatParameter } from '../exports/csv-links.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, dataTable, moment, money, pageParameter, pager } from '../shell/components.ts';
+import { amountColumn, dataTable, pageParameter, pager } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -28,7 +27,7 @@ import {
   rangeOf,
   requireValidRange,
 } from './date-range.ts';
-import { movementText, possibleDisputes } from './movement.components.ts';
+import { movementTable, possibleDisputes } from './movement.components.ts';
 import { statementLines, totalMinor } from './statement.csv.ts';
 import { statementTexts } from './statement.texts.ts';
 
@@ -125,29 +124,6 @@ export function balancesTable(
       amountColumn(view, t.total, ({ balances }) => totalMinor(balances)),
     ],
     rows,
-    t.none,
-  );
-}
-
-function movementTable(view: View, movements: readonly Movement[], disputes: Disputes): Html {
-  const t = textsFor(view, statementTexts);
-  const change = (label: string, amountOf: (change: Balances) => bigint) =>
-    amountColumn<Movement>(view, label, (movement) => amountOf(movement.change!));
-  return dataTable<Movement>(
-    t.movementsCaption,
-    [
-      { label: t.at, cell: ({ occurredAt }) => moment(view, occurredAt) },
-      { label: t.movement, isFreeText: true, cell: (movement) => movementText(view, movement, disputes) },
-      change(t.available, ({ availableAmountMinor }) => availableAmountMinor),
-      change(t.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
-      change(t.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),
-      {
-        label: t.availableAfter,
-        isNumber: true,
-        cell: ({ balance }) => money(view, balance!.availableAmountMinor),
-      },
-    ],
-    movements,
     t.none,
   );
 }

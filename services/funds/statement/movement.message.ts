@@ -35,15 +35,16 @@ export function movementMessages(
 ): { readonly movements: Movement[]; readonly after: Balances } {
   let after = before;
   const movements = rows.map((row) => {
-    const change = {
-      availableMinor: row.available_minor,
-      scheduledMinor: row.scheduled_minor,
-      blockedMinor: row.blocked_minor,
-    };
+    const change = changeOf(row);
     after = plus(after, change);
     return movementMessage(row, change, after);
   });
   return { movements, after };
+}
+
+/** The message of a movement without the balances after it. */
+export function saleMovementMessage(row: MovementReadRow): Movement {
+  return movementMessage(row, changeOf(row));
 }
 
 /** The message of the movements of one kind. */
@@ -56,7 +57,13 @@ export function totalMessage({ kind, count, change }: MovementTotalText): Moveme
   };
 }
 
-function movementMessage(row: MovementReadRow, change: Balances, balance: Balances): Movement {
+const changeOf = (row: MovementReadRow): Balances => ({
+  availableMinor: row.available_minor,
+  scheduledMinor: row.scheduled_minor,
+  blockedMinor: row.blocked_minor,
+});
+
+function movementMessage(row: MovementReadRow, change: Balances, balance?: Balances): Movement {
   return {
     $typeName: 'payments.funds.v1.Movement',
     id: row.id,
@@ -68,6 +75,6 @@ function movementMessage(row: MovementReadRow, change: Balances, balance: Balanc
     ...(row.release_date !== null && { releaseDate: row.release_date }),
     blockReason: BlockReason[row.block_reason ?? 'UNSPECIFIED'],
     change: balancesMessage(change),
-    balance: balancesMessage(balance),
+    ...(balance && { balance: balancesMessage(balance) }),
   };
 }

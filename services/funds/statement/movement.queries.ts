@@ -68,7 +68,7 @@ const CHANGES = sql`available_minor, scheduled_minor, blocked_minor`;
 
 const db = queryBuilder<object>();
 
-const ofTenant = (parameters: PageParameters, table = '') =>
+const ofTenant = (parameters: ReadParameters<Tenant>, table = '') =>
   sql`${sql.raw(table)}merchant_id = ${parameters('merchantId')}
     and ${sql.raw(table)}environment = ${parameters('environment')}`;
 
@@ -132,7 +132,18 @@ export const selectMovements = prepareRead<Tenant & StatementRange & PageRange, 
   (parameters) => pageOf(parameters).compile(db),
 );
 
-function pageOf(parameters: PageParameters): RawBuilder<MovementReadRow> {
+/** A page of the movements that name a sale. */
+export const selectSaleMovements = prepareRead<
+  Tenant & PageRange & { readonly saleId: string },
+  MovementReadRow
+>((parameters) => pageWhere(parameters, sql` and sale_id = ${parameters('saleId')}`).compile(db));
+
+const pageOf = (parameters: PageParameters) => pageWhere(parameters, inRange(parameters));
+
+function pageWhere(
+  parameters: ReadParameters<Tenant & PageRange>,
+  condition: RawBuilder<unknown>,
+): RawBuilder<MovementReadRow> {
   const position = parameters.has('after')
     ? sql` and (occurred_at, id) > (${parameters('after')}, ${parameters('afterTie')})`
     : sql``;
@@ -141,6 +152,6 @@ function pageOf(parameters: PageParameters): RawBuilder<MovementReadRow> {
            row_number() over (order by occurred_at, id)::int as place,
            (select sale.order_number from funds.sale as sale
              where ${ofTenant(parameters, 'sale.')} and sale.id = movement.sale_id) as order_number
-      from funds.movement where ${ofTenant(parameters)}${inRange(parameters)}${position}
+      from funds.movement where ${ofTenant(parameters)}${condition}${position}
      order by occurred_at, id limit ${parameters('limit')}`;
 }

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, rpcPage } from '../../support/list-walk.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 const DATES = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-20', '2020-06-22'];
+
+const SALE_ID = randomUUID();
 
 /** The statement, for the list suite: its rows never change. */
 export function movementList(harness: TestHarness): ListSubject {
@@ -32,6 +35,37 @@ export function movementList(harness: TestHarness): ListSubject {
         },
         change: () => Promise.resolve(),
       };
+    },
+  };
+}
+
+/** The movements of a sale among those of another, for the list suite: its rows never change. */
+export function saleMovementList(harness: TestHarness): ListSubject {
+  return {
+    harness,
+    direction: 'asc',
+    maxLimit: 100,
+    maxTokenLength: 256,
+    filters: {},
+    truth: `select id as key, ${newestFirst('occurred_at')}
+      from funds.movement where merchant_id = $1 and environment = $2 and sale_id = '${SALE_ID}'`,
+    fixtureOf(tenant) {
+      const { client, sell, deduct } = fundsCaller(harness.transports.inProcess, tenant);
+      let isSold = false;
+      return Promise.resolve({
+        tenant,
+        list: ({ limit = 0, after = '' }) => {
+          const request = { ...tenant, saleId: SALE_ID, pageSize: limit, pageToken: after };
+          return rpcPage(client.listSaleMovements(request), ({ movements }) => movements.map(({ id }) => id));
+        },
+        async insert(place) {
+          const on = DATES[place];
+          if (isSold) await deduct(1n, SALE_ID, on);
+          else await sell({ on, gross: 1_000n, saleId: SALE_ID });
+          isSold = true;
+        },
+        change: () => Promise.resolve(),
+      });
     },
   };
 }

@@ -66,13 +66,18 @@ it('leads from a day to the sales behind it or one of its releases, and from a s
   for (const shown of [saleId, 'R-1', sold.orderId, 'Course', 'customer 7', 'R$390.00', 'Card']) {
     expect(text).toContain(shown);
   }
-  expect(cells(page).map((row) => row.slice(0, 2))).toEqual([
+  expect(
+    cells(page)
+      .slice(0, 4)
+      .map((row) => row.slice(0, 2)),
+  ).toEqual([
     ['1 of 4', 'Jul 20, 2020'],
     ['2 of 4', 'Aug 19, 2020'],
     ['3 of 4', 'Sep 18, 2020'],
     ['4 of 4', 'Oct 19, 2020'],
   ]);
   expect(page.document.querySelector('td a')!.getAttribute('href')).toBe(`${home}/days/2020-07-20`);
+  expect(cells(page).slice(4)).toEqual([[expect.any(String), 'Sale', 'R$0.00', 'R$390.00', 'R$0.00']]);
   const reading = await visitor.reading('pt-BR').get(`${home}/sales/${other.saleId}`);
   expect(textOf(reading.document.querySelector('dl'))).toContain('Situação Bloqueada');
   expect((await visitor.get(`${home}/sales/${randomUUID()}`)).status).toBe(404);
@@ -99,11 +104,22 @@ it('names the order, product and customer in every row of a sale, only for its o
   }
   const page = await visitor.get(`${live}/refunds/${own.id}`);
   expect(textOf(page.document.querySelector('main'))).toContain('Course · customer 7');
+  await funds.block(saleId, dispute.disputeId, undefined, '2020-06-21', 1_000n);
+  await funds.deduct(500n, saleId, '2020-06-22');
   const sale = await visitor.get(`${home}/sales/${saleId}`);
+  const moved = cells(sale).filter((row) => row[2]?.startsWith('R$') && row.length === 5);
+  expect(moved.map((row) => row.slice(1))).toEqual([
+    ['Sale', 'R$0.00', 'R$400.00', 'R$0.00'],
+    ['Block hold or dispute', 'R$0.00', '-R$10.00', 'R$10.00'],
+    ['Deduction', 'R$0.00', '-R$5.00', 'R$0.00'],
+  ]);
+  const holder = sale.document.querySelectorAll('td a').find(({ text }) => text === 'Block')!;
+  expect(holder.getAttribute('href')).toBe(`${live}/disputes/${dispute.disputeId}`);
   const caseLink = sale.document.querySelector(`td a[href="${live}/refunds/${own.id}"]`);
   expect(textOf(caseLink!.closest('tr'))).toMatch(/R\$[\d.]+ Under review/);
   expect(sale.text).not.toContain(foreign.id);
-  const disputeLink = sale.document.querySelector(`td a[href="${live}/disputes/${dispute.disputeId}"]`);
+  const disputeLinks = sale.document.querySelectorAll(`td a[href="${live}/disputes/${dispute.disputeId}"]`);
+  const disputeLink = disputeLinks.at(-1);
   expect(textOf(disputeLink!.closest('tr'))).toMatch(/^Other reason rest of the sale Needs your response/);
   const away = stranger.home.replace('/funds', '');
   for (const path of [`${away}/refunds?status=`, `${away}/refunds/${foreign.id}`]) {

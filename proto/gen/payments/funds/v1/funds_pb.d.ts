@@ -1035,7 +1035,7 @@ export declare type Movement = Message<"payments.funds.v1.Movement"> & {
   change?: Balances | undefined;
 
   /**
-   * The balances after it.
+   * The balances after it; absent in ListSaleMovements.
    *
    * @generated from field: payments.funds.v1.Balances balance = 10;
    */
@@ -1186,6 +1186,73 @@ export declare type ListMovementsResponse = Message<"payments.funds.v1.ListMovem
  * Use `create(ListMovementsResponseSchema)` to create a new message.
  */
 export declare const ListMovementsResponseSchema: GenMessage<ListMovementsResponse>;
+
+/**
+ * The sale, and the page of its movements.
+ *
+ * @generated from message payments.funds.v1.ListSaleMovementsRequest
+ */
+export declare type ListSaleMovementsRequest = Message<"payments.funds.v1.ListSaleMovementsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string sale_id = 3;
+   */
+  saleId: string;
+
+  /**
+   * 1 to 100; 0 is 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous page; at most 256 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListSaleMovementsRequest.
+ * Use `create(ListSaleMovementsRequestSchema)` to create a new message.
+ */
+export declare const ListSaleMovementsRequestSchema: GenMessage<ListSaleMovementsRequest>;
+
+/**
+ * A page of the movements of a sale.
+ *
+ * @generated from message payments.funds.v1.ListSaleMovementsResponse
+ */
+export declare type ListSaleMovementsResponse = Message<"payments.funds.v1.ListSaleMovementsResponse"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.Movement movements = 1;
+   */
+  movements: Movement[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.ListSaleMovementsResponse.
+ * Use `create(ListSaleMovementsResponseSchema)` to create a new message.
+ */
+export declare const ListSaleMovementsResponseSchema: GenMessage<ListSaleMovementsResponse>;
 
 /**
  * The range to export.
@@ -4586,6 +4653,19 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof ListMovementsRequestSchema;
     output: typeof ListMovementsResponseSchema;
+  },
+  /**
+   * The movements of one sale, ascending by (occurred_at, id), without balances: those of the statement that name the sale.
+   * Releases, advances and collected debts are not among them, because each is one movement for the installments of many
+   * sales. Empty for a sale that does not exist. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token is not of this
+   * merchant, environment and sale.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ListSaleMovements
+   */
+  listSaleMovements: {
+    methodKind: "unary";
+    input: typeof ListSaleMovementsRequestSchema;
+    output: typeof ListSaleMovementsResponseSchema;
   },
   /**
    * Streams the statement of an account over a range of dates, all as of the same moment. The first message has the

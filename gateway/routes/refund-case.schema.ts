@@ -34,7 +34,7 @@ const BLOCKERS = {
   INSUFFICIENT_AVAILABLE_BALANCE: 'the available balance does not cover the refund.',
   KYC_NOT_APPROVED: "the merchant's identity check is not approved.",
   MERCHANT_NOT_ACTIVE: "the merchant's account is not active.",
-  PAYMENT_DISPUTED: 'the payment has an open dispute.',
+  PAYMENT_DISPUTED: 'the payment has an open dispute, or lost ones have not left enough of it.',
   PAYMENT_NOT_LIVE: 'the payment is not in a refundable state.',
   REFUND_FREQUENCY_24H: 'the merchant exceeded the number of refunds per 24 hours that need no review.',
   REFUND_VOLUME_24H: 'the merchant exceeded the total amount of refunds per 24 hours that needs no review.',

@@ -67,7 +67,7 @@ export const refundsTexts = {
         'A verificação do seu cadastro ainda não foi aprovada. Verifique se há documentos pendentes.',
       MERCHANT_NOT_ACTIVE: 'Sua conta não está ativa. Fale com o suporte.',
       PAYMENT_DISPUTED:
-        'O cliente contestou o pagamento no banco. O reembolso não é pago durante a disputa, nem se o cliente ganhar.',
+        'O cliente contestou o pagamento no banco. O reembolso não é pago durante a disputa, nem depois, se o que o cliente ganhou não deixar o suficiente do pagamento.',
       PAYMENT_NOT_LIVE:
         'O pagamento ainda não está ativo na adquirente. O reembolso prossegue assim que estiver.',
       REFUND_FREQUENCY_24H:
@@ -146,7 +146,7 @@ export const refundsTexts = {
         'Your verification has not been approved yet. Check whether any documents are missing.',
       MERCHANT_NOT_ACTIVE: 'Your account is not active. Contact support.',
       PAYMENT_DISPUTED:
-        'The customer has disputed the payment with their bank. The refund is not paid during the dispute, nor if the customer wins it.',
+        'The customer has disputed the payment with their bank. The refund is not paid during the dispute, nor afterwards if what the customer has won does not leave enough of the payment.',
       PAYMENT_NOT_LIVE: 'The payment is not active at the acquirer yet. The refund will proceed once it is.',
       REFUND_FREQUENCY_24H: 'You had many refund requests within 24 hours. Our team will review the case.',
       REFUND_VOLUME_24H: 'Your refunds within 24 hours exceed the limit. Our team will review the case.',

@@ -10,11 +10,11 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
-import { returnedMinor, wasLostWithoutSale } from './lost-disputes.ts';
+import { returnedMinor, wasLostElsewhere } from './lost-disputes.ts';
 import { DisputeEntity, RefundCaseEntity, type RefundCaseRow } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockDispute, lockPayment, storeChange, undisputedMinorOf } from './refund-case-store.ts';
+import { lockDispute, lockPayment, storeChange, unclaimedMinorOf } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
 /**
@@ -28,8 +28,8 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
     const { paidAmountMinor } = payment;
-    const saleId = (await wasLostWithoutSale(tx, payment.id)) ? null : payment.saleId;
-    const disputed = { saleId, paidAmountMinor, returnedMinor: await returnedMinor(tx, payment.id) };
+    const saleId = (await wasLostElsewhere(tx, payment)) ? null : payment.saleId;
+    const disputed = { saleId, paidAmountMinor, returnedMinor: await returnedMinor(tx, payment) };
     const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
     Object.assign(dispute, ended);
     const lostMinor = ended.lostMinor === null ? null : String(ended.lostMinor);
@@ -63,17 +63,15 @@ async function unblockCovered(
   paidAmountMinor: bigint,
   at: Date,
 ): Promise<RefundCaseRow[]> {
-  let leftMinor = await undisputedMinorOf(tx, paymentIntentId, paidAmountMinor);
-  if (leftMinor === 0n) return [];
-  const paid = await tx.lock(
+  let leftMinor = await unclaimedMinorOf(tx, paymentIntentId, paidAmountMinor);
+  if (leftMinor <= 0n) return [];
+  const blocked = await tx.lock(
     RefundCaseEntity,
-    { paymentIntentId, status: { $nin: ['FAILED', 'CANCELED', 'REJECTED'] } },
+    { paymentIntentId, blockedBy: { $contains: ['PAYMENT_DISPUTED'] } },
     { orderBy: { requestedAt: 'asc', id: 'asc' } },
   );
-  const isBlocked = ({ blockedBy }: RefundCaseRow) => blockedBy.includes('PAYMENT_DISPUTED');
-  for (const { amountMinor } of paid.filter((row) => !isBlocked(row))) leftMinor -= amountMinor;
   const unblocked: RefundCaseRow[] = [];
-  for (const row of paid.filter(isBlocked)) {
+  for (const row of blocked) {
     if (row.amountMinor > leftMinor) continue;
     leftMinor -= row.amountMinor;
     await storeChange(tx, row, unblockDisputed(row, at));

@@ -3,28 +3,40 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { lostAmount } from './dispute.ts';
 import { DisputeEntity, type PaymentRow } from './refund-case.entity.ts';
 
-/** What refunds, and lost disputes without a sale, have returned of a payment to the customer, in centavos. */
-export async function returnedMinor(tx: TenantTransaction, paymentIntentId: string): Promise<bigint> {
+type Payment = Pick<PaymentRow, 'id' | 'saleId' | 'paidAmountMinor'>;
+
+/**
+ * What refunds, and disputes that were lost without the payment's sale, have returned of a payment to the customer, in
+ * centavos. Such a dispute whose amount is not known may have returned all of it.
+ */
+export async function returnedMinor(
+  tx: TenantTransaction,
+  { id: paymentIntentId, saleId, paidAmountMinor }: Payment,
+): Promise<bigint> {
   await tx.flush();
   const [row] = await tx.execute<{ returned: string }>(
     `select (
        (select coalesce(sum(amount_minor), 0) from refunds.refund_case
          where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
            and status in ('PROCESSING', 'SUCCEEDED'))
-       + (select coalesce(sum(coalesce(lost_minor, amount_minor)), 0) from refunds.dispute
+       + (select coalesce(sum(coalesce(lost_minor, amount_minor, :paidAmountMinor::bigint)), 0) from refunds.dispute
            where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-             and outcome = 'LOST' and sale_id is null))::text as returned`,
-    { paymentIntentId },
+             and outcome = 'LOST' and (sale_id is null or sale_id is distinct from :saleId::uuid)))::text as returned`,
+    { paymentIntentId, saleId, paidAmountMinor },
   );
   return BigInt(row!.returned);
 }
 
 /**
- * Whether a dispute of the payment was lost before its sale was known. Funds do not count for the sale what it took, so later
- * disputes are limited by the payment instead.
+ * Whether a dispute of the payment was lost without its sale: before the sale was known, or for another one. Funds do not
+ * count for the sale what it took, so later disputes are limited by the payment instead.
  */
-export async function wasLostWithoutSale(tx: TenantTransaction, paymentIntentId: string): Promise<boolean> {
-  return (await tx.findOne(DisputeEntity, { paymentIntentId, outcome: 'LOST', saleId: null })) !== null;
+export async function wasLostElsewhere(
+  tx: TenantTransaction,
+  { id: paymentIntentId, saleId }: Payment,
+): Promise<boolean> {
+  const elsewhere = { $or: [{ saleId: null }, { saleId: { $ne: saleId } }] };
+  return (await tx.findOne(DisputeEntity, { paymentIntentId, outcome: 'LOST', ...elsewhere })) !== null;
 }
 
 /**
@@ -33,19 +45,18 @@ export async function wasLostWithoutSale(tx: TenantTransaction, paymentIntentId:
  */
 export async function raiseLostDisputes(
   tx: TenantTransaction,
-  { id: paymentIntentId, saleId, paidAmountMinor }: PaymentRow,
+  payment: PaymentRow,
   refundCaseId: string,
 ): Promise<void> {
   const disputes = await tx.lock(
     DisputeEntity,
-    { paymentIntentId, outcome: 'LOST', lostMinor: { $ne: null } },
+    { paymentIntentId: payment.id, outcome: 'LOST', lostMinor: { $ne: null } },
     { orderBy: { closedAt: 'asc', id: 'asc' } },
   );
   for (const dispute of disputes) {
     const takenMinor = dispute.lostMinor!;
-    const others = (await returnedMinor(tx, paymentIntentId)) - takenMinor;
-    const payment = { saleId, paidAmountMinor, returnedMinor: others };
-    const lostMinor = lostAmount(dispute.amountMinor!, payment);
+    const others = (await returnedMinor(tx, payment)) - takenMinor;
+    const lostMinor = lostAmount(dispute.amountMinor!, { ...payment, returnedMinor: others });
     if (lostMinor <= takenMinor) continue;
     dispute.lostMinor = lostMinor;
     tx.logStep('what a refund had covered is deducted for a lost dispute', {

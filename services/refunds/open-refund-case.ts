@@ -10,7 +10,6 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
@@ -24,6 +23,7 @@ import {
 import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
+  committedMinorOf,
   executeIfApproved,
   lockPayment,
   publishEvents,
@@ -56,12 +56,12 @@ export async function openRefundCase(
     const payment = await lockPayment(tx, request.paymentIntentId);
     const facts = fixFacts(payment, request, productWindowDays);
     const { amountMinor } = request;
-    const earlierMinor = await committedMinor(tx, payment.id);
-    requireRefundable(facts, amountMinor, earlierMinor, at);
+    const { allMinor, unblockedMinor } = await committedMinorOf(tx, payment.id);
+    requireRefundable(facts, amountMinor, allMinor, at);
     const id = uuidv7();
     const exceeded = await exceededLimits(tx, limits, { id, amountMinor }, at);
     const undisputedMinor = await undisputedMinorOf(tx, payment.id, facts.paidAmountMinor);
-    const disputed = earlierMinor + amountMinor > undisputedMinor;
+    const disputed = unblockedMinor + amountMinor > undisputedMinor;
     const opening = {
       initiator: enumName(RefundInitiator, request.initiator),
       approvalMode: request.approvalMode === undefined ? null : enumName(ApprovalMode, request.approvalMode),
@@ -111,7 +111,7 @@ async function productWindow(
 }
 
 /**
- * The payment's facts: set by its first refund case, except the sale, which an earlier dispute may have set. A later request
+ * The payment's facts: set by its first refund case, which replaces the sale that a dispute has named before. A later request
  * must not contradict them.
  */
 function fixFacts(
@@ -133,7 +133,6 @@ function fixFacts(
     requireSameFacts(payment, named);
     return { ...payment, paidAmountMinor };
   }
-  if (payment.saleId !== null) requireSameFacts(payment, { saleId: named.saleId });
   const first: PaymentFacts = {
     paidAmountMinor: named.paidAmountMinor,
     paidAt: named.paidAt ?? null,
@@ -145,15 +144,4 @@ function fixFacts(
   };
   Object.assign(payment, first);
   return first;
-}
-
-/** The sum of a payment's open and succeeded refunds, in centavos. */
-async function committedMinor(tx: TenantTransaction, paymentIntentId: string): Promise<bigint> {
-  const [row] = await tx.execute<{ committed: string }>(
-    `select coalesce(sum(amount_minor), 0)::text as committed from refunds.refund_case
-      where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-        and status not in ('FAILED', 'CANCELED', 'REJECTED')`,
-    { paymentIntentId },
-  );
-  return BigInt(row?.committed ?? '0');
 }

@@ -6,14 +6,12 @@ import {
   type RecordProviderOutcomeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundReversal from '../contracts/refunds/refund-reversal.contract.ts';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { raiseLostDisputes } from './lost-disputes.ts';
-import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockPayment, lockRefundCase, refundCaseNotFound, storeChange } from './refund-case-store.ts';
+import { lockPaymentOf, lockRefundCase, storeChange } from './refund-case-store.ts';
 import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
 
@@ -29,6 +27,7 @@ export function recordProviderOutcome(
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
     const outcome = enumName(ProviderOutcome, request.outcome);
+    // Serializes a return with the disputes of the payment.
     const payment = outcome === 'FAILED' ? await lockPaymentOf(tx, request.refundCaseId) : null;
     const row = await lockRefundCase(tx, request.refundCaseId);
     const was = row.status;
@@ -40,13 +39,6 @@ export function recordProviderOutcome(
     if (payment && was === 'SUCCEEDED') await raiseLostDisputes(tx, payment, row.id);
     return { refundCase: storedRefundCaseMessage(row) };
   });
-}
-
-/** Serializes a return with the disputes of the payment. The payment comes before its cases, as everywhere. */
-async function lockPaymentOf(tx: TenantTransaction, refundCaseId: string): Promise<PaymentRow> {
-  const found = await tx.findOne(RefundCaseEntity, { id: refundCaseId });
-  if (!found) throw refundCaseNotFound();
-  return lockPayment(tx, found.paymentIntentId);
 }
 
 function reportOf({

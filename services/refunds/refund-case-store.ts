@@ -44,6 +44,29 @@ export async function lockPayment(tx: TenantTransaction, id: string): Promise<Pa
   return payment;
 }
 
+/** Locks the payment of a case. The payment comes before its cases, as everywhere. NOT_FOUND (REFUND_CASE_NOT_FOUND). */
+export async function lockPaymentOf(tx: TenantTransaction, refundCaseId: string): Promise<PaymentRow> {
+  const found = await tx.findOne(RefundCaseEntity, { id: refundCaseId });
+  if (!found) throw refundCaseNotFound();
+  return lockPayment(tx, found.paymentIntentId);
+}
+
+/** The sums of a payment's open and succeeded refunds in centavos: of all, and of those that no dispute blocks. */
+export async function committedMinorOf(
+  tx: TenantTransaction,
+  paymentIntentId: string,
+): Promise<{ allMinor: bigint; unblockedMinor: bigint }> {
+  const [row] = await tx.execute<{ all: string; unblocked: string }>(
+    `select coalesce(sum(amount_minor), 0)::text as all,
+            coalesce(sum(amount_minor) filter (where not 'PAYMENT_DISPUTED' = any(blocked_by)), 0)::text as unblocked
+       from refunds.refund_case
+      where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+        and status not in ('FAILED', 'CANCELED', 'REJECTED')`,
+    { paymentIntentId },
+  );
+  return { allMinor: BigInt(row!.all), unblockedMinor: BigInt(row!.unblocked) };
+}
+
 /** What the payment's disputes leave of it for refunds, in centavos. */
 export async function undisputedMinorOf(
   tx: TenantTransaction,
@@ -52,6 +75,19 @@ export async function undisputedMinorOf(
 ): Promise<bigint> {
   await tx.flush();
   return undisputedMinor(paidAmountMinor, await tx.find(DisputeEntity, { paymentIntentId }));
+}
+
+/**
+ * What disputes, and the refunds that none blocks, leave of a payment for blocked refunds, in centavos; not more than zero
+ * while a dispute is open. The payment is locked.
+ */
+export async function unclaimedMinorOf(
+  tx: TenantTransaction,
+  paymentIntentId: string,
+  paidAmountMinor: bigint,
+): Promise<bigint> {
+  const undisputed = await undisputedMinorOf(tx, paymentIntentId, paidAmountMinor);
+  return undisputed - (await committedMinorOf(tx, paymentIntentId)).unblockedMinor;
 }
 
 /** Stores a change and publishes its events. If the change closes the case, also ends the case's hold on funds. */

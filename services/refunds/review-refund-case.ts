@@ -5,15 +5,20 @@ import {
   type ReviewRefundCaseRequest,
   type ReviewRefundCaseResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import type { RefundCaseRow } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
+  lockPaymentOf,
   lockRefundCase,
   type RefundExecutionMode,
   storeChange,
+  unclaimedMinorOf,
 } from './refund-case-store.ts';
+import { unblockDisputed } from './refund-execution.ts';
 import { approveInReview, rejectInReview } from './refund-review.ts';
 
 /** Records the decision of operations or risk policy in SERVICE_REVIEW. */
@@ -27,9 +32,25 @@ export function reviewRefundCase(
   const reviewer = request.approvalMode === ApprovalMode.OPERATIONS ? 'OPERATIONS' : 'RISK_POLICY';
   const decide = request.decision === ReviewDecision.APPROVE ? approveInReview : rejectInReview;
   return writes.run<typeof ReviewRefundCaseResponseSchema>(request, context, async (tx) => {
-    const row = await lockRefundCase(tx, request.refundCaseId);
+    const row = await lockReviewed(tx, request, at);
     await storeChange(tx, row, decide(row, reviewer, at));
     await executeIfApproved(tx, row, execution);
     return { refundCase: storedRefundCaseMessage(row) };
   });
+}
+
+/** Locks the case. To approve it, first unblocks it if lost disputes and other refunds have left enough of its payment since. */
+async function lockReviewed(
+  tx: TenantTransaction,
+  { refundCaseId, decision }: ReviewRefundCaseRequest,
+  at: Date,
+): Promise<RefundCaseRow> {
+  if (decision !== ReviewDecision.APPROVE) return lockRefundCase(tx, refundCaseId);
+  const { id, paidAmountMinor } = await lockPaymentOf(tx, refundCaseId);
+  const row = await lockRefundCase(tx, refundCaseId);
+  const isBlocked = row.status === 'SERVICE_REVIEW' && row.blockedBy.includes('PAYMENT_DISPUTED');
+  if (isBlocked && row.amountMinor <= (await unclaimedMinorOf(tx, id, paidAmountMinor!))) {
+    await storeChange(tx, row, unblockDisputed(row, at));
+  }
+  return row;
 }

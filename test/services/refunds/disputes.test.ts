@@ -116,14 +116,14 @@ describe('disputes', () => {
     await expectRefusal(close(randomUUID()), Code.NotFound, 'DISPUTE_NOT_FOUND');
   });
 
-  it('that are lost block refunds of what they have not left of their payment, and only those', async () => {
+  it('that are lost block refunds as long as they have not left enough of their payment', async () => {
     const { refunds, write, open, processing } = refundsOf(harness);
     const facts = payment();
     const { id: refundCaseId } = await processing({ ...facts, amountMinor: 30_000n });
     await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.SUCCEEDED });
     const [first, tooMuch, last] = [
       await open({ ...facts, amountMinor: 20_000n }),
-      await open({ ...facts, amountMinor: 40_000n }),
+      await open({ ...facts, amountMinor: 25_000n }),
       await open({ ...facts, amountMinor: 10_000n }),
     ];
     const [lost, won] = [randomUUID(), randomUUID()];
@@ -142,12 +142,15 @@ describe('disputes', () => {
     const approval = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
     const decision = MerchantDecisionKind.CONTESTED;
     await refunds.decideRefundCase({ ...write(), refundCaseId: tooMuch.id, decision });
-    const approve = () => refunds.reviewRefundCase({ ...write(), refundCaseId: tooMuch.id, ...approval });
-    await expectRefusal(approve(), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
-    await refunds.cancelRefundCase({ ...write(), refundCaseId: tooMuch.id });
+    const approve = (id: string) => refunds.reviewRefundCase({ ...write(), refundCaseId: id, ...approval });
+    await expectRefusal(approve(tooMuch.id), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
     expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
     await refunds.cancelRefundCase({ ...write(), refundCaseId: last.id });
-    expect(await open({ ...facts, amountMinor: 9_999n })).toMatchObject({ blockedBy: [] });
+    expect(await open({ ...facts, amountMinor: 5_000n })).toMatchObject({ blockedBy: [] });
+    await expectRefusal(approve(tooMuch.id), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: first.id });
+    const approved = (await approve(tooMuch.id)).refundCase;
+    expect(approved).toMatchObject({ status: Status.APPROVED_FOR_EXECUTION, blockedBy: [] });
   });
 
   it('that are lost for all that is left of a sale block every refund of their payment', async () => {
@@ -161,7 +164,7 @@ describe('disputes', () => {
     expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
   });
 
-  it('fix the sale of a payment of which nothing else is known', async () => {
+  it('fix the sale of a payment until its first refund case does', async () => {
     const { refunds, write, open } = refundsOf(harness);
     const paymentIntentId = randomUUID();
     const saleId = randomUUID();
@@ -170,28 +173,34 @@ describe('disputes', () => {
     await dispute(saleId);
     const refusal = [Code.FailedPrecondition, 'PAYMENT_FACTS_DIFFER', { fact: 'saleId' }] as const;
     await expectRefusal(dispute(randomUUID()), ...refusal);
-    await expectRefusal(open({ paymentIntentId, saleId: randomUUID() }), ...refusal);
     expect((await dispute()).dispute).toMatchObject({ saleId });
     expect(await open({ paymentIntentId })).toMatchObject({ saleId });
+    const other = { ...payment(), saleId: randomUUID() };
+    await refunds.openDispute({ ...write(), disputeId: randomUUID(), ...other, saleId });
+    expect(await open(other)).toMatchObject({ saleId: other.saleId });
+    await expectRefusal(open({ ...other, saleId }), ...refusal);
   });
 
-  it('take no more than their payment, if one was lost before its sale was known', async () => {
+  it.each([
+    { before: 'no sale', saleId: undefined },
+    { before: 'another sale', saleId: randomUUID() },
+  ])('take no more than their payment, if one was lost of $before before its first case', async (named) => {
     const { refunds, write, open } = refundsOf(harness);
     const { paymentIntentId, ...facts } = payment();
-    const dispute = async (amountMinor: bigint) => {
+    const dispute = async (amountMinor: bigint, more: object = {}) => {
       const disputeId = randomUUID();
-      const opened = await refunds.openDispute({ ...write(), disputeId, paymentIntentId, amountMinor });
+      const opening = { disputeId, paymentIntentId, amountMinor, ...more };
+      const opened = await refunds.openDispute({ ...write(), ...opening });
       return { id: disputeId, saleId: opened.dispute!.saleId };
     };
     const lose = async ({ id }: { id: string }) => {
       const lost = { disputeId: id, outcome: DisputeOutcome.LOST };
       return (await refunds.closeDispute({ ...write(), ...lost })).dispute!;
     };
-    const [first, second] = [await dispute(40_000n), await dispute(50_000n)];
-    await lose(first);
+    await lose(await dispute(40_000n, named));
     await open({ ...facts, paymentIntentId, saleId: randomUUID() });
-    const third = await dispute(100_000n);
-    expect(third.saleId).toBeUndefined();
+    const [second, third] = [await dispute(50_000n), await dispute(100_000n)];
+    expect([second.saleId, third.saleId]).toEqual([undefined, undefined]);
     expect(await lose(second)).toMatchObject({ saleId: undefined, lostAmountMinor: 50_000n });
     expect(await lose(third)).toMatchObject({ saleId: undefined, lostAmountMinor: 10_000n });
   });

@@ -963,8 +963,9 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
   occurredAt?: Timestamp | undefined;
 
   /**
-   * The payment's sale in funds. Without a refund case of the payment, the first dispute that names one fixes it. If it is not
-   * known, nothing is blocked, and the dispute can be lost only for an amount.
+   * The payment's sale in funds. The first dispute that names one fixes it until the payment's first refund case does. If it
+   * is not known, nothing is blocked, and the dispute can be lost only for an amount. The same holds after another dispute of
+   * the payment was lost without this sale.
    *
    * @generated from field: optional string sale_id = 7;
    */
@@ -3347,7 +3348,8 @@ export enum RefundCaseAction {
 
   /**
    * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase). After a lost dispute,
-   * reject it: the customer has the money, and can request what is left of the payment, if anything.
+   * approve it if enough of the payment is left, which ReviewRefundCase checks; otherwise reject it: the customer has the
+   * money, and can request what is left, if anything.
    *
    * @generated from enum value: REFUND_CASE_ACTION_RESOLVE_DISPUTE = 3;
    */
@@ -3552,9 +3554,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Opens a case for a payment. The payment's first case fixes the amount paid, when it was paid, the window, sale,
-   * order and invoice; a later case with other values is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER), and so is a first one
-   * with another sale than an earlier dispute. After the window:
-   * FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
+   * order and invoice; a later case with other values is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). A first case without a
+   * sale takes the one that a dispute has named. After the window: FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
    * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
    * (PRODUCT_NOT_FOUND). The workflow refund-hold-<case id> blocks the funds of a named sale (REFUND_IN_PROGRESS) until
    * the case is closed (refund-hold-end-<case id>).
@@ -3601,8 +3602,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Records the decision of operations or risk policy in SERVICE_REVIEW. An approval overrides the 24-hour limits, but
-   * not a dispute that is open, or that was lost and has not left enough of the payment: FAILED_PRECONDITION
-   * (REFUND_CASE_BLOCKED).
+   * not a dispute that is open, or that was lost and, with the refunds it does not block, has not left enough of the payment by
+   * then: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ReviewRefundCase
    */

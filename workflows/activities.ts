@@ -59,6 +59,7 @@ export function createActivities(dependencies: ActivityDependencies) {
       accounts,
       subscriptions,
       refunds,
+      funds,
       sendMail: createMailer(config),
       links: mailLinks(config),
     }),

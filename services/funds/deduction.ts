@@ -1,3 +1,4 @@
+import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { allocateDeduction } from './allocation.ts';
 import { DeductionEntity, type DeductionRow } from './funds.entity.ts';
@@ -34,5 +35,14 @@ export async function deductFrom(
   }
   const deducted = { kind: 'DEDUCTION', sourceId, saleId, debtMinor: missingMinor } as const;
   await account.storeAllocations(deducted, allocations);
+  if (missingMinor > 0n) await notifyIfUncovered(tx, account);
   return missingMinor;
+}
+
+/** Has the merchant's staff mailed if the balance does not cover the debts. */
+async function notifyIfUncovered(tx: TenantTransaction, account: FundsAccount): Promise<void> {
+  // Debts in the sandbox do not matter enough for mail.
+  if (tx.tenant.environment !== 'live' || (await account.availableMinor()) >= 0n) return;
+  const { merchantId: subjectId } = tx.tenant;
+  await tx.command(notifyContact.startCommand({ ...tx.tenant, kind: 'DEBTS', subjectId }));
 }

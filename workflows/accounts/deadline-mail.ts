@@ -3,7 +3,7 @@ import type { Dispute, RefundCase } from '../../proto/gen/payments/refunds/v1/re
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { deadlineTexts } from './deadline.texts.ts';
 import { formatMoney, formatTime } from './mail-format.ts';
-import type { MailLinks } from './mail-links.ts';
+import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
 import type { Notice } from './notice.ts';
 
 type Addressee = Pick<Notice, 'language' | 'merchant'>;
@@ -18,14 +18,14 @@ export function dueRefundsMail(
   links: MailLinks,
 ) {
   const t = deadlineTexts[language];
-  const base = baseOf(input, links);
+  const base = merchantUrl(input, links);
   const listed = refundCases.slice(0, MAX_LISTED).map(({ id, amountMinor, merchantReviewDeadlineAt }) => ({
     amount: formatMoney(language, amountMinor),
     deadline: formatTime(language, timestampDate(merchantReviewDeadlineAt!)),
     link: `${base}/refunds/${id}`,
   }));
   const count = refundCases.length;
-  const facts = { merchant, listed, count, link: `${base}/refunds`, choices: choicesOf(links) };
+  const facts = { merchant, listed, count, link: `${base}/refunds`, choices: mailChoicesUrl(links) };
   return { subject: t.refundsSubject(count, merchant), text: t.refunds(facts) };
 }
 
@@ -41,13 +41,8 @@ export function dueDisputeMail(
     merchant,
     amount: amountMinor === undefined ? '' : formatMoney(language, amountMinor),
     due: dueAt === undefined ? '' : formatTime(language, timestampDate(dueAt)),
-    link: `${baseOf(input, links)}/disputes/${id}`,
-    choices: choicesOf(links),
+    link: `${merchantUrl(input, links)}/disputes/${id}`,
+    choices: mailChoicesUrl(links),
   };
   return { subject: t.disputeSubject(merchant), text: t.dispute(facts) };
 }
-
-const baseOf = ({ merchantId, environment }: NotifyContactInput, { dashboardUrl }: MailLinks) =>
-  `${dashboardUrl}/${environment === 'live' ? 'live' : 'sandbox'}/${merchantId}`;
-
-const choicesOf = ({ dashboardUrl }: MailLinks) => `${dashboardUrl}/account`;

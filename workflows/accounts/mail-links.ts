@@ -1,3 +1,4 @@
+import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import type { MailConfig } from './smtp-mailer.ts';
 
 /** The base URLs of the links in mails. */
@@ -10,3 +11,10 @@ export interface MailLinks {
 export function mailLinks({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailConfig): MailLinks {
   return { dashboardUrl: PUBLIC_URL_DASHBOARD ?? `http://${HOST}:${DASHBOARD_PORT}` };
 }
+
+/** The first page of a merchant's environment in the dashboard. */
+export const merchantUrl = ({ merchantId, environment }: NotifyContactInput, { dashboardUrl }: MailLinks) =>
+  `${dashboardUrl}/${environment === 'live' ? 'live' : 'sandbox'}/${merchantId}`;
+
+/** Where people choose which mails they get. */
+export const mailChoicesUrl = ({ dashboardUrl }: MailLinks) => `${dashboardUrl}/account`;

@@ -3,8 +3,9 @@ import type { Invitation } from '../../proto/gen/payments/accounts/v1/accounts_p
 import type { WebhookSubscription } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { dueDisputeMail, dueRefundsMail } from './deadline-mail.ts';
+import { debtsMail } from './debt-mail.ts';
 import { formatTime } from './mail-format.ts';
-import type { MailLinks } from './mail-links.ts';
+import { type MailLinks, merchantUrl } from './mail-links.ts';
 import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
 import type { Mail } from './smtp-mailer.ts';
@@ -26,6 +27,8 @@ export function composeMail(
       return { language, ...dueRefundsMail(subject.refundCases, { language, merchant }, input, links) };
     case 'DISPUTE_DUE':
       return { language, ...dueDisputeMail(subject.dispute, { language, merchant }, input, links) };
+    case 'DEBTS':
+      return { language, ...debtsMail(subject.owedMinor, { language, merchant }, input, links) };
     default:
       return subject satisfies never;
   }
@@ -39,20 +42,20 @@ type WebhookSubject = {
 function webhookMail(
   { kind, subscription }: WebhookSubject,
   { language, happenedAt, merchant }: Pick<Notice, 'language' | 'happenedAt' | 'merchant'>,
-  { merchantId, environment }: NotifyContactInput,
-  { dashboardUrl }: MailLinks,
+  input: NotifyContactInput,
+  links: MailLinks,
 ) {
   const t = texts[language];
+  const { environment } = input;
   // The normalized form of a URL has neither line breaks nor invisible characters.
   const { href, host } = new URL(subscription.url);
-  const environmentPath = environment === 'live' ? 'live' : 'sandbox';
   const facts = {
     merchant,
     url: href,
     environment,
     since: formatTime(language, happenedAt),
     reason: t.reason(kind === 'WEBHOOK_FAILING' ? subscription.health : subscription.error),
-    link: `${dashboardUrl}/${environmentPath}/${merchantId}/webhooks/${subscription.id}`,
+    link: `${merchantUrl(input, links)}/webhooks/${subscription.id}`,
   };
   switch (kind) {
     case 'WEBHOOK_FAILING':

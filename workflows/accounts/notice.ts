@@ -6,6 +6,7 @@ import {
   Language,
   MailTopic,
 } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   type WebhookSubscription,
@@ -15,11 +16,13 @@ import {
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { environmentEnum } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
+import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 
 export interface NoticeClients {
   readonly accounts: Client<typeof AccountService>;
   readonly subscriptions: Client<typeof WebhookSubscriptionService>;
   readonly refunds: Client<typeof RefundCaseService>;
+  readonly funds: Client<typeof FundsService>;
 }
 
 /** A notice that is due, and its recipients. */
@@ -38,11 +41,13 @@ export type NoticeSubject =
       readonly subscription: WebhookSubscription;
     }
   | { readonly kind: 'INVITATION'; readonly invitation: Invitation }
-  | DeadlineSubject;
+  | DeadlineSubject
+  | DebtSubject;
 
 const TOPICS = {
   REFUND_DEADLINES: MailTopic.REFUND_DEADLINES,
   DISPUTE_DUE: MailTopic.DISPUTE_DEADLINES,
+  DEBTS: MailTopic.DEBTS,
 } as const;
 const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
@@ -65,7 +70,7 @@ export async function readNotice(
     const { email, createdAt } = subject.invitation;
     return { subject, happenedAt: timestampDate(createdAt!), emails: [email], language, merchant };
   }
-  if (subject.kind === 'REFUND_DEADLINES' || subject.kind === 'DISPUTE_DUE') {
+  if ('happenedAt' in subject) {
     const topic = TOPICS[subject.kind];
     const { emails } = await clients.accounts.listMailRecipients({ ...tenant, topic }, CALL);
     return { subject, happenedAt: subject.happenedAt, emails, language, merchant };
@@ -78,7 +83,7 @@ export async function readNotice(
 type TenantRequest = { merchantId: string; environment: ReturnType<typeof environmentEnum> };
 
 async function findSubject(
-  { accounts, subscriptions, refunds }: NoticeClients,
+  { accounts, subscriptions, refunds, funds }: NoticeClients,
   { kind, subjectId }: NotifyContactInput,
   tenant: TenantRequest,
 ): Promise<NoticeSubject | undefined> {
@@ -98,6 +103,8 @@ async function findSubject(
       return findDueRefunds(refunds, tenant);
     case 'DISPUTE_DUE':
       return findDueDispute(refunds, tenant, subjectId);
+    case 'DEBTS':
+      return findUncoveredDebts(funds, tenant);
     default:
       return kind satisfies never;
   }

@@ -47,7 +47,7 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
   setCurrentDetails(DETAILS);
   const { environment, kind, subjectId } = input;
   const isAboutSubscription = kind.startsWith('WEBHOOK_');
-  const mayRepeat = isAboutSubscription || kind === 'REFUND_DEADLINES';
+  const mayRepeat = isAboutSubscription || kind === 'REFUND_DEADLINES' || kind === 'DEBTS';
   if (isAboutSubscription) {
     upsertSearchAttributes(searchAttributesOf({ environment, subscriptionIds: [subjectId] }));
   }

@@ -15,6 +15,7 @@ export const accountTexts = {
         DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo ou não informado',
         WEBHOOK_PROBLEMS:
           'webhooks com falha (administradores e desenvolvedores, quando a empresa não tem contato)',
+        DEBTS: 'débitos que o saldo não cobre (financeiro e administradores)',
       },
       save: 'Salvar',
       saved: 'Escolha salva.',
@@ -51,6 +52,7 @@ export const accountTexts = {
         REFUND_DEADLINES: 'refunds whose decision is due soon',
         DISPUTE_DEADLINES: 'disputes whose response is due soon, or whose due date is not known',
         WEBHOOK_PROBLEMS: 'failing webhooks (administrators and developers of a merchant without a contact)',
+        DEBTS: 'debts that the balance does not cover (finance staff and administrators)',
       },
       save: 'Save',
       saved: 'Choice saved.',

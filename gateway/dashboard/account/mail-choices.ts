@@ -9,7 +9,7 @@ import { type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { accountTexts } from './account.texts.ts';
 
 const MAIL_PATH = '/account/mail';
-const TOPICS = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS'] as const;
+const TOPICS = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS', 'DEBTS'] as const;
 
 /** A person's choice of mails, for all merchants: they do not get those that they leave unticked. */
 export function mailForm(view: PlainView, person: Person, unwanted: readonly MailTopic[]): Html {

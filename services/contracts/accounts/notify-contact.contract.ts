@@ -5,7 +5,8 @@ export const workflowType = 'notifyContact';
 
 /**
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
- * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date.
+ * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
+ * the balance does not cover.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -13,13 +14,14 @@ export type NoticeKind =
   | 'WEBHOOK_GONE'
   | 'INVITATION'
   | 'REFUND_DEADLINES'
-  | 'DISPUTE_DUE';
+  | 'DISPUTE_DUE'
+  | 'DEBTS';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
 
 export interface NotifyContactInput extends Tenant {
   readonly kind: NoticeKind;
-  /** The id of the subscription, invitation or dispute; of the merchant for its refund cases. */
+  /** The id of the subscription, invitation or dispute; of the merchant for its refund cases and debts. */
   readonly subjectId: string;
   /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */
   readonly lastHappenedAt?: string | undefined;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
@@ -104,4 +105,23 @@ it('publishes the parts of an installment that a hold takes and returns', async 
     'funds.unblocked 2020-07-20 SCHEDULED 150',
     'funds.unblocked 2020-08-19 SCHEDULED 50',
   ]);
+});
+
+it('has the merchant mailed about a debt that a deduction leaves, in live only', async () => {
+  const funds = fundsCaller(harness.transports.inProcess);
+  const { merchantId } = funds.tenant;
+  const noticesOf = () =>
+    sqlOf(
+      harness,
+      'select workflow_id, arguments from platform.outbox_command where merchant_id = $1 and workflow_id like $2',
+      [merchantId, 'notice-%'],
+    );
+  const sandbox = fundsCaller(harness.transports.inProcess, { merchantId, environment: Environment.TEST });
+  await sandbox.deduct(1n);
+  await funds.sell({ gross: 100n, instant: true });
+  await funds.deduct(100n);
+  expect(await noticesOf()).toEqual([]);
+  await funds.deduct(1n);
+  const input = { merchantId, environment: 'live', kind: 'DEBTS', subjectId: merchantId };
+  expect(await noticesOf()).toEqual([{ workflow_id: `notice-DEBTS-${merchantId}`, arguments: [input] }]);
 });

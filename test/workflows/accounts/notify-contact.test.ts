@@ -9,6 +9,7 @@ import {
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import type { PaymentsWorker } from '../../../workflows/worker.ts';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
+import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { exhausted } from '../../services/webhooks/subscription-errors.ts';
 import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
@@ -69,17 +70,18 @@ const hasNotified = (handle: ReturnType<typeof noticeHandle>) =>
     { timeout: 40_000, interval: 50 },
   );
 
-it('mails those who may act about refunds and disputes that are due soon, unless they opted out', async () => {
+it('mails those who may act about refunds and disputes that are due soon, and about debts, unless they opted out', async () => {
   const { tenant, open, refunds, write } = refundsOf(harness, 'inProcess', newTenant());
   const { client, join } = accountsFixture(harness.transports.inProcess);
   await client.setMerchantName({ ...write(), name: 'Loja Aurora' });
-  const [finance, developer, viewer] = [
+  const [finance, admin, developer, viewer] = [
     await join(tenant, Role.FINANCE),
+    await join(tenant, Role.ADMIN),
     await join(tenant, Role.DEVELOPER),
     await join(tenant, Role.VIEWER),
   ];
-  const unwanted = [MailTopic.REFUND_DEADLINES, MailTopic.DISPUTE_DEADLINES];
-  await client.setMailPreferences({ accountId: developer.accountId, unwanted });
+  const unwanted = [MailTopic.REFUND_DEADLINES, MailTopic.DISPUTE_DEADLINES, MailTopic.DEBTS];
+  for (const { accountId } of [developer, admin]) await client.setMailPreferences({ accountId, unwanted });
   const daysAgo = (days: number) => timestampFromMs(Date.now() - days * DAY_MS);
   const due = await open({ amountMinor: 4_990n, occurredAt: daysAgo(6.5), paidAt: daysAgo(7) });
   // Its deadline is a week away: it is not due soon.
@@ -89,9 +91,10 @@ it('mails those who may act about refunds and disputes that are due soon, unless
   await refunds.openDispute({ ...write(), ...dispute, occurredAt: daysAgo(9), dueAt: daysAgo(-0.5) });
   const dateless = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
   await refunds.openDispute({ ...write(), ...dateless });
+  await fundsCaller(harness.transports.inProcess, tenant).deduct(12_300n);
   const mailsTo = (email: string) =>
     inbox.mailTo(email).flatMap(({ mail }) => (mail.subject!.startsWith('Convite') ? [] : [mail]));
-  await vi.waitFor(() => expect(mailsTo(finance.email)).toHaveLength(3), { timeout: 40_000 });
+  await vi.waitFor(() => expect(mailsTo(finance.email)).toHaveLength(4), { timeout: 40_000 });
   const mails = mailsTo(finance.email);
   const mailWith = (text: string) => mails.find((mail) => mail.text!.includes(text));
   const [aboutRefund, aboutDispute] = [mailWith('/refunds/'), mailWith(disputeId)];
@@ -101,6 +104,9 @@ it('mails those who may act about refunds and disputes that are due soon, unless
   expect(aboutDispute!.text).toMatch(/Valor: R\$\s123,45\nResponda até: /);
   expect(aboutDispute!.text).toContain(`${base}/disputes/${disputeId}
 `);
+  const aboutDebt = mailWith(`${base}/funds\n`);
+  expect(aboutDebt!.subject).toBe('Sua empresa tem um débito em aberto: Loja Aurora');
+  expect(aboutDebt!.text).toMatch(/Falta: R\$\s123,00\n/);
   expect(aboutRefund!.subject).toBe('Um reembolso vence em breve: Loja Aurora');
   expect(aboutRefund!.text).toMatch(/R\$\s49,90, decida até \d+ de /);
   expect(aboutRefund!.text).toContain(`${base}/refunds/${due.id}
@@ -108,7 +114,7 @@ it('mails those who may act about refunds and disputes that are due soon, unless
   expect(aboutRefund!.text).not.toContain(later.id);
   expect(aboutRefund!.text).toContain(`recebe: ${DASHBOARD}/account
 `);
-  for (const { email } of [developer, viewer]) expect(mailsTo(email)).toEqual([]);
+  for (const { email } of [admin, developer, viewer]) expect(mailsTo(email)).toEqual([]);
 });
 
 describe.concurrent('the merchant contact', () => {

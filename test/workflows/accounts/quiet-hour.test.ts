@@ -3,6 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -53,6 +54,7 @@ beforeAll(async () => {
       accounts: createClient(AccountService, harness.transports.inProcess),
       subscriptions: createClient(WebhookSubscriptionService, harness.transports.inProcess),
       refunds: createClient(RefundCaseService, harness.transports.inProcess),
+      funds: createClient(FundsService, harness.transports.inProcess),
       sendMail: createMailer(harness.config),
       links: mailLinks(harness.config),
     }),

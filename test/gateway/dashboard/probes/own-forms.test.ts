@@ -96,11 +96,12 @@ test('people choose which mails they get, for themselves alone', async () => {
   const chosen = await choose(['DISPUTE_DEADLINES']);
   const ticked = chosen.document.querySelectorAll('input[name=wanted][checked]');
   expect(ticked.map((box) => box.getAttribute('value'))).toEqual(['DISPUTE_DEADLINES']);
-  expect((await stateOf()).unwantedMail).toEqual([MailTopic.REFUND_DEADLINES, MailTopic.WEBHOOK_PROBLEMS]);
+  const unticked = [MailTopic.REFUND_DEADLINES, MailTopic.WEBHOOK_PROBLEMS, MailTopic.DEBTS];
+  expect((await stateOf()).unwantedMail).toEqual(unticked);
   expect((await accounts().getMailPreferences({ accountId: other.accountId })).unwanted).toEqual([]);
   await choose([]);
-  expect((await stateOf()).unwantedMail).toHaveLength(3);
-  await choose(['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS']);
+  expect((await stateOf()).unwantedMail).toHaveLength(4);
+  await choose(['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS', 'DEBTS']);
   expect((await stateOf()).unwantedMail).toEqual([]);
 });
 

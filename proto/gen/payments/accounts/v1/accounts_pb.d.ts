@@ -1519,6 +1519,13 @@ export enum MailTopic {
    * @generated from enum value: MAIL_TOPIC_WEBHOOK_PROBLEMS = 3;
    */
   WEBHOOK_PROBLEMS = 3,
+
+  /**
+   * Debts that the merchant's balance does not cover, to finance staff and administrators.
+   *
+   * @generated from enum value: MAIL_TOPIC_DEBTS = 4;
+   */
+  DEBTS = 4,
 }
 
 /**

@@ -1,0 +1,70 @@
+import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { formatMoney } from './mail-format.ts';
+import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
+import type { Notice } from './notice.ts';
+
+interface Facts {
+  readonly merchant: string;
+  readonly owed: string;
+  /** The page with the open debts. */
+  readonly link: string;
+  /** Where people choose which mails they get. */
+  readonly choices: string;
+}
+
+const texts = {
+  'pt-BR': {
+    subject: (merchant: string) => `Sua empresa tem um débito em aberto: ${merchant}`,
+    text: ({
+      merchant,
+      owed,
+      link,
+      choices,
+    }: Facts) => `O saldo da sua empresa não cobre os débitos em aberto, por exemplo de uma disputa perdida.
+
+Empresa: ${merchant}
+Falta: ${owed}
+
+Descontamos o valor das próximas liberações. Os débitos em aberto e de onde eles vêm:
+   ${link}
+
+Escolha quais e-mails você recebe: ${choices}
+`,
+  },
+  en: {
+    subject: (merchant: string) => `You have an open debt: ${merchant}`,
+    text: ({
+      merchant,
+      owed,
+      link,
+      choices,
+    }: Facts) => `Your balance does not cover your open debts, for example from a lost dispute.
+
+Merchant: ${merchant}
+Missing: ${owed}
+
+The amount is deducted from your next releases. The open debts, and where they come from:
+   ${link}
+
+Choose which emails you get: ${choices}
+`,
+  },
+};
+
+/** A mail about debts that the balance does not cover. */
+export function debtsMail(
+  owedMinor: bigint,
+  { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
+  input: NotifyContactInput,
+  links: MailLinks,
+) {
+  const t = texts[language];
+  const owed = formatMoney(language, owedMinor);
+  const facts = {
+    merchant,
+    owed,
+    link: `${merchantUrl(input, links)}/funds`,
+    choices: mailChoicesUrl(links),
+  };
+  return { subject: t.subject(merchant), text: t.text(facts) };
+}

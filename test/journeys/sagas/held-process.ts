@@ -1,4 +1,4 @@
-// Run as a program: all services and the worker in one process, which holds steps of sagas until its parent lets them go.
+// Run as a program: all services and the worker in one process, which holds steps of sagas until its parent releases them.
 import { readConfig } from '../../../services/platform/process/config.ts';
 import { runProcess } from '../../../services/platform/process/run-process.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
@@ -15,7 +15,7 @@ process.on('message', (command: GateCommand) => {
     gate.arm(command.hold);
     report({ armed: command.hold.merchantId });
   } else {
-    void gate.letGo().then(() => report({ letGo: true }));
+    void gate.releaseAll().then(() => report({ released: true }));
   }
 });
 

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { expect } from 'vitest';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-import { recovers } from './saga.ts';
+import { eventually } from './saga.ts';
 
 /**
  * Writes of the worker that wait at their last statement, before their commit: for an advisory lock of the merchant, which
@@ -54,11 +54,11 @@ export class HeldWrites implements AsyncDisposable {
     await this.#locked;
   }
 
-  /** Passes once the merchant's write waits. */
-  isHeld = (merchantId: string) =>
-    recovers(async () => expect(await sqlOf(this.#harness, WAITS, [merchantId])).toHaveLength(1));
+  /** Resolves once the merchant's write waits. */
+  waitUntilHeld = (merchantId: string) =>
+    eventually(async () => expect(await sqlOf(this.#harness, WAITS, [merchantId])).toHaveLength(1));
 
-  async letGo(): Promise<void> {
+  async releaseAll(): Promise<void> {
     await this.#client.query('select pg_advisory_unlock_all()');
   }
 

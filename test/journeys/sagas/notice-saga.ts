@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { newTenant } from '../../support/harness.ts';
-import { recovers, type Saga } from './saga.ts';
+import { eventually, type Saga } from './saga.ts';
 
 export const NOTICE_SAGA: Saga = {
   name: 'the mail to an invited person',
@@ -13,8 +13,8 @@ export const NOTICE_SAGA: Saga = {
     return {
       merchantId: tenant.merchantId,
       email,
-      setOff: () => accountsFixture(harness.transports.inProcess).invite(tenant, email),
-      isDone: () => recovers(async () => expect(inbox.mailTo(email)).not.toEqual([])),
+      start: () => accountsFixture(harness.transports.inProcess).invite(tenant, email),
+      waitUntilDone: () => eventually(async () => expect(inbox.mailTo(email)).not.toEqual([])),
     };
   },
 };

@@ -6,64 +6,64 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { merchantOf } from '../../workflows/refunds/refund-harness.ts';
-import { recovers, type Saga, type SagaWorld } from './saga.ts';
+import { eventually, type Saga, type SagaWorld } from './saga.ts';
 
 const { SUCCEEDED, FAILED } = ProviderOutcome;
 
 export const REVIEW_PERIOD_MS = 3_600_000;
-/** How long before its deadline a reviewed case is opened. */
+/** The time left for the review when its case is opened. */
 const REVIEW_MS = 3_000;
 
-/** A merchant who has earned 1,000 by one sale, and the steps of its one refund or dispute. */
-export async function earner({ harness, provider }: SagaWorld) {
+/** A merchant with one sale of 1,000, and the calls of its one refund or dispute. */
+export async function merchantWithSale({ harness, provider }: SagaWorld) {
   const merchant = merchantOf(harness);
   const { refunds, write, record, funds, tenant } = merchant;
   const saleId = await merchant.earn(1_000n);
-  const becomes = (id: string, status: Status) =>
-    recovers(async () => expect(Status[(await merchant.case(id)).status]).toBe(Status[status]));
-  const has = (availableAmountMinor: bigint, blockedAmountMinor: bigint) =>
-    recovers(async () =>
+  const waitForStatus = (id: string, status: Status) =>
+    eventually(async () => expect(Status[(await merchant.case(id)).status]).toBe(Status[status]));
+  const waitForBalance = (availableAmountMinor: bigint, blockedAmountMinor: bigint) =>
+    eventually(async () =>
       expect(await funds.balance()).toMatchObject({ availableAmountMinor, blockedAmountMinor }),
     );
   return {
     ...merchant,
     merchantId: tenant.merchantId,
     saleId,
-    becomes,
-    has,
-    /** A refund that may be executed; the provider accepts it. */
+    waitForStatus,
+    waitForBalance,
+    /** Approves a refund that the provider will accept. */
     async approve(amountMinor: bigint) {
       const id = await merchant.approved(amountMinor, saleId);
       const value = { providerRefundId: 'pr_1', submissionStatus: 'queued' };
       provider.refund(id, () => ({ result: { case: 'accepted', value } }));
       return id;
     },
-    isSubmitted: (id: string) =>
-      recovers(async () => {
+    waitUntilSubmitted: (id: string) =>
+      eventually(async () => {
         const { status, provider: answer } = await merchant.case(id);
         expect([Status[status], answer?.refundId]).toEqual(['PROCESSING', 'pr_1']);
       }),
-    /** Passes when no workflow of the merchant is to end any more. */
-    isIdle: () =>
-      recovers(async () => {
+    /** Resolves when the merchant has no open workflow command. */
+    waitUntilIdle: () =>
+      eventually(async () => {
         const commands = 'select workflow_id from platform.outbox_command where merchant_id = $1';
         expect(await sqlOf(harness, commands, [tenant.merchantId])).toEqual([]);
       }),
     async succeed(id: string) {
       await record(id, SUCCEEDED);
-      await becomes(id, Status.SUCCEEDED);
+      await waitForStatus(id, Status.SUCCEEDED);
     },
     cancel: (refundCaseId: string) => refunds.cancelRefundCase({ ...write(), refundCaseId }),
   };
 }
 
-/** A refund of the amount whose hold is there, and which may be executed. */
-async function held(world: SagaWorld, amountMinor: bigint) {
-  const merchant = await earner(world);
+/** An approved refund whose funds are on hold. */
+async function heldRefund(world: SagaWorld, amountMinor: bigint) {
+  const merchant = await merchantWithSale(world);
   const id = await merchant.approve(amountMinor);
   const heldMinor = amountMinor < 1_000n ? amountMinor : 1_000n;
-  await merchant.has(1_000n - heldMinor, heldMinor);
-  await merchant.isIdle();
+  await merchant.waitForBalance(1_000n - heldMinor, heldMinor);
+  await merchant.waitUntilIdle();
   return { merchant, id, run: { merchantId: merchant.merchantId, submitted: [id] } };
 }
 
@@ -88,14 +88,14 @@ const execution: Saga = {
     'before ConfirmCommands',
   ],
   async prepare(world) {
-    const { merchant, id, run } = await held(world, 400n);
+    const { merchant, id, run } = await heldRefund(world, 400n);
     return {
       ...run,
-      setOff: () => merchant.start(id),
-      isDone: () => merchant.isSubmitted(id),
-      async end() {
+      start: () => merchant.start(id),
+      waitUntilDone: () => merchant.waitUntilSubmitted(id),
+      async finish() {
         await merchant.succeed(id);
-        await merchant.has(600n, 0n);
+        await merchant.waitForBalance(600n, 0n);
       },
     };
   },
@@ -105,14 +105,14 @@ const refusedExecution: Saga = {
   name: 'a refund that the provider refuses',
   steps: ['before RecordProviderOutcome', 'after RecordProviderOutcome', 'before ReverseRefundDebit'],
   async prepare(world) {
-    const { merchant, id, run } = await held(world, 400n);
+    const { merchant, id, run } = await heldRefund(world, 400n);
     world.provider.refund(id, () => ({ result: { case: 'refused', value: { reason: 'closed' } } }));
     return {
       ...run,
-      setOff: () => merchant.start(id),
-      async isDone() {
-        await merchant.becomes(id, Status.FAILED);
-        await merchant.has(1_000n, 0n);
+      start: () => merchant.start(id),
+      async waitUntilDone() {
+        await merchant.waitForStatus(id, Status.FAILED);
+        await merchant.waitForBalance(1_000n, 0n);
       },
     };
   },
@@ -122,17 +122,17 @@ const hold: Saga = {
   name: 'the hold of a refund',
   steps: ['before BlockFunds', 'within BlockFunds', 'after BlockFunds', 'before EndStarts'],
   async prepare(world) {
-    const merchant = await earner(world);
+    const merchant = await merchantWithSale(world);
     let id = '';
     return {
       merchantId: merchant.merchantId,
-      async setOff() {
+      async start() {
         id = await merchant.approve(400n);
       },
-      isDone: () => merchant.has(600n, 400n),
-      async end() {
+      waitUntilDone: () => merchant.waitForBalance(600n, 400n),
+      async finish() {
         await merchant.cancel(id);
-        await merchant.has(1_000n, 0n);
+        await merchant.waitForBalance(1_000n, 0n);
       },
     };
   },
@@ -149,8 +149,12 @@ const holdEnd: Saga = {
     'after UnblockFunds',
   ],
   async prepare(world) {
-    const { merchant, id, run } = await held(world, 400n);
-    return { ...run, setOff: () => merchant.cancel(id), isDone: () => merchant.has(1_000n, 0n) };
+    const { merchant, id, run } = await heldRefund(world, 400n);
+    return {
+      ...run,
+      start: () => merchant.cancel(id),
+      waitUntilDone: () => merchant.waitForBalance(1_000n, 0n),
+    };
   },
 };
 
@@ -158,43 +162,43 @@ const wait: Saga = {
   name: 'a refund that the balance does not cover',
   steps: ['before AwaitFunding', 'within AwaitFunding', 'after AwaitFunding', 'within RecordRefundDebit'],
   async prepare(world) {
-    const { merchant, id, run } = await held(world, 1_200n);
+    const { merchant, id, run } = await heldRefund(world, 1_200n);
     return {
       ...run,
-      setOff: () => merchant.start(id),
-      isDone: () => merchant.becomes(id, Status.FUNDING_REQUIRED),
-      async end() {
+      start: () => merchant.start(id),
+      waitUntilDone: () => merchant.waitForStatus(id, Status.FUNDING_REQUIRED),
+      async finish() {
         await merchant.earn(500n);
-        await merchant.isSubmitted(id);
+        await merchant.waitUntilSubmitted(id);
         await merchant.succeed(id);
-        await merchant.has(300n, 0n);
+        await merchant.waitForBalance(300n, 0n);
       },
     };
   },
 };
 
 const canceledWait: Saga = {
-  name: 'a refund that is canceled while it waits for the balance, which then comes',
+  name: 'a refund that is canceled before the balance covers it',
   steps: ['before DebitForRefund', 'before AwaitFunding', 'before RecordRefundDebit'],
   async prepare(world) {
-    const { merchant, id, run } = await held(world, 1_200n);
+    const { merchant, id, run } = await heldRefund(world, 1_200n);
     return {
       ...run,
-      setOff: () => merchant.start(id),
-      isDone: () => merchant.becomes(id, Status.FUNDING_REQUIRED),
-      async end() {
+      start: () => merchant.start(id),
+      waitUntilDone: () => merchant.waitForStatus(id, Status.FUNDING_REQUIRED),
+      async finish() {
         await merchant.cancel(id);
-        await merchant.has(1_000n, 0n);
-        await merchant.isIdle();
+        await merchant.waitForBalance(1_000n, 0n);
+        await merchant.waitUntilIdle();
         await merchant.earn(500n);
-        await merchant.has(1_500n, 0n);
+        await merchant.waitForBalance(1_500n, 0n);
       },
     };
   },
 };
 
-const fundsBack: Saga = {
-  name: 'a waiting refund whose balance comes',
+const coveredWait: Saga = {
+  name: 'a waiting refund that the balance covers',
   steps: [
     'before FindCoveredRefund',
     'after FindCoveredRefund',
@@ -205,16 +209,16 @@ const fundsBack: Saga = {
     'after DebitForRefund',
   ],
   async prepare(world) {
-    const { merchant, id, run } = await held(world, 1_200n);
+    const { merchant, id, run } = await heldRefund(world, 1_200n);
     await merchant.start(id);
-    await merchant.becomes(id, Status.FUNDING_REQUIRED);
+    await merchant.waitForStatus(id, Status.FUNDING_REQUIRED);
     return {
       ...run,
-      setOff: () => merchant.earn(500n),
-      isDone: () => merchant.isSubmitted(id),
-      async end() {
+      start: () => merchant.earn(500n),
+      waitUntilDone: () => merchant.waitUntilSubmitted(id),
+      async finish() {
         await merchant.succeed(id);
-        await merchant.has(300n, 0n);
+        await merchant.waitForBalance(300n, 0n);
       },
     };
   },
@@ -224,18 +228,18 @@ const lateReturn: Saga = {
   name: 'a refund that the provider returns late',
   steps: ['before ReverseRefundDebit', 'within ReverseRefundDebit', 'after ReverseRefundDebit'],
   async prepare(world) {
-    const { merchant, id, run } = await held(world, 400n);
+    const { merchant, id, run } = await heldRefund(world, 400n);
     await merchant.start(id);
-    await merchant.isSubmitted(id);
+    await merchant.waitUntilSubmitted(id);
     await merchant.succeed(id);
     // A debit that is reversed while its hold is open is held once more.
-    await merchant.isIdle();
+    await merchant.waitUntilIdle();
     return {
       ...run,
-      setOff: () => merchant.record(id, FAILED),
-      async isDone() {
-        await merchant.becomes(id, Status.FAILED);
-        await merchant.has(1_000n, 0n);
+      start: () => merchant.record(id, FAILED),
+      async waitUntilDone() {
+        await merchant.waitForStatus(id, Status.FAILED);
+        await merchant.waitForBalance(1_000n, 0n);
       },
     };
   },
@@ -252,16 +256,16 @@ const review: Saga = {
     'after ExpireMerchantReview',
   ],
   async prepare(world) {
-    const merchant = await earner(world);
+    const merchant = await merchantWithSale(world);
     let id = '';
     return {
       merchantId: merchant.merchantId,
-      async setOff() {
+      async start() {
         const occurredAt = timestampFromDate(new Date(Date.now() - REVIEW_PERIOD_MS + REVIEW_MS));
         id = (await merchant.open({ occurredAt, amountMinor: 400n })).id;
       },
-      isDone: () => merchant.becomes(id, Status.SERVICE_REVIEW),
-      async end() {
+      waitUntilDone: () => merchant.waitForStatus(id, Status.SERVICE_REVIEW),
+      async finish() {
         await merchant.cancel(id);
       },
     };
@@ -275,7 +279,7 @@ export const REFUND_SAGAS: readonly Saga[] = [
   holdEnd,
   wait,
   canceledWait,
-  fundsBack,
+  coveredWait,
   lateReturn,
   review,
 ];

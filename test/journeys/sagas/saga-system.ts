@@ -10,10 +10,10 @@ import { startSmtpInbox } from '../../workflows/accounts/smtp-inbox.ts';
 import { type ChildProgram, startProgram } from '../child-program.ts';
 import { HeldWrites } from './held-writes.ts';
 import { REVIEW_PERIOD_MS } from './refund-sagas.ts';
-import { recovers, type SagaWorld } from './saga.ts';
+import { eventually, type SagaWorld } from './saga.ts';
 import type { GateCommand, GateReport } from './step-gate.ts';
 
-/** Services, a Temporal, and at first one process with a worker, which holds sagas at their steps. */
+/** Services, Temporal, and a process whose worker holds sagas at their steps. */
 export class SagaSystem implements AsyncDisposable {
   readonly world: SagaWorld;
   readonly temporal: TestNamespace;
@@ -33,7 +33,7 @@ export class SagaSystem implements AsyncDisposable {
     this.#writes = writes;
     this.#resources = resources;
     this.#process = resources.use(startHeldProcess(world, temporal));
-    this.#process.onMessage((message) => this.#note(message as GateReport));
+    this.#process.onMessage((message) => this.#recordReport(message as GateReport));
   }
 
   static async start(temporal: TestNamespace): Promise<SagaSystem> {
@@ -52,9 +52,9 @@ export class SagaSystem implements AsyncDisposable {
     return new SagaSystem({ harness, provider, inbox }, temporal, writes, resources.move());
   }
 
-  /** The first daily release must not come between the steps of an advance that lies in the past. */
-  isReady = () =>
-    recovers(async () => {
+  /** Waits for the first daily release, so that it does not run between the steps of an advance on past funds. */
+  waitUntilReady = () =>
+    eventually(async () => {
       const query = 'WorkflowType = "releaseDailyFunds" and ExecutionStatus = "Completed"';
       expect(await this.#workflows(query)).not.toEqual([]);
     });
@@ -65,38 +65,38 @@ export class SagaSystem implements AsyncDisposable {
     if (when === 'within') return this.#writes.hold(merchantId, rpc);
     if (when !== 'before' && when !== 'after') throw new TypeError(`no step: ${step}`);
     this.#send({ hold: { merchantId, when, rpc } });
-    await this.#isReported(`armed ${merchantId}`);
+    await this.#waitForReport(`armed ${merchantId}`);
   }
 
-  /** Passes when the merchant's saga is held at the step. */
-  async isHeld(merchantId: string, step: string): Promise<void> {
-    if (step.startsWith('within')) await this.#writes.isHeld(merchantId);
-    else await this.#isReported(`held ${merchantId}`);
+  /** Resolves when the merchant's saga is held at the step. */
+  async waitUntilHeld(merchantId: string, step: string): Promise<void> {
+    if (step.startsWith('within')) await this.#writes.waitUntilHeld(merchantId);
+    else await this.#waitForReport(`held ${merchantId}`);
   }
 
-  /** Lets the writes go that wait within their transaction: they cannot wait for long. */
-  letWritesGo = () => this.#writes.letGo();
+  /** Releases the writes held within their transaction, which cannot wait for long. */
+  releaseWrites = () => this.#writes.releaseAll();
 
-  /** Lets all other steps go; passes when their calls have ended, in whatever way. */
-  async letGo(): Promise<void> {
-    this.#send({ letGo: true });
-    await this.#isReported('let go');
+  /** Releases all other steps; resolves when their calls have ended, whether they succeeded or failed. */
+  async releaseSteps(): Promise<void> {
+    this.#send({ release: true });
+    await this.#waitForReport('released');
   }
 
   kill = () => this.#process.kill();
   pause = () => this.#process.signal('SIGSTOP');
   resume = () => this.#process.signal('SIGCONT');
 
-  /** Starts a worker that holds nothing, as in another process. */
+  /** Starts another worker, which holds nothing. */
   async startWorker(): Promise<void> {
     const worker = await startHarnessWorker(this.world.harness, this.temporal);
     this.#resources.defer(() => worker.close());
   }
 
-  /** The workflows that run, other than those of Schedules. */
+  /** The running workflows, except those started by Schedules. */
   running = () => this.#workflows('ExecutionStatus = "Running" and TemporalScheduledById is null');
 
-  /** The workflows that have not done their work. */
+  /** The workflows whose commands are still in the outbox. */
   async unfinished(): Promise<string[]> {
     const select = 'select workflow_id from platform.outbox_command order by workflow_id';
     const rows = await sqlOf<{ workflow_id: string }>(this.world.harness, select);
@@ -118,14 +118,14 @@ export class SagaSystem implements AsyncDisposable {
     this.#process.send(command);
   }
 
-  #note(report: GateReport): void {
+  #recordReport(report: GateReport): void {
     if ('armed' in report) this.#reports.add(`armed ${report.armed}`);
     else if ('held' in report) this.#reports.add(`held ${report.held}`);
-    else this.#reports.add('let go');
+    else this.#reports.add('released');
   }
 
-  #isReported(report: string): Promise<void> {
-    return recovers(async () => expect(this.#reports.has(report), report).toBe(true));
+  #waitForReport(report: string): Promise<void> {
+    return eventually(async () => expect(this.#reports.has(report), report).toBe(true));
   }
 }
 

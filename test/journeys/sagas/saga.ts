@@ -11,47 +11,47 @@ export interface SagaWorld {
   readonly inbox: SmtpInbox;
 }
 
-/** One saga of a merchant who has no other. */
+/** A single run of a saga, by a merchant of its own. */
 export interface SagaRun {
   readonly merchantId: string;
-  /** Refund cases and advance requests that the provider is asked about. */
+  /** Refund cases and advance requests that are submitted to the provider. */
   readonly submitted?: readonly string[];
-  /** Who is sent mail. */
+  /** The address to which the saga sends mail. */
   readonly email?: string;
   /** Makes the calls that start the saga; the worker does the rest. */
-  setOff(): Promise<unknown>;
-  /** Passes when the worker has done its part. */
-  isDone(): Promise<void>;
-  /** Ends whatever is left open, such as a hold. */
-  end?(): Promise<void>;
+  start(): Promise<unknown>;
+  /** Resolves when the worker has done its part. */
+  waitUntilDone(): Promise<void>;
+  /** Closes what the saga leaves open, such as a hold. */
+  finish?(): Promise<void>;
 }
 
-/** A saga, and the steps of the worker at which faults strike: `<before|within|after> <rpc>`. */
+/** A saga, and the steps of the worker at which faults are injected: `<before|within|after> <rpc>`. */
 export interface Saga {
   readonly name: string;
   readonly steps: readonly string[];
-  /** How long the workflow waits, before its first step, for the call that started it. */
+  /** How long the workflow waits for the call that started it, before its first step. */
   readonly waitMs?: number;
   prepare(world: SagaWorld): Promise<SagaRun>;
 }
 
-/** Activities that were lost with a process come again after a minute at most, and may be lost once more. */
+/** An activity that was lost with its process is retried within a minute, and may be lost a second time. */
 const RECOVERY_MS = 150_000;
 
-const LONGEST_PAUSE_MS = 3_000;
+const MAX_INTERVAL_MS = 3_000;
 
 /**
- * Waits until a condition holds, for as long as a recovery may take. Checks less and less often, because many sagas
- * wait at once.
+ * Waits until a condition holds, for as long as a recovery may take. The interval between checks grows, because many
+ * sagas wait at the same time.
  */
-export async function recovers(check: () => Promise<void>): Promise<void> {
-  const giveUpAt = Date.now() + RECOVERY_MS;
-  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+export async function eventually(check: () => Promise<void>): Promise<void> {
+  const deadline = Date.now() + RECOVERY_MS;
+  for (let intervalMs = 100; ; intervalMs = Math.min(intervalMs * 1.5, MAX_INTERVAL_MS)) {
     try {
       return await check();
     } catch (error) {
-      if (Date.now() > giveUpAt) throw error;
-      await delay(pauseMs);
+      if (Date.now() > deadline) throw error;
+      await delay(intervalMs);
     }
   }
 }
@@ -80,7 +80,7 @@ select array(select jsonb_build_object('kind', kind, 'times', count(*), 'minor',
        (select count(*)::int from funds.pending_debit where merchant_id = $1) as waiting,
        (select count(*)::int from platform.outbox_command where merchant_id = $1) as commands`;
 
-/** Everything that a saga has caused, which must be the same for every run, whatever the fault. */
+/** All effects of a saga, which must be the same for every run, whatever the fault. */
 export async function effectsOf({ harness, provider, inbox }: SagaWorld, run: SagaRun): Promise<object> {
   const { merchantId, submitted = [], email = '' } = run;
   const [effects] = await sqlOf<object>(harness, EFFECTS, [merchantId]);

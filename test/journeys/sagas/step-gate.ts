@@ -2,24 +2,24 @@ import { isMessage } from '@bufbuild/protobuf';
 import type { Transport } from '@connectrpc/connect';
 import { ClaimCommandsResponseSchema } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 
-/** A call of the worker for a merchant: before it nothing is done, after it the service has committed. */
+/** A point in one of the worker's calls for a merchant: before the request, or after the service has committed. */
 export interface GatedStep {
   readonly merchantId: string;
   readonly when: 'before' | 'after';
   readonly rpc: string;
 }
 
-/** To a process that runs with a gate: a step to hold, or to let all go. */
-export type GateCommand = { readonly hold: GatedStep } | { readonly letGo: true };
+/** Sent to a process with a gate: hold a step, or release all held calls. */
+export type GateCommand = { readonly hold: GatedStep } | { readonly release: true };
 
-/** From that process: it has armed or reached a merchant's step, or has made all calls that it held. */
-export type GateReport = { readonly armed: string } | { readonly held: string } | { readonly letGo: true };
+/** Sent by that process: a merchant's step is armed or held, or all held calls have ended. */
+export type GateReport = { readonly armed: string } | { readonly held: string } | { readonly released: true };
 
-/** Holds the first call that is a merchant's step, until all are let go. A repetition of the call passes. */
+/** Holds the first call that matches a merchant's step, until all are released. A retry of the call is not held. */
 export class StepGate {
   readonly #steps = new Map<string, GatedStep>();
   readonly #merchants = new Map<string, string>();
-  readonly #opened = Promise.withResolvers<void>();
+  readonly #released = Promise.withResolvers<void>();
   readonly #held: Promise<unknown>[] = [];
   readonly #onHeld: (merchantId: string) => void;
 
@@ -31,10 +31,10 @@ export class StepGate {
     this.#steps.set(step.merchantId, step);
   }
 
-  /** Resolves when the calls that were held have ended, in whatever way. */
-  async letGo(): Promise<void> {
+  /** Resolves when the held calls have ended, whether they succeeded or failed. */
+  async releaseAll(): Promise<void> {
     this.#steps.clear();
-    this.#opened.resolve();
+    this.#released.resolve();
     await Promise.allSettled(this.#held);
   }
 
@@ -44,24 +44,24 @@ export class StepGate {
       ...transport,
       async unary(method, signal, timeoutMs, header, message, contextValues) {
         const call = () => transport.unary(method, signal, timeoutMs, header, message, contextValues);
-        const before = gate.#take('before', method.name, gate.#merchantsOf(message));
+        const before = gate.#match('before', method.name, gate.#merchantsOf(message));
         if (before) return gate.#hold(before, call);
         const answer = await call();
-        gate.#learn(answer.message);
+        gate.#rememberMerchants(answer.message);
         const merchants = [...gate.#merchantsOf(message), ...gate.#merchantsOf(answer.message)];
-        const after = gate.#take('after', method.name, merchants);
+        const after = gate.#match('after', method.name, merchants);
         return after ? gate.#hold(after, async () => answer) : answer;
       },
     };
   }
 
   /** EndStarts names its commands, but not their merchants. */
-  #learn(answer: object): void {
+  #rememberMerchants(answer: object): void {
     if (!isMessage(answer, ClaimCommandsResponseSchema)) return;
     for (const { id, merchantId } of answer.commands) this.#merchants.set(id, merchantId);
   }
 
-  #take(when: GatedStep['when'], rpc: string, merchants: readonly string[]): GatedStep | undefined {
+  #match(when: GatedStep['when'], rpc: string, merchants: readonly string[]): GatedStep | undefined {
     const step = merchants
       .map((merchantId) => this.#steps.get(merchantId))
       .find((one) => one?.when === when && one.rpc === rpc);
@@ -70,7 +70,7 @@ export class StepGate {
   }
 
   #hold<T>({ merchantId }: GatedStep, call: () => Promise<T>): Promise<T> {
-    const held = this.#opened.promise.then(call);
+    const held = this.#released.promise.then(call);
     this.#held.push(held);
     this.#onHeld(merchantId);
     return held;

@@ -79,7 +79,7 @@ function recordStatements() {
 }
 
 /** The distributed tables that recorded statements read or write without naming a merchant. */
-async function strays() {
+async function unscopedStatements() {
   const found = await Promise.all(
     [...statements].map(async (sql) => (await tablesOfAnyMerchant(sql)).map((table) => ({ table, sql }))),
   );
@@ -130,7 +130,7 @@ describe('distributed tables', () => {
     for (const play of Object.values(SCENARIOS)) await play(harness);
     const named = [...statements].join(' ').replaceAll('"', '');
     expect(distributed.filter((table) => !named.includes(table))).toEqual([]);
-    expect(await strays()).toEqual([]);
+    expect(await unscopedStatements()).toEqual([]);
   });
 
   test('are read without a merchant only by RPCs that work across merchants', async () => {
@@ -138,7 +138,7 @@ describe('distributed tables', () => {
     for (const [rpc, call] of Object.entries(callsAcrossMerchants())) {
       statements.clear();
       await call();
-      const tables = new Set((await strays()).map(({ table }) => table));
+      const tables = new Set((await unscopedStatements()).map(({ table }) => table));
       found[rpc] = [...tables].sort();
     }
     expect(found).toEqual(ACROSS_MERCHANTS);

@@ -40,7 +40,7 @@ export function grantProbe({ services }: TestHarness, documented: ReadonlyMap<st
   return {
     unary: async (method, signal, timeoutMs, header, input, values) => {
       const needed = neededGrants(method, input, new Headers(header), documented);
-      await refusedWithout(needed, (grants) =>
+      await expectRefusedWithout(needed, (grants) =>
         holding(grants).unary(method, signal, timeoutMs, header, input),
       );
       return holding(sufficient(needed)).unary(method, signal, timeoutMs, header, input, values);
@@ -50,13 +50,13 @@ export function grantProbe({ services }: TestHarness, documented: ReadonlyMap<st
       const needed = neededGrants(method, requests[0] ?? {}, new Headers(header), documented);
       const callWith = (grants: readonly string[]) =>
         holding(grants).stream(method, signal, timeoutMs, header, Readable.from(requests), values);
-      await refusedWithout(needed, async (grants) => Array.fromAsync((await callWith(grants)).message));
+      await expectRefusedWithout(needed, async (grants) => Array.fromAsync((await callWith(grants)).message));
       return callWith(sufficient(needed));
     },
   };
 }
 
-async function refusedWithout(
+async function expectRefusedWithout(
   { ofRpc, others, isTest }: NeededGrants,
   callWith: (grants: readonly string[]) => Promise<unknown>,
 ): Promise<void> {

@@ -18,7 +18,7 @@ const PUBLISH = /^[^']*\bfrom webhooks\.publish\('((?:[^']|'')*)'::json\)/;
  * and anything else compares both, as far as the table has them. Statements without a table (begin, a lock, now())
  * count as limited; those only about people do not.
  */
-export function keepsToTenant(statement: string): boolean {
+export function isScopedToTenant(statement: string): boolean {
   const published = PUBLISH.exec(statement);
   if (published) return areOfOneTenant(JSON.parse(published[1]!.replaceAll("''", "'")));
   const sql = statement

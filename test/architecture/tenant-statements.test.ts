@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { declaredServices } from '../../local/grants-table.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
-import { keepsToTenant } from './tenant-scope.ts';
+import { isScopedToTenant } from './tenant-scope.ts';
 
 /**
  * RPCs that read across merchants: the merchant of a key is not known before it is read, people belong to no merchant
@@ -72,7 +72,9 @@ describe('statements', () => {
       statements.length = 0;
       await play(harness);
       expect(statements).not.toEqual([]);
-      const stray = statements.filter(({ rpc, sql }) => !ACROSS_MERCHANTS.test(rpc) && !keepsToTenant(sql));
+      const stray = statements.filter(
+        ({ rpc, sql }) => !ACROSS_MERCHANTS.test(rpc) && !isScopedToTenant(sql),
+      );
       expect(stray).toEqual([]);
     },
   );
@@ -130,6 +132,6 @@ describe('the rule', () => {
     [false, `select * from funds.installment as p join funds.sale as s on s.id = p.sale_id where ${scoped}`],
     [false, "insert into funds.installment (id, note) values ('1', 'merchant_id environment')"],
   ])('reports %j for %s', (keeps, sql) => {
-    expect(keepsToTenant(sql)).toBe(keeps);
+    expect(isScopedToTenant(sql)).toBe(keeps);
   });
 });

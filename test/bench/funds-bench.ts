@@ -50,7 +50,7 @@ export async function benchFunds(): Promise<void> {
     `median of ${ROUNDS} calls each, in turn: ${SMALL_INSTALLMENTS} and ${LARGE_INSTALLMENTS} installments`,
   );
   for (const [name, read] of Object.entries(await readsOf(transport, today, [small, large]))) {
-    const { small: few, large: many } = await timeInTurn(
+    const { small: few, large: many } = await timeAlternately(
       () => read(small),
       () => read(large),
     );
@@ -142,7 +142,7 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
 }
 
 /** The median milliseconds of both, asked in turn, so that a machine whose speed drifts favours neither. */
-async function timeInTurn(small: () => Promise<unknown>, large: () => Promise<unknown>) {
+async function timeAlternately(small: () => Promise<unknown>, large: () => Promise<unknown>) {
   const times = { small: [] as number[], large: [] as number[] };
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
     const tookSmall = await timed(small);

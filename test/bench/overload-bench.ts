@@ -55,7 +55,7 @@ export async function benchOverload(): Promise<void> {
   console.log(`GET /v1/refund-cases?limit=50: at most ${highestRate}/s over 32 connections`);
   const rows: string[][] = [];
   const ask = async (name: string, perSecond: number, seconds: number) => {
-    const answers = await askAtRate(agent, request, perSecond, seconds);
+    const answers = await requestAtRate(agent, request, perSecond, seconds);
     rows.push(rowOf(name, answers, seconds, residentMegabytes(child.pid!)));
     return answers;
   };
@@ -74,7 +74,7 @@ export async function benchOverload(): Promise<void> {
   console.log(textTable([['second after it', 'not 200', 'p50/p99 ms'], ...perSecond]));
 }
 
-async function askAtRate(
+async function requestAtRate(
   agent: Agent,
   request: { readonly origin: string; readonly path: string; readonly headers: Record<string, string> },
   perSecond: number,

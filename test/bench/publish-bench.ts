@@ -6,7 +6,7 @@ import { benchDatabase } from './bench-database.ts';
 import { type BenchProcess, cpuMicroseconds, startBenchProcess } from './bench-process.ts';
 import type { Load } from './event-publisher.ts';
 import { cpuSeconds } from './process-cpu.ts';
-import { CALLERS, callerOfMany, makeCalls, type PublishCaller } from './publish-calls.ts';
+import { batchCaller, CALLERS, makeCalls, type PublishCaller } from './publish-calls.ts';
 
 const ROUNDS = 3;
 /** By count, not by time: a busy machine would leave code that has not been compiled yet in what is measured. */
@@ -61,7 +61,7 @@ export async function benchPublish(): Promise<void> {
       rows.push([`PublishEvent, ${protocol}, ${name}`, ...(await compare(ours!, bare!, load))]);
     }
     if (protocol !== 'grpc') continue;
-    const many = sideOf(service, callerOfMany(service.url, TOKEN, EVENTS_PER_CALL), EVENTS_PER_CALL);
+    const many = sideOf(service, batchCaller(service.url, TOKEN, EVENTS_PER_CALL), EVENTS_PER_CALL);
     await measure(many, { atATime: 4 }, WARM_UP_EVENTS);
     const name = `PublishEvents, ${protocol}, ${EVENTS_PER_CALL} events a call, 4 at a time`;
     rows.push([name, ...(await compare(many, bare!, { atATime: 4 }))]);

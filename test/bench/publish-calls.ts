@@ -52,7 +52,7 @@ export const CALLERS = {
 } as const;
 
 /** Publishes so many events with each call of PublishEvents, over gRPC. */
-export function callerOfMany(url: string, token: string, eventsPerCall: number): PublishCaller {
+export function batchCaller(url: string, token: string, eventsPerCall: number): PublishCaller {
   const session = connect(url);
   const data = grpcMessage(EventToPublishSchema, { data: EVENT_DATA });
   const encodeEvent = () => {

@@ -5,7 +5,7 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createServices } from '../../services/server.ts';
-import { fillPast } from '../services/webhooks/webhook-past.ts';
+import { insertPastDeliveries } from '../services/webhooks/webhook-past.ts';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { ALL_GRANTS } from '../support/harness.ts';
 import { benchDatabase } from './bench-database.ts';
@@ -75,7 +75,7 @@ async function fillMonth(fixture: WebhooksFixture, client: pg.Client): Promise<s
     new Date(end),
   ]);
   for (let week = WEEKS; week > 0; week -= 1) {
-    await fillPast(client, {
+    await insertPastDeliveries(client, {
       ...{ merchantId: tenant.merchantId, subscriptionId },
       ...{ deliveries: DELIVERIES_A_WEEK, attemptsEach: ATTEMPTS_EACH },
       from: new Date(end - week * WEEK_MS),

@@ -68,7 +68,7 @@ export async function benchSales(): Promise<void> {
   console.log(`sales of one merchant, ${INSTALLMENTS} installments each, ${availableParallelism()} cores`);
   await recordAtRate(funds, randomUUID());
   console.log(`at ${PER_SECOND} a second: ${describe(await recordAtRate(funds, randomUUID()))}`);
-  const most = await recordAtOnce(funds, randomUUID());
+  const most = await recordConcurrently(funds, randomUUID());
   console.log(`most, ${AT_A_TIME} calls at a time: ${describe(most)}`);
   const reference = await runPgbench(settings.DATABASE_URL, stack);
   if (reference === undefined) console.log('pgbench is not installed');
@@ -118,7 +118,7 @@ async function recordAtRate(funds: Funds, merchantId: string): Promise<Result> {
 }
 
 /** Keeps this many sales running. */
-async function recordAtOnce(funds: Funds, merchantId: string): Promise<Result> {
+async function recordConcurrently(funds: Funds, merchantId: string): Promise<Result> {
   const tookMs: number[] = [];
   const startedAt = performance.now();
   const caller = async () => {

@@ -77,7 +77,7 @@ describe('a request without a valid key', () => {
       expiresAt: timestampFromMs(expiresAt),
     });
     expect((await call(live, PATH, { key })).status).toBe(200);
-    const answer = await refusedWithin(key, expiresAt + 5_000);
+    const answer = await waitForRefusal(key, expiresAt + 5_000);
     expectProblem(answer, 'API_KEY_EXPIRED', 'expired');
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
@@ -89,7 +89,7 @@ describe('a request without a valid key', () => {
     const environment = Environment.LIVE;
     await apiKeys().revokeApiKey({ merchantId, environment, idempotencyKey: newKey(), apiKeyId });
     const deadline = Date.now() + 5_000;
-    const refusals = await Promise.all([live, other.port].map((port) => refusedWithin(key, deadline, port)));
+    const refusals = await Promise.all([live, other.port].map((port) => waitForRefusal(key, deadline, port)));
     for (const refusal of refusals) expectProblem(refusal, 'API_KEY_INVALID');
   });
 });
@@ -108,7 +108,7 @@ describe('a rotated key', () => {
     expect((await call(live, PATH, { key: successor })).status).toBe(200);
     expect((await call(live, PATH, { key: old.key })).status).toBe(200);
     expect(Date.now()).toBeLessThan(expiresAt);
-    expectProblem(await refusedWithin(old.key, expiresAt + 5_000), 'API_KEY_EXPIRED', 'expired');
+    expectProblem(await waitForRefusal(old.key, expiresAt + 5_000), 'API_KEY_EXPIRED', 'expired');
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
     expect((await call(live, PATH, { key: successor })).status).toBe(200);
   });
@@ -153,12 +153,12 @@ async function newKeyInUse(ports: readonly number[]) {
   return { key, apiKeyId, merchantId };
 }
 
-/** The first response that is not 200, before a time. */
-async function refusedWithin(key: string, deadline: number, port = live) {
+/** Repeats a request until it is refused. @returns the refusal; throws after the deadline. */
+async function waitForRefusal(key: string, deadline: number, port = live) {
   for (;;) {
     const answer = await call(port, PATH, { key });
     if (answer.status !== 200) return answer;
-    if (Date.now() > deadline) throw new Error('the key is still good');
+    if (Date.now() > deadline) throw new Error('the key is still accepted');
     await delay(100);
   }
 }

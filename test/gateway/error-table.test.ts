@@ -118,8 +118,8 @@ async function cursorOfCases(): Promise<string> {
   return (await get(`${CASES}?limit=1`)).json.nextCursor;
 }
 
-/** Many requests at once, of which one per second is allowed; resolves to a refusal. */
-async function oneTooMany(
+/** Sends concurrent requests beyond a limit of one per second. @returns a refusal. */
+async function exceedRateLimit(
   prepare: (strict: GatewayHarness) => Promise<() => Promise<Answer>>,
 ): Promise<Answer> {
   const strict = await startGateways({ RATE_LIMIT_LIVE: '1', RATE_LIMIT_ADDRESS: '1' });
@@ -462,7 +462,7 @@ const PROVOKED = {
     {
       what: 'too many requests with a key',
       ask: () =>
-        oneTooMany(async (strict) => {
+        exceedRateLimit(async (strict) => {
           const { keys } = await newMerchant(strict);
           return () => call(strict.ports.live, CASES, { key: keys.live });
         }),
@@ -470,7 +470,7 @@ const PROVOKED = {
     },
     {
       what: 'too many requests without one',
-      ask: () => oneTooMany(async (strict) => () => call(strict.ports.live, CASES)),
+      ask: () => exceedRateLimit(async (strict) => () => call(strict.ports.live, CASES)),
       detail: /^More than 1 requests? in a second without a valid key; wait /,
     },
   ],

@@ -5,7 +5,7 @@ import { releaseList } from '../services/funds/release-list.ts';
 import { refundCaseList } from '../services/refunds/refund-case-list.ts';
 import { subscriptionList } from '../services/webhooks/subscription-list.ts';
 import { newTenant, type TestHarness } from '../support/harness.ts';
-import { allFilters, inUpperCase, neighbours } from '../support/list-filters.ts';
+import { allFilters, inUpperCase, neighboringFilters } from '../support/list-filters.ts';
 import { LIST_SETTINGS } from '../support/list-suite.ts';
 import {
   fittingRows,
@@ -123,7 +123,7 @@ function describeHttpList(
         const after = (await pageOf(fixture, { filters, limit: 1 })).next!;
         const rest = { filters: inUpperCase(subject, filters), after };
         expect((await pageOf(fixture, { ...rest, limit: 2 })).keys).toEqual(keys.slice(1, 3));
-        for (const others of neighbours(subject, filters)) {
+        for (const others of neighboringFilters(subject, filters)) {
           expect(await fixture.list({ filters: others, after })).toBe('TOKEN_REFUSED');
         }
         expect(await sandbox.list({ filters, after })).toBe('TOKEN_REFUSED');

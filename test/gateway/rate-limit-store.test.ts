@@ -47,8 +47,8 @@ async function startGateway(store: string, environment: 'live' | 'test' = 'live'
   });
   const port = await listenOnFreePort(app);
   onTestFinished(async () => void (await app.close()));
-  const told = () => lines.filter(({ msg }) => msg.startsWith('the rate-limit store'));
-  return { port, told };
+  const storeLogs = () => lines.filter(({ msg }) => msg.startsWith('the rate-limit store'));
+  return { port, storeLogs };
 }
 
 /** A database without anything in it. */
@@ -97,7 +97,7 @@ function statuses(answers: readonly Answer[]): Record<number, number> {
 const withKey = (key: string) => (port: number) => call(port, PATH, { key });
 
 /** The store's metric. */
-const storeUp = async () =>
+const readStoreUp = async () =>
   /^payments_rate_limit_store_up\{environment="live"\} (\d)$/m.exec(await metrics.metrics())?.[1];
 
 describe('gateways that share a store', () => {
@@ -112,7 +112,7 @@ describe('gateways that share a store', () => {
     expect(await burst(live, 30, withKey(mine.keys.live))).toEqual({ 200: 10, 429: 50 });
     expect(statuses(await Promise.all(live.map(withKey(other.keys.live))))).toEqual({ 200: 2 });
     expect(await burst(sandbox, 10, withKey(mine.keys.test))).toEqual({ 200: 4, 429: 16 });
-    expect([...one.told(), ...two.told()]).toEqual([]);
+    expect([...one.storeLogs(), ...two.storeLogs()]).toEqual([]);
   });
 
   it('report the shared remaining quota in each response', async () => {
@@ -135,10 +135,10 @@ describe('gateways that share a store', () => {
     await delay(1_100);
     const answers: Answer[] = [];
     const startedAt = performance.now();
-    const hammer = async (port: number) => {
+    const requestContinuously = async (port: number) => {
       while (performance.now() - startedAt < 2_500) answers.push(await call(port, PATH, { key: keys.live }));
     };
-    await Promise.all([...ports, ...ports, ...ports].map(hammer));
+    await Promise.all([...ports, ...ports, ...ports].map(requestContinuously));
     const windows = Math.ceil((performance.now() - startedAt) / 1_000);
     expect(statuses(answers)[200]).toBeGreaterThanOrEqual(30);
     expect(statuses(answers)[200]).toBeLessThanOrEqual(10 * windows);
@@ -197,7 +197,7 @@ describe('gateways that share a store', () => {
     const ports = gateways.map(({ port }) => port);
     for (const port of ports) await call(port, PATH, { key: keys.live });
     expect(await burst(ports, 10, withKey(keys.live))).toEqual({ 200: 10, 429: 10 });
-    expect(gateways.flatMap(({ told }) => told())).toEqual([]);
+    expect(gateways.flatMap(({ storeLogs }) => storeLogs())).toEqual([]);
   });
 });
 
@@ -214,7 +214,7 @@ describe('a store that is unavailable', () => {
     const { keys } = await newMerchant(harness);
     for (const { port } of [one, two]) await call(port, PATH, { key: keys.live });
     expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
-    expect(await storeUp()).toBe('1');
+    expect(await readStoreUp()).toBe('1');
 
     await postgres.stop();
     await call(one.port, PATH, { key: keys.live });
@@ -222,9 +222,9 @@ describe('a store that is unavailable', () => {
       expect(await burst([one.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 5 });
       expect(await burst([two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 5 });
     }
-    expect(await storeUp()).toBe('0');
-    for (const { told } of [one, two]) {
-      expect(told().map(({ level, msg }) => [level, msg])).toEqual([
+    expect(await readStoreUp()).toBe('0');
+    for (const { storeLogs } of [one, two]) {
+      expect(storeLogs().map(({ level, msg }) => [level, msg])).toEqual([
         [40, 'the rate-limit store is unavailable; counting in memory'],
       ]);
     }
@@ -232,15 +232,15 @@ describe('a store that is unavailable', () => {
     postgres = await start();
     await vi.waitFor(
       async () => {
-        for (const { port, told } of [one, two]) {
+        for (const { port, storeLogs } of [one, two]) {
           await call(port, PATH, { key: keys.live });
-          expect(told().map(({ msg }) => msg)).toContain('the rate-limit store is available again');
+          expect(storeLogs().map(({ msg }) => msg)).toContain('the rate-limit store is available again');
         }
       },
       { timeout: 40_000, interval: 1_100 },
     );
     expect(await burst([one.port, two.port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 20 });
-    expect(await storeUp()).toBe('1');
+    expect(await readStoreUp()).toBe('1');
   });
 
   it('because it hangs delays one request, not every one', async () => {
@@ -279,9 +279,9 @@ describe('a store that is unavailable', () => {
     const store = new URL(await createEmptyDatabase());
     const stranger = new URL(store);
     stranger.password = 'guess';
-    const { port, told } = await startGateway(stranger.href);
-    expect(told()).toMatchObject([{ level: 40, err: { message: expect.stringContaining('password') } }]);
-    expect(JSON.stringify(told())).not.toContain('guess');
+    const { port, storeLogs } = await startGateway(stranger.href);
+    expect(storeLogs()).toMatchObject([{ level: 40, err: { message: expect.stringContaining('password') } }]);
+    expect(JSON.stringify(storeLogs())).not.toContain('guess');
     const { keys } = await newMerchant(harness);
     await call(port, PATH, { key: keys.live });
     expect(await burst([port], 15, withKey(keys.live))).toEqual({ 200: 10, 429: 5 });

@@ -77,14 +77,14 @@ it('requests beyond API_MAX_CONCURRENT_REQUESTS are refused at once, until other
   onTestFinished(() => busy.close());
   const { keys } = await newMerchant(busy);
   const path = `/v1/products/${randomUUID()}`;
-  const askBusy = () => call(busy.ports.live, path, { key: keys.live });
-  // Twice, so that both answers and clients that give up make room.
+  const sendRequest = () => call(busy.ports.live, path, { key: keys.live });
+  // Twice, to show that both answered and aborted requests are no longer counted.
   for (let round = 0; round < 2; round += 1) {
     release = Promise.withResolvers<void>();
     running = 0;
-    const [answered, abandoned] = [askBusy(), fetchAndLeave(busy.ports.live, path, keys.live)];
+    const [answered, abandoned] = [sendRequest(), startAbortableRequest(busy.ports.live, path, keys.live)];
     await expect.poll(() => running).toBe(2);
-    const refusedAnswer = await askBusy();
+    const refusedAnswer = await sendRequest();
     expectProblem(refusedAnswer, 'SERVICE_UNAVAILABLE');
     expect(Number(refusedAnswer.headers['retry-after'])).toBeGreaterThan(0);
     abandoned.abort();
@@ -94,12 +94,12 @@ it('requests beyond API_MAX_CONCURRENT_REQUESTS are refused at once, until other
   expect(await metrics.metrics()).toMatch(/^payments_overload_refusals_total\{api="public"\} 2$/m);
 });
 
-/** A request whose client can go away. */
-function fetchAndLeave(port: number, path: string, bearerKey: string): AbortController {
-  const leaving = new AbortController();
+/** @returns a controller that aborts the request. */
+function startAbortableRequest(port: number, path: string, bearerKey: string): AbortController {
+  const controller = new AbortController();
   const headers = { authorization: `Bearer ${bearerKey}` };
-  fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: leaving.signal }).catch(() => undefined);
-  return leaving;
+  fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: controller.signal }).catch(() => undefined);
+  return controller;
 }
 
 it('a response without a required member is an error, not a partial response', async () => {

@@ -122,10 +122,10 @@ const drawOf = (focus: ReadonlySet<string>): fc.Arbitrary<Draw> =>
   });
 type Step = { readonly days: number } | { readonly batch: readonly Draw[] };
 const days = fc.oneof(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 8, max: 60 }));
-type Way = readonly (string | number | readonly [name: string, choice: number])[];
-const LOSE_DISPUTE: Way = ['OpenDispute', ['BlockFunds', 2], ['UnblockFunds', 1]];
+type Path = readonly (string | number | readonly [name: string, choice: number])[];
+const LOSE_DISPUTE: Path = ['OpenDispute', ['BlockFunds', 2], ['UnblockFunds', 1]];
 /** Paths that random commands seldom complete: commands on the newest objects, with days in between. */
-const WAYS: readonly Way[] = [
+const PATHS: readonly Path[] = [
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'ReleaseAdvance', 240, 'SettleAdvance'],
   ['RecordSale', 'QuoteAdvance', 'RequestAdvance', 'ApproveAdvance', 'RefuseAdvance'],
   ['OpenRefundCase', 'StartRefund', 'RecordRefundDebit', 'RecordProviderOutcome', 'RecordProviderOutcome'],
@@ -142,26 +142,26 @@ const WAYS: readonly Way[] = [
   ['RecordSale', ['OpenRefundCase', 3], ...LOSE_DISPUTE, ...LOSE_DISPUTE],
   ['RecordSale', ['OpenRefundCase', 3], 60, 'ReleaseDueFunds', 'DebitForRefund', ...LOSE_DISPUTE],
 ];
-const LONGEST = Math.max(...WAYS.map(({ length }) => length));
+const LONGEST = Math.max(...PATHS.map(({ length }) => length));
 /** The steps of a path, with one account and a draw for each. */
-const stepsOf = (way: Way, draws: readonly Draw[]): Step[] =>
-  way.map((step, index): Step => {
+const stepsOf = (path: Path, draws: readonly Draw[]): Step[] =>
+  path.map((step, index): Step => {
     if (typeof step === 'number') return { days: step };
     const { account } = draws[0]!;
     const draw = draws[index]!;
     const [name, choice] = typeof step === 'string' ? [step, draw.choice] : step;
     return { batch: [{ ...draw, name, choice, account, foreign: false, at: 0 }] };
   });
-const wayOf = (draw: fc.Arbitrary<Draw>): fc.Arbitrary<Step[]> =>
+const pathOf = (draw: fc.Arbitrary<Draw>): fc.Arbitrary<Step[]> =>
   fc
-    .tuple(fc.constantFrom(...WAYS), fc.array(draw, { minLength: LONGEST, maxLength: LONGEST }))
-    .map(([way, draws]) => stepsOf(way, draws));
+    .tuple(fc.constantFrom(...PATHS), fc.array(draw, { minLength: LONGEST, maxLength: LONGEST }))
+    .map(([path, draws]) => stepsOf(path, draws));
 const fragmentOf = (draw: fc.Arbitrary<Draw>): fc.Arbitrary<Step[]> =>
   fc.oneof(
     { weight: 9, arbitrary: draw.map((one) => [{ batch: [one] }]) },
     { weight: 5, arbitrary: fc.array(draw, { minLength: 2, maxLength: 3 }).map((batch) => [{ batch }]) },
     { weight: 1, arbitrary: days.map((days) => [{ days }]) },
-    { weight: 2, arbitrary: wayOf(draw) },
+    { weight: 2, arbitrary: pathOf(draw) },
   );
 const steps = fc
   .oneof(
@@ -245,11 +245,11 @@ class Books {
       this.#moveOn(one.id, status, at, REFUND_MOVES, FIRST_REFUND_STATES, commands);
     }
     for (const { id, paidMinor } of account.known('payments')) {
-      const taken = cases.filter((one) => one.paymentIntentId === id && !isGivenUp(one));
+      const taken = cases.filter((one) => one.paymentIntentId === id && !endedWithoutPayment(one));
       const sum = taken.reduce((all, { amountMinor }) => all + amountMinor, 0n);
       expect(sum, `refunds of payment ${id}`).toBeLessThanOrEqual(paidMinor);
       const ofPayment = disputes.filter(({ paymentIntentId }) => paymentIntentId === id);
-      expectUndisputed(taken, ofPayment, paidMinor);
+      expectDisputesRespected(taken, ofPayment, paidMinor);
     }
   }
 
@@ -389,11 +389,11 @@ function expectRefundCase(one: RefundCase, status: string): void {
   expect(timestampMs(one.requestedAt!)).toBeLessThanOrEqual(timestampMs(one.updatedAt!));
 }
 
-const isGivenUp = ({ status }: RefundCase) =>
+const endedWithoutPayment = ({ status }: RefundCase) =>
   [RefundCaseStatus.FAILED, RefundCaseStatus.CANCELED, RefundCaseStatus.REJECTED].includes(status);
 
 /** As long as a refund of a payment may still be paid, no dispute is open, and lost ones have left enough for it. */
-function expectUndisputed(
+function expectDisputesRespected(
   refunds: readonly RefundCase[],
   disputes: readonly Dispute[],
   paidMinor: bigint,
@@ -471,10 +471,10 @@ test('any commands of all areas, sequential or concurrent, leave every list cons
   for (let choice = 0; choice < CHOICES; choice += 1) {
     const draw = { name: '', account: 0, foreign: false, twice: false, at: 0, choice, amountMinor: 100n };
     const open = new Set<string | number>(missing());
-    for (const way of WAYS.filter((way) =>
-      way.some((step) => open.has(typeof step === 'object' ? step[0] : step)),
+    for (const path of PATHS.filter((path) =>
+      path.some((step) => open.has(typeof step === 'object' ? step[0] : step)),
     ))
-      await new Books().run(stepsOf(way, Array(way.length).fill(draw)));
+      await new Books().run(stepsOf(path, Array(path.length).fill(draw)));
   }
   for (let more = 0; more < 12 && missing().length > 0; more += 1) {
     await fc.assert(property, { numRuns: MORE_SEQUENCES });

@@ -19,8 +19,8 @@ import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import {
   allPages,
   expectEventsComplete,
-  expectHolds,
-  expectMoneyKept,
+  expectMoneyConserved,
+  expectOpenCasesToHoldFunds,
   expectRefundsEnded,
   type MerchantBooks,
   OPEN,
@@ -58,7 +58,7 @@ beforeAll(async () => {
   console.info(`MONTH_SEED=${SEED}`);
   system = await startMonthSystem();
   await playMonth();
-  await settle();
+  await waitUntilSettled();
 }, TEST_MS + TEMPORAL_START_MS);
 
 afterAll(() => system?.[Symbol.asyncDispose]());
@@ -70,16 +70,17 @@ async function playMonth(): Promise<void> {
   merchants = plans.map((_, n) => new MonthMerchant(clients, n % 2 ? Environment.LIVE : Environment.TEST));
   const steps = merchants.map((merchant, n) => merchant.steps(plans[n]!));
   const startedAt = Date.now();
-  const dawn = (day: number) => delay(Math.max(0, startedAt + ((day - 1) * MONTH_MS) / DAYS - Date.now()));
+  const startOfDay = (day: number) =>
+    delay(Math.max(0, startedAt + ((day - 1) * MONTH_MS) / DAYS - Date.now()));
   const playLane = async (lane: readonly Step[]) => {
     for (const { day, run } of lane) {
-      await dawn(day);
+      await startOfDay(day);
       await run();
     }
   };
   const releaseDays = async () => {
     for (let day = 1; day <= DAYS; day += 1) {
-      await dawn(day);
+      await startOfDay(day);
       while ((await clients.funds.releaseDueFunds({ asOf: dateOf(day) })).hasMore);
     }
   };
@@ -133,7 +134,7 @@ select id, workflow_type, workflow_id, starts, due_at from platform.outbox_comma
  ) is not true`;
 
 /** Waits until the system has nothing left to do by itself. */
-async function settle(): Promise<void> {
+async function waitUntilSettled(): Promise<void> {
   const startedAt = Date.now();
   const wait = { timeout: SETTLE_MS, interval: 2_000 };
   await vi.waitFor(async () => {
@@ -143,8 +144,8 @@ async function settle(): Promise<void> {
     books = await inLanes(merchants, (merchant) => readBooks(system.transport, merchant));
     for (const [n, merchant] of merchants.entries()) {
       expectRefundsEnded(books[n]!, submissions);
-      expectHolds(merchant, books[n]!);
-      expectMoneyKept(merchant, books[n]!);
+      expectOpenCasesToHoldFunds(merchant, books[n]!);
+      expectMoneyConserved(merchant, books[n]!);
     }
   }, wait);
   console.info(`settled after ${Date.now() - startedAt} ms`);
@@ -258,11 +259,11 @@ describe('a month in which every process and the state of Temporal die', () => {
   });
 
   it('keeps the money of every merchant', () => {
-    for (const [n, merchant] of merchants.entries()) expectMoneyKept(merchant, books[n]!);
+    for (const [n, merchant] of merchants.entries()) expectMoneyConserved(merchant, books[n]!);
   });
 
   it('holds the funds of what is open, and of nothing else', () => {
-    for (const [n, merchant] of merchants.entries()) expectHolds(merchant, books[n]!);
+    for (const [n, merchant] of merchants.entries()) expectOpenCasesToHoldFunds(merchant, books[n]!);
   });
 
   it('debits a refund once, submits it once, and ends it as the provider does', () => {

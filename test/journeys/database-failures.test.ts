@@ -47,7 +47,7 @@ const stacks = () =>
     .flatMap(({ logged }) => logged().split('\n'))
     .filter((line) => line.includes('"requestId"') && line.includes('"stack"'));
 
-async function within<T>(ms: number, call: () => Promise<T>): Promise<T> {
+async function expectWithin<T>(ms: number, call: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const result = await call();
   expect(performance.now() - startedAt).toBeLessThan(ms);
@@ -64,12 +64,15 @@ function expectAnswer(answer: Answer, expected: DatabaseFailure['read'], success
   if (answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-5]$/);
 }
 
-async function meanwhile({ read: expectedRead, write: expectedWrite, ready }: DatabaseFailure, write: Write) {
+async function expectDuringFailure(
+  { read: expectedRead, write: expectedWrite, ready }: DatabaseFailure,
+  write: Write,
+) {
   const ask = () => Promise.all([read(), write.send()]);
-  const [readAnswer, writeAnswer] = await within(ANSWERED_WITHIN_MS, ask);
+  const [readAnswer, writeAnswer] = await expectWithin(ANSWERED_WITHIN_MS, ask);
   expectAnswer(readAnswer, expectedRead, 200);
   expectAnswer(writeAnswer, expectedWrite, 201);
-  const { services, gateway } = await within(PROBED_WITHIN_MS, () => system.readiness());
+  const { services, gateway } = await expectWithin(PROBED_WITHIN_MS, () => system.readiness());
   const [status, database] = ready;
   expect([services.status, gateway.status]).toEqual([status, status]);
   expect(services.json.database).toBe(database);
@@ -83,7 +86,7 @@ it.for(DATABASE_FAILURES)(
     const write = newWrite();
     const end = await failure.begin(system);
     try {
-      await meanwhile(failure, write);
+      await expectDuringFailure(failure, write);
     } finally {
       await end();
     }

@@ -36,8 +36,8 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
 });
 
-/** Answers pings with 204 and events with these statuses in turn, then always with the last one. */
-async function startMoody(...statuses: number[]): Promise<Receiver> {
+/** Answers pings with 204, and events with these statuses in order; the last one is repeated. */
+async function startScriptedReceiver(...statuses: number[]): Promise<Receiver> {
   const receiver = await startReceiver((_request, response) => {
     const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
     const status = statuses.length > 1 ? statuses[0] : statuses.at(-1);
@@ -52,7 +52,7 @@ const subscribe = (receiver: Receiver, eventTypes?: string[]) =>
 
 describe('a webhook', () => {
   it('notifies a merchant of a refund case that was opened over gRPC', async () => {
-    await using receiver = await startMoody(200);
+    await using receiver = await startScriptedReceiver(200);
     const merchant = await subscribe(receiver, ['refund.requested.v1']);
     await merchant.becomes(ACTIVE);
     const { refundCase } = await createClient(RefundCaseService, harness.transports.grpc).openRefundCase({
@@ -79,8 +79,8 @@ describe('a webhook', () => {
     expect(merchant.pings).toHaveLength(1);
   });
 
-  it('arrives on schedule and under the same id after its receiver has failed twice', async () => {
-    await using receiver = await startMoody(500, 503, 200);
+  it('arrives on schedule, under the same id, after two failed attempts', async () => {
+    await using receiver = await startScriptedReceiver(500, 503, 200);
     const merchant = await subscribe(receiver);
     const eventId = await merchant.publish();
     const { attempts, delivery } = await merchant.delivery(eventId, SUCCEEDED);
@@ -98,7 +98,7 @@ describe('a webhook', () => {
   });
 
   it('puts its subscription in ERROR when it is exhausted; the next success makes it ACTIVE again', async () => {
-    await using receiver = await startMoody(500, 500, 500, 500, 200);
+    await using receiver = await startScriptedReceiver(500, 500, 500, 500, 200);
     const merchant = await subscribe(receiver);
     await merchant.becomes(ACTIVE);
     const { attempts } = await merchant.delivery(await merchant.publish(), EXHAUSTED, 20_000);
@@ -109,7 +109,7 @@ describe('a webhook', () => {
   });
 
   it('disables its subscription when the receiver returns 410', async () => {
-    await using receiver = await startMoody(410);
+    await using receiver = await startScriptedReceiver(410);
     const merchant = await subscribe(receiver);
     await merchant.becomes(ACTIVE);
     await merchant.publish();
@@ -118,7 +118,7 @@ describe('a webhook', () => {
   });
 
   it('is not retried once its subscription is disabled', async () => {
-    await using receiver = await startMoody(500);
+    await using receiver = await startScriptedReceiver(500);
     const merchant = await subscribe(receiver);
     const eventId = await merchant.publish();
     const { delivery } = await merchant.delivery(eventId, RETRYING);
@@ -136,7 +136,7 @@ describe('a webhook', () => {
     expect(merchant.arrivals).toHaveLength(arrived);
   });
 
-  it('is delivered even before the ping got a response', async () => {
+  it('is delivered before the ping has a response', async () => {
     await using receiver = await startReceiver(async (_request, response) => {
       const { type } = JSON.parse(String(receiver.requests.at(-1)!.body));
       if (type === 'webhook.ping.v1') await delay(3_000);

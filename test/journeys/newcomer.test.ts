@@ -63,9 +63,9 @@ class Person {
   }
 
   async download(link: Locator) {
-    const begun = this.page.waitForEvent('download');
+    const download = this.page.waitForEvent('download');
     await this.click(link);
-    return readCsv(await readFile(await (await begun).path(), 'utf8'), 'intl');
+    return readCsv(await readFile(await (await download).path(), 'utf8'), 'intl');
   }
 
   /** Runs a command in a terminal until its output matches; it keeps running until the test is over. */

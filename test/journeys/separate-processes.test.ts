@@ -74,7 +74,9 @@ async function slowestDelivery(from: number): Promise<number> {
   return Math.max(...events.map(([id, at]) => deliveredAt.get(id)! - at));
 }
 
-const whatOf = (failures: Load['failures']) => [...new Set(failures.map(({ what }) => what.slice(0, 200)))];
+const distinctMessages = (failures: Load['failures']) => [
+  ...new Set(failures.map(({ what }) => what.slice(0, 200))),
+];
 
 it('gateways count rate limits together, and answer with public addresses, whatever they listen on', async () => {
   const gateways = [...system.running].filter(({ role }) => role === 'gateway');
@@ -100,10 +102,10 @@ it.each(ROLES)('no request fails and no delivery waits for a lease when one of %
   }
   expect(await ended).toEqual({ exitCode: 0, stderr: '' });
   await load.moreEvents(10);
-  expect(whatOf(load.failures.slice(failed))).toEqual([]);
+  expect(distinctMessages(load.failures.slice(failed))).toEqual([]);
   await system.start(role);
   expect(await slowestDelivery(from)).toBeLessThan(WITHOUT_A_LEASE_MS);
-  expect(whatOf(load.failures.slice(failed))).toEqual([]);
+  expect(distinctMessages(load.failures.slice(failed))).toEqual([]);
 });
 
 it(

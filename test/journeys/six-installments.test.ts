@@ -12,7 +12,7 @@ import { verifyFunds } from '../services/funds/verify-funds.ts';
 import { centavos, readSections, type Section, type TableRow } from './worked-example.ts';
 
 /**
- * The worked example of the documentation, played: every title below is a heading there, and every figure there is
+ * The worked example of the documentation: every title below is a heading there, and every figure there is
  * compared with the public API once the step is done.
  */
 const DOCUMENT = new URL('../../docs/funds-worked-example.md', import.meta.url);
@@ -38,16 +38,16 @@ beforeAll(async () => {
 afterAll(() => gateways.close());
 
 describe('a sale in six installments', () => {
-  const played: string[] = [];
+  const completedSteps: string[] = [];
   afterEach(async ({ task }) => {
-    played.push(task.name);
+    completedSteps.push(task.name);
     await expectPublicBooks(section(task.name));
     await verifyFunds(gateways.harness);
   });
 
   it('1. On 21 October 2024 a customer pays 1,000.00 by card in six installments', async () => {
     sale = await funds.sell({ on: '2024-10-21', gross: 100_000n, fees: 3_999n, installments: 6 });
-    const told = table('1.', 'Installment').map((row) => [
+    const documented = table('1.', 'Installment').map((row) => [
       Number(row.Installment),
       row['30 days each'],
       row.Due,
@@ -61,19 +61,19 @@ describe('a sale in six installments', () => {
       Number(installment.grossAmountMinor),
       Number(installment.feesAmountMinor),
     ]);
-    expect(recorded).toEqual(told);
+    expect(recorded).toEqual(documented);
   });
 
   it('2. On 22 October the merchant takes an advance on the next three installments', async () => {
     const advances = createClient(AdvanceService, gateways.harness.transports.grpc);
     const on = '2024-10-22';
     const { quote } = await advances.quoteAdvance({ ...funds.write(on), maxAmountMinor: 48_000n });
-    const told = table('2.', 'Paid');
+    const documented = table('2.', 'Paid');
     const installments = quote!.installments.map(({ date, days, amountMinor, feeAmountMinor }) =>
       quoted(date, amountMinor, String(days), feeAmountMinor),
     );
     const { amountMinor, feeAmountMinor } = quote!;
-    expect([...installments, quoted('Sum', amountMinor, '', feeAmountMinor)]).toEqual(told);
+    expect([...installments, quoted('Sum', amountMinor, '', feeAmountMinor)]).toEqual(documented);
     const requested = await advances.requestAdvance({ ...funds.write(on), quoteId: quote!.id });
     advance = requested.advanceRequest!;
     await expectAdvance('PENDING_REVIEW');
@@ -102,7 +102,7 @@ describe('a sale in six installments', () => {
     const held = await funds.block(sale.saleId, disputeId, HOLD_OR_DISPUTE, '2024-11-26');
     expect(held).toMatchObject({ blockedAmountMinor: 14_001n, unmetAmountMinor: 66_000n - 14_001n });
     const february = await calendar('2025-02');
-    expect(february.map(toldDay)).toEqual(table('6.', 'Blocked funds'));
+    expect(february.map(documentedDay)).toEqual(table('6.', 'Blocked funds'));
   });
 
   it('7. On 21 January 2025 the last advanced installment has passed, and the advance is settled', async () => {
@@ -124,19 +124,19 @@ describe('a sale in six installments', () => {
     await funds.releaseDue('2025-04-22');
     const rows = await releases();
     const sum = (member: string) => rows.reduce((total, row) => total + Number(row[member]), 0);
-    const went = {
+    const paidTo = {
       'The service, fees of the sale': sum('feesAllocatedAmountMinor'),
       'The service, fee of the advance': Number(advance.feeAmountMinor),
       'The merchant, as an advance': sum('advancedAmountMinor') - Number(advance.feeAmountMinor),
       'The merchant, released': sum('releasedAmountMinor'),
       'The customer, refunded': sum('deductionsAmountMinor'),
     };
-    const total = Object.values(went).reduce((one, other) => one + other);
-    const told = table('9.', 'To').map((row) => [row.To, centavos(row.Amount)]);
-    expect([...Object.entries(went), ['Sum', total]]).toEqual(told);
+    const total = Object.values(paidTo).reduce((one, other) => one + other);
+    const documented = table('9.', 'To').map((row) => [row.To, centavos(row.Amount)]);
+    expect([...Object.entries(paidTo), ['Sum', total]]).toEqual(documented);
     expect(total).toBe(100_000);
     expect(await funds.balance()).toMatchObject({ availableAmountMinor: 14_001n, openDebtsAmountMinor: 0n });
-    expect(played).toHaveLength(document.length - 1);
+    expect(completedSteps).toHaveLength(document.length - 1);
   });
 });
 
@@ -154,18 +154,18 @@ function table(number: string, column: string): readonly TableRow[] {
 
 /** The whole list is the section's, and every month of the calendar is the sums of its rows by day. */
 async function expectPublicBooks({ tables }: Section): Promise<void> {
-  const told = tables.find(([row]) => row && 'Reasons' in row)!.map(releaseTold);
-  expect(await releases()).toEqual(told);
+  const documented = tables.find(([row]) => row && 'Reasons' in row)!.map(documentedRelease);
+  expect(await releases()).toEqual(documented);
   for (const month of MONTHS) {
     const days = Map.groupBy(
-      told.filter(({ date }) => date.startsWith(month)),
+      documented.filter(({ date }) => date.startsWith(month)),
       ({ date }) => date,
     );
     expect(await calendar(month)).toEqual([...days].map(([date, rows]) => dayOf(date, rows)));
   }
 }
 
-function releaseTold(row: TableRow) {
+function documentedRelease(row: TableRow) {
   const [gross, fees] = [centavos(row.Gross), centavos(row.Fees)];
   return {
     date: row.Date ?? '',
@@ -183,7 +183,7 @@ function releaseTold(row: TableRow) {
   };
 }
 
-function dayOf(date: string, rows: readonly ReturnType<typeof releaseTold>[]) {
+function dayOf(date: string, rows: readonly ReturnType<typeof documentedRelease>[]) {
   const sum = (member: `${'released' | 'scheduled' | 'advanced' | 'deductions'}AmountMinor`) =>
     rows.reduce((total, row) => total + row[member], 0);
   return {
@@ -201,7 +201,7 @@ type Day = ReturnType<typeof dayOf>;
 
 const reais = (amountMinor: number | bigint) => (Number(amountMinor) / 100).toFixed(2);
 
-const toldDay = (day: Day): TableRow => ({
+const documentedDay = (day: Day): TableRow => ({
   Day: day.date,
   Released: reais(day.releasedAmountMinor),
   Scheduled: reais(day.scheduledAmountMinor),

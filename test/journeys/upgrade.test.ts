@@ -102,7 +102,7 @@ async function stopAll(image: ImageFiles): Promise<void> {
 }
 
 /** No request has failed, every event arrives, and each running gateway knows each product by its last name. */
-async function expectWhole(): Promise<void> {
+async function expectNothingLost(): Promise<void> {
   await load.moreEvents(15);
   expect([...new Set(load.failures.map(({ what }) => what.slice(0, 120)))]).toEqual([]);
   const published = [...load.published.keys()];
@@ -131,7 +131,7 @@ it(
     await delay(REPORT_MS);
     await report.end();
     await migrated;
-    await expectWhole();
+    await expectNothingLost();
     expect(slowestWriteMs).toBeLessThan(REPORT_MS * 0.75);
   },
   STAGE_MS,
@@ -141,7 +141,7 @@ it(
   'both releases run side by side',
   async () => {
     await startAll(next);
-    await expectWhole();
+    await expectNothingLost();
   },
   STAGE_MS,
 );
@@ -150,7 +150,7 @@ it(
   'the next release runs alone',
   async () => {
     await stopAll(system.image);
-    await expectWhole();
+    await expectNothingLost();
   },
   STAGE_MS,
 );
@@ -160,7 +160,7 @@ it(
   async () => {
     await startAll(system.image);
     await stopAll(next);
-    await expectWhole();
+    await expectNothingLost();
   },
   STAGE_MS,
 );
@@ -171,7 +171,7 @@ it(
     await startAll(next);
     await stopAll(system.image);
     await system.migrate(afterNext);
-    await expectWhole();
+    await expectNothingLost();
   },
   STAGE_MS,
 );

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { DataFolder } from '../../local/data-folder.ts';
 import { loadGeneratedSecrets } from '../../local/generated-secrets.ts';
 import { KeyRing } from '../../services/platform/key-ring.ts';
-import { killHard, startInOtherProcess } from './processes/other-start.ts';
+import { killAndWait, startInOtherProcess } from './processes/other-start.ts';
 import { makeFolder, temporaryDataFolder } from './temporary-data-folder.ts';
 
 test('a folder in use by another process is refused with its pid', async () => {
@@ -15,7 +15,7 @@ test('a folder in use by another process is refused with its pid', async () => {
   expect(() => DataFolder.open(path)).toThrow(
     `DATA_DIR ${path} is in use by another running instance (process ${other.process.pid})`,
   );
-  await killHard(other);
+  await killAndWait(other);
   expect(DataFolder.isInUse(path)).toBe(false);
   DataFolder.open(path).close();
   remove();
@@ -24,7 +24,7 @@ test('a folder in use by another process is refused with its pid', async () => {
 
 test('a folder can be opened again after its process is killed, by one process at a time', async () => {
   const { path, remove } = makeFolder();
-  await killHard(await startInOtherProcess(path));
+  await killAndWait(await startInOtherProcess(path));
   const folder = DataFolder.open(path);
   expect(() => DataFolder.open(path)).toThrow(expect.objectContaining({ reason: 'DATA_FOLDER_IN_USE' }));
   folder.close();

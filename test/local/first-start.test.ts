@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { runKeys } from '../../local/keys.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { TEMPORAL_START_MS, temporalProgram } from '../support/temporal.ts';
-import { createFakeMachine, goScript } from './temporal/fake-go.ts';
+import { createFakeMachine, fakeGoScript } from './temporal/fake-go.ts';
 import { makeFolder } from './temporary-data-folder.ts';
 
 const MERCHANT_ID = '0d4c7f0e-7a51-4a55-9d8e-2f6b1c3a9e70';
@@ -81,7 +81,7 @@ test('while the Temporal server is built, npm start says how long it takes and t
   onTestFinished(() => machine.remove());
   const program = await temporalProgram();
   const compile = 'echo example.com/a; echo example.com/b';
-  machine.install('go', goScript(`${compile}\n${machine.waitFor('end')}\nln -s '${program}' "$out"`));
+  machine.install('go', fakeGoScript(`${compile}\n${machine.waitFor('end')}\nln -s '${program}' "$out"`));
   const { path, remove } = makeFolder();
   onTestFinished(remove);
   writeFileSync(join(path, 'demo.json'), EMPTY_DEMO_FILE);

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { issueCertificate } from '../../local/certificates.ts';
 import { type Listening, listen, testAuthority } from '../support/tls-receiver.ts';
-import type { Mood } from './fault-schedule.ts';
+import type { EndpointFault } from './fault-schedule.ts';
 import type { Arrival } from './records.ts';
 
 const LATE_MS = 2_500;
@@ -75,7 +75,7 @@ export class ArrivalLog {
 
 /** A merchant's HTTPS endpoint, which misbehaves at times. */
 export interface Endpoint extends Listening {
-  mood: Mood | undefined;
+  fault: EndpointFault | undefined;
 }
 
 export async function startEndpoint(log: ArrivalLog): Promise<Endpoint> {
@@ -92,8 +92,8 @@ export async function startEndpoint(log: ArrivalLog): Promise<Endpoint> {
       log.answered(arrival, status);
       response.writeHead(status, headers).end();
     };
-    const { mood } = endpoint;
-    switch (mood) {
+    const { fault } = endpoint;
+    switch (fault) {
       case undefined:
         return answer(204);
       case 'answer 500':
@@ -108,10 +108,10 @@ export async function startEndpoint(log: ArrivalLog): Promise<Endpoint> {
       case 'hang up':
         return void response.destroy();
       default:
-        return mood satisfies never;
+        return fault satisfies never;
     }
   }
   const listening = await listen(server, '127.0.0.1');
-  const endpoint: Endpoint = Object.assign(listening, { mood: undefined });
+  const endpoint: Endpoint = Object.assign(listening, { fault: undefined });
   return endpoint;
 }

@@ -16,32 +16,32 @@ export const LINKS = [
   'lanes to endpoint-2',
   'lanes to endpoint-3',
 ] as const;
-/** The first has no moods of its own: only what lies between it and the lane owners fails. */
+/** The first never fails by itself: only its links to the lane owners do. */
 export const ENDPOINTS = ['endpoint-1', 'endpoint-2', 'endpoint-3'] as const;
-const MOODY_ENDPOINTS = ['endpoint-2', 'endpoint-3'] as const;
+const FAULTY_ENDPOINTS = ['endpoint-2', 'endpoint-3'] as const;
 
 export type ProcessName = (typeof PROCESSES)[number];
 export type LinkName = (typeof LINKS)[number];
 export type EndpointName = (typeof ENDPOINTS)[number];
 
 export type NetworkFault = 'drop' | 'lose answers' | 'delay' | 'reset' | 'half-close';
-export type Mood = 'answer 500' | 'answer 503' | 'answer late' | 'hang' | 'hang up';
+export type EndpointFault = 'answer 500' | 'answer 503' | 'answer late' | 'hang' | 'hang up';
 
 /** A fault: its start within the run and its duration. */
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'kill' | 'pause' | 'pause past the lease'; readonly target: ProcessName }
   | { readonly kind: 'lose state'; readonly target: 'temporal' }
   | { readonly kind: NetworkFault; readonly target: LinkName }
-  | { readonly kind: Mood; readonly target: EndpointName }
+  | { readonly kind: EndpointFault; readonly target: EndpointName }
 );
 export type FaultKind = Fault['kind'];
 
 interface KindPlan {
   readonly kind: FaultKind;
   readonly targets: readonly string[];
-  /** How often per round; 'each': once for every target. */
+  /** Occurrences per round; 'each': one for every target. */
   readonly times: number | 'each';
-  /** Least and longest duration. */
+  /** Minimum and maximum duration. */
   readonly forMs: readonly [number, number];
   /** Only in every other round, because recovery takes a minute. */
   readonly rounds?: 'even' | 'odd';
@@ -58,19 +58,19 @@ const PLAN: readonly KindPlan[] = [
   { kind: 'delay', targets: LINKS, times: 2, forMs: [1_000, 6_000] },
   { kind: 'reset', targets: LINKS, times: 3, forMs: [0, 1_500] },
   { kind: 'half-close', targets: LINKS, times: 3, forMs: [500, 4_000] },
-  { kind: 'answer 500', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 6_000] },
-  { kind: 'answer 503', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 6_000] },
-  { kind: 'answer late', targets: MOODY_ENDPOINTS, times: 1, forMs: [2_000, 6_000] },
-  { kind: 'hang', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 5_000] },
-  { kind: 'hang up', targets: MOODY_ENDPOINTS, times: 1, forMs: [1_000, 4_000] },
+  { kind: 'answer 500', targets: FAULTY_ENDPOINTS, times: 1, forMs: [1_000, 6_000] },
+  { kind: 'answer 503', targets: FAULTY_ENDPOINTS, times: 1, forMs: [1_000, 6_000] },
+  { kind: 'answer late', targets: FAULTY_ENDPOINTS, times: 1, forMs: [2_000, 6_000] },
+  { kind: 'hang', targets: FAULTY_ENDPOINTS, times: 1, forMs: [1_000, 5_000] },
+  { kind: 'hang up', targets: FAULTY_ENDPOINTS, times: 1, forMs: [1_000, 4_000] },
 ];
 
 /** The pause after a fault of a target, so that it is up when the next one hits it. */
 const REST_MS = 4_000;
-const MOST_ROUND_MS = 120_000;
+const MAX_ROUND_MS = 120_000;
 
-/** Every run has these completely, even if it takes longer. */
-const NEVER_LEFT_OUT: readonly FaultKind[] = ['kill', 'lose state', 'pause past the lease'];
+/** Every run contains all of these, even if it takes longer. */
+const REQUIRED: readonly FaultKind[] = ['kill', 'lose state', 'pause past the lease'];
 
 type Round = 'even' | 'odd' | 'only';
 
@@ -80,7 +80,7 @@ type Round = 'even' | 'odd' | 'only';
  * fault.
  */
 export function planFaults(seed: number, durationMs: number): Fault[] {
-  const count = Math.max(1, Math.round(durationMs / MOST_ROUND_MS));
+  const count = Math.max(1, Math.round(durationMs / MAX_ROUND_MS));
   const roundMs = durationMs / count;
   const rounds = fc.sample(
     fc.noBias(fc.tuple(roundOf(count === 1 ? 'only' : 'even', roundMs), roundOf('odd', roundMs))),
@@ -93,19 +93,20 @@ export function planFaults(seed: number, durationMs: number): Fault[] {
     .flat()
     .slice(0, count)
     .flatMap((faults, round) => faults.map((fault) => ({ ...fault, atMs: fault.atMs + round * roundMs })));
-  return withoutMeeting(planned).filter(
-    ({ kind, atMs, forMs }) => NEVER_LEFT_OUT.includes(kind) || atMs + forMs <= durationMs + REST_MS,
+  return withoutOverlaps(planned).filter(
+    ({ kind, atMs, forMs }) => REQUIRED.includes(kind) || atMs + forMs <= durationMs + REST_MS,
   );
 }
 
 function roundOf(round: Round, roundMs: number): fc.Arbitrary<Fault[]> {
-  const isInRound = ({ rounds }: KindPlan) => rounds === undefined || round === 'only' || rounds === round;
-  const cards = PLAN.filter(isInRound).flatMap((plan) =>
+  const belongsToRound = ({ rounds }: KindPlan) =>
+    rounds === undefined || round === 'only' || rounds === round;
+  const plans = PLAN.filter(belongsToRound).flatMap((plan) =>
     plan.times === 'each'
       ? plan.targets.map((target) => ({ ...plan, targets: [target] }))
       : Array.from({ length: plan.times }, () => plan),
   );
-  const faults = cards.map(({ kind, targets, forMs: [least, most], rounds }) =>
+  const faults = plans.map(({ kind, targets, forMs: [least, most], rounds }) =>
     fc.record({
       kind: fc.constant(kind),
       target: fc.constantFrom(...targets),
@@ -117,8 +118,8 @@ function roundOf(round: Round, roundMs: number): fc.Arbitrary<Fault[]> {
   return fc.tuple(...faults).map((round) => round as Fault[]);
 }
 
-/** Postpones faults that would hit a target during another fault. */
-function withoutMeeting(faults: readonly Fault[]): Fault[] {
+/** Postpones faults that would overlap another fault of their target. */
+function withoutOverlaps(faults: readonly Fault[]): Fault[] {
   const freeAt = new Map<string, number>();
   return faults
     .toSorted((a, b) => a.atMs - b.atMs)

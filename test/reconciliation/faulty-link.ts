@@ -37,7 +37,7 @@ export async function openLink(upstreamPort: number): Promise<FaultyLink> {
     if (fault === 'drop' || (fault === 'lose answers' && isAnswer)) connection.damaged = true;
     return connection.damaged && (fault === 'drop' || isAnswer);
   }
-  async function carry(connection: Connection, from: Socket, to: Socket): Promise<void> {
+  async function forward(connection: Connection, from: Socket, to: Socket): Promise<void> {
     const isAnswer = from === connection.server;
     await pipeline(
       from,
@@ -61,7 +61,7 @@ export async function openLink(upstreamPort: number): Promise<FaultyLink> {
     server.on('error', () => undefined);
     const connection = { client, server, damaged: false };
     connections.add(connection);
-    Promise.all([carry(connection, client, server), carry(connection, server, client)])
+    Promise.all([forward(connection, client, server), forward(connection, server, client)])
       .catch(() => cut(connection))
       .finally(() => connections.delete(connection));
   });

@@ -11,7 +11,7 @@ import {
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { backOff } from '../../workflows/retrying.ts';
 import type { ArrivalLog } from './endpoints.ts';
-import { untilClear } from './publishers.ts';
+import { retryUntilAnswered } from './publishers.ts';
 import type { KnownSubscription } from './records.ts';
 import type { System } from './system.ts';
 
@@ -70,7 +70,7 @@ export class Merchants {
     const url = newUrl(port);
     const { id } = await this.#post(merchantId, { url, eventTypes });
     const named = { merchantId, environment: Environment.TEST, subscriptionId: id };
-    const { subscription } = await untilClear(() =>
+    const { subscription } = await retryUntilAnswered(() =>
       this.#subscriptionService.getWebhookSubscription(named, { timeoutMs: CALL_TIMEOUT_MS }),
     );
     await this.#learn(subscription!);
@@ -81,7 +81,7 @@ export class Merchants {
     const tenant = { merchantId, environment: Environment.TEST };
     const wanted = { url: newUrl(port), eventTypes: [...eventTypes], ordered: true };
     const request = { ...tenant, idempotencyKey: randomUUID(), ...wanted };
-    const { subscription } = await untilClear(() =>
+    const { subscription } = await retryUntilAnswered(() =>
       this.#subscriptionService.createWebhookSubscription(request, { timeoutMs: CALL_TIMEOUT_MS }),
     );
     await this.#learn(subscription!);
@@ -100,7 +100,7 @@ export class Merchants {
       answeredAt: Date.now(),
     });
     const reveal = { merchantId, environment, subscriptionId: id, idempotencyKey: randomUUID() };
-    const { signingSecret } = await untilClear(() =>
+    const { signingSecret } = await retryUntilAnswered(() =>
       this.#subscriptionService.revealSigningSecret(reveal, { timeoutMs: CALL_TIMEOUT_MS }),
     );
     this.#log.knowSecret(path, signingSecret);

@@ -74,9 +74,9 @@ async function playFault(
     case 'hang':
     case 'hang up': {
       const endpoint = endpoints.get(fault.target)!;
-      endpoint.mood = fault.kind;
+      endpoint.fault = fault.kind;
       await delay(fault.forMs);
-      endpoint.mood = undefined;
+      endpoint.fault = undefined;
       return;
     }
     default:

@@ -59,7 +59,7 @@ export async function startPublishers(options: PublishersOptions): Promise<Publi
       return events.publishEvent(request, { timeoutMs: CALL_TIMEOUT_MS });
     };
     try {
-      const { event } = await untilClear(publish);
+      const { event } = await retryUntilAnswered(publish);
       const timestamp = timestampMs(event!.timestamp!);
       accepted.push({
         id: event!.id,
@@ -103,7 +103,7 @@ export async function startPublishers(options: PublishersOptions): Promise<Publi
 }
 
 /** Repeats a call until its outcome is clear: success, or a refusal, which is thrown. */
-export function untilClear<T>(call: () => Promise<T>): Promise<T> {
+export function retryUntilAnswered<T>(call: () => Promise<T>): Promise<T> {
   return retrying(call, { forMs: PATIENCE_MS, codeOf: (error) => ConnectError.from(error).code });
 }
 

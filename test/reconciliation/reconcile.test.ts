@@ -50,7 +50,7 @@ const arrival = (order: number, eventId: string, at: number, more: Partial<Arriv
 const fault = (target: string, from: number, to: number): FaultWindow => ({ kind: 'kill', target, from, to });
 
 /** Two events and a ping, at an ordered subscription, and nothing wrong. */
-function whole(): Evidence {
+function completeEvidence(): Evidence {
   return {
     accepted: [event('e1', 1), event('e2', 2)],
     subscriptions: [
@@ -78,14 +78,14 @@ function whole(): Evidence {
     resends: [],
   };
 }
-const but = (change: (evidence: Evidence) => Partial<Evidence>) => {
-  const evidence = whole();
+const reconcileWith = (change: (evidence: Evidence) => Partial<Evidence>) => {
+  const evidence = completeEvidence();
   return reconcile({ ...evidence, ...change(evidence) });
 };
 
 describe('the reconciliation', () => {
   it('finds nothing if every event arrived once', () => {
-    expect(reconcile(whole())).toEqual({
+    expect(reconcile(completeEvidence())).toEqual({
       expected: 3,
       missing: [],
       unwanted: [],
@@ -100,14 +100,18 @@ describe('the reconciliation', () => {
 
   it('reports each missing arrival and delivery, including pings', () => {
     for (const n of [0, 1, 2]) {
-      expect(but(({ arrivals }) => ({ arrivals: arrivals.toSpliced(n, 1) })).missing).toHaveLength(1);
-      expect(but(({ deliveries }) => ({ deliveries: deliveries.toSpliced(n, 1) })).missing).toHaveLength(1);
+      expect(reconcileWith(({ arrivals }) => ({ arrivals: arrivals.toSpliced(n, 1) })).missing).toHaveLength(
+        1,
+      );
+      expect(
+        reconcileWith(({ deliveries }) => ({ deliveries: deliveries.toSpliced(n, 1) })).missing,
+      ).toHaveLength(1);
     }
   });
 
   it('expects nothing of an event that was published before the response to its subscription’s creation', () => {
     const early = event('e0', 0, T0 - 5);
-    const result = but(({ accepted, events }) => ({
+    const result = reconcileWith(({ accepted, events }) => ({
       accepted: [...accepted, early],
       events: [...events, { id: 'e0', type: early.type }],
     }));
@@ -115,20 +119,21 @@ describe('the reconciliation', () => {
   });
 
   it('reports the unexpected: an unknown event, one published twice under a key, two deliveries of one event', () => {
-    expect(but(({ arrivals }) => ({ arrivals: [...arrivals, arrival(9, 'e9', T0)] })).unwanted).toHaveLength(
-      1,
-    );
+    expect(
+      reconcileWith(({ arrivals }) => ({ arrivals: [...arrivals, arrival(9, 'e9', T0)] })).unwanted,
+    ).toHaveLength(1);
     const twice = { id: 'e3', type: 'payment.succeeded.v1' };
-    expect(but(({ events }) => ({ events: [...events, twice] })).unwanted).toHaveLength(1);
-    expect(but(({ deliveries }) => ({ deliveries: [...deliveries, deliveries[1]!] })).unwanted).toHaveLength(
-      1,
-    );
+    expect(reconcileWith(({ events }) => ({ events: [...events, twice] })).unwanted).toHaveLength(1);
+    expect(
+      reconcileWith(({ deliveries }) => ({ deliveries: [...deliveries, deliveries[1]!] })).unwanted,
+    ).toHaveLength(1);
   });
 
   it('reports each gap in an attempt log', () => {
     const logOf = (...attempts: LoggedAttempt[]) =>
-      but(({ deliveries }) => ({ deliveries: deliveries.toSpliced(1, 1, delivery('e1', ...attempts)) }))
-        .badLogs;
+      reconcileWith(({ deliveries }) => ({
+        deliveries: deliveries.toSpliced(1, 1, delivery('e1', ...attempts)),
+      })).badLogs;
     const [first, second] = [attempt(1, T0 + 1_000, { failure: 'TLS' }), attempt(2, T0 + 1_020)];
     expect(logOf(first, second)).toEqual([]);
     expect(logOf(first)).toHaveLength(1);
@@ -141,16 +146,19 @@ describe('the reconciliation', () => {
 
   it('reports a later event of an object that arrived before the earlier one got a response', () => {
     const late = arrival(4, 'e1', T0 + 2_500);
-    expect(but(({ arrivals }) => ({ arrivals: arrivals.toSpliced(1, 1, late) })).outOfOrder).toHaveLength(1);
+    expect(
+      reconcileWith(({ arrivals }) => ({ arrivals: arrivals.toSpliced(1, 1, late) })).outOfOrder,
+    ).toHaveLength(1);
     const refused = arrival(2, 'e1', T0 + 1_020, { answer: 500 });
     expect(
-      but(({ arrivals }) => ({ arrivals: [...arrivals.toSpliced(1, 1, refused), late] })).outOfOrder,
+      reconcileWith(({ arrivals }) => ({ arrivals: [...arrivals.toSpliced(1, 1, refused), late] }))
+        .outOfOrder,
     ).toHaveLength(1);
   });
 
   it('accepts a duplicate only if a fault on the way of its report explains it', () => {
     const again = (faults: FaultWindow[]) =>
-      but(({ arrivals }) => ({ arrivals: [...arrivals, arrival(4, 'e1', T0 + 61_000)], faults }));
+      reconcileWith(({ arrivals }) => ({ arrivals: [...arrivals, arrival(4, 'e1', T0 + 61_000)], faults }));
     expect(again([]).unexplained).toHaveLength(2);
     expect(again([fault('lanes-1', T0 + 1_100, T0 + 5_000)]).unexplained.length).toBeLessThan(2);
     for (const target of ['gateway', 'worker', 'temporal'])
@@ -162,7 +170,7 @@ describe('the reconciliation', () => {
     const resend = { id: 'r', merchantId: 'm', subscriptionId: 's', eventIds: ['e1'], state: 'COMPLETED' };
     const again = { ...delivery('e1', attempt(1, T0 + 9_000)), id: 'again', resendId: 'r' };
     const resent = (more: Partial<Evidence>) =>
-      but(({ arrivals, deliveries }) => ({
+      reconcileWith(({ arrivals, deliveries }) => ({
         arrivals: [...arrivals, arrival(4, 'e1', T0 + 9_000)],
         resends: [resend],
         deliveries: [...deliveries, again],
@@ -176,18 +184,18 @@ describe('the reconciliation', () => {
     });
     expect(resent({ resends: [{ ...resend, state: 'RUNNING' }] }).badResends).toHaveLength(1);
     expect(resent({ resends: [{ ...resend, eventIds: ['e1', 'e2'] }] }).badResends).toHaveLength(1);
-    expect(resent({ deliveries: whole().deliveries }).badResends).toHaveLength(1);
+    expect(resent({ deliveries: completeEvidence().deliveries }).badResends).toHaveLength(1);
     const soon = { ...again, attempts: [attempt(1, T0 + 1_300)] };
     const atOnce = {
-      arrivals: [...whole().arrivals, arrival(4, 'e1', T0 + 1_300)],
-      deliveries: [soon, ...whole().deliveries],
+      arrivals: [...completeEvidence().arrivals, arrival(4, 'e1', T0 + 1_300)],
+      deliveries: [soon, ...completeEvidence().deliveries],
     };
     expect(resent(atOnce)).toMatchObject({ unexplained: [], duplicates: new Map() });
     const overtaken = delivery('e1', attempt(1, T0 + 500, { failure: 'TIMEOUT' }), attempt(2, T0 + 12_000));
     const twice = [arrival(4, 'e1', T0 + 9_000), arrival(5, 'e1', T0 + 12_000)];
     const overtaking = {
-      arrivals: [...whole().arrivals.toSpliced(1, 1), ...twice],
-      deliveries: [again, ...whole().deliveries.toSpliced(1, 1, overtaken)],
+      arrivals: [...completeEvidence().arrivals.toSpliced(1, 1), ...twice],
+      deliveries: [again, ...completeEvidence().deliveries.toSpliced(1, 1, overtaken)],
     };
     expect(resent(overtaking)).toMatchObject({ unexplained: [], duplicates: new Map() });
     const repeated = [...overtaking.arrivals, arrival(6, 'e1', T0 + 60_000)];
@@ -197,7 +205,7 @@ describe('the reconciliation', () => {
   it('reports a response in the log that no endpoint has sent', () => {
     const wrong = arrival(2, 'e1', T0 + 1_020, { answer: 500 });
     expect(
-      but(({ arrivals }) => ({ arrivals: arrivals.toSpliced(1, 1, wrong) })).unexplained.length,
+      reconcileWith(({ arrivals }) => ({ arrivals: arrivals.toSpliced(1, 1, wrong) })).unexplained.length,
     ).toBeGreaterThan(0);
   });
 });

@@ -35,7 +35,7 @@ export function reconcile(evidence: Evidence): Reconciliation {
   return {
     expected: expected.length,
     missing,
-    unwanted: [...findUnwanted(evidence, known, arrivals), ...findTwins(deliveries)],
+    unwanted: [...findUnexpected(evidence, known, arrivals), ...findDuplicateDeliveries(deliveries)],
     badLogs: evidence.deliveries.flatMap((delivery) => findLogFaults(delivery)),
     outOfOrder: findOutOfOrder(evidence, arrivals),
     badResends: findBadResends(evidence),
@@ -72,7 +72,7 @@ const matches = (
   event: { readonly merchantId: string; readonly type: string },
 ) => event.merchantId === merchantId && eventTypes.includes(event.type);
 
-function findUnwanted(
+function findUnexpected(
   { accepted, subscriptions, events }: Evidence,
   known: ReadonlyMap<string, KnownSubscription>,
   arrivals: ReadonlyMap<string, readonly Arrival[]>,
@@ -81,7 +81,7 @@ function findUnwanted(
   const byPath = new Map([...known.values()].map((subscription) => [subscription.path, subscription]));
   const published = events.filter(({ type }) => type !== PING);
   const pings = events.length - published.length;
-  const isWanted = ({ path, eventId, type }: Arrival) => {
+  const isExpected = ({ path, eventId, type }: Arrival) => {
     const subscription = byPath.get(path);
     const event = byId.get(eventId);
     if (!subscription || type === PING) return subscription !== undefined;
@@ -91,11 +91,11 @@ function findUnwanted(
     ...(byId.size === accepted.length ? [] : ['two publications were answered with the same event']),
     ...published.filter(({ id }) => !byId.has(id)).map(({ id }) => `${id}: published twice by one key`),
     ...(pings === subscriptions.length ? [] : [`${pings} pings of ${subscriptions.length} subscriptions`]),
-    ...[...arrivals].flatMap(([key, [first]]) => (isWanted(first!) ? [] : [`${key}: came uncalled for`])),
+    ...[...arrivals].flatMap(([key, [first]]) => (isExpected(first!) ? [] : [`${key}: not expected`])),
   ];
 }
 
-const findTwins = (deliveries: ReadonlyMap<string, readonly LoggedDelivery[]>): string[] =>
+const findDuplicateDeliveries = (deliveries: ReadonlyMap<string, readonly LoggedDelivery[]>): string[] =>
   [...deliveries].flatMap(([key, all]) => {
     const { length } = all.filter(({ resendId }) => resendId === undefined);
     return length === 1 ? [] : [`${key}: ${length} deliveries`];
@@ -114,7 +114,7 @@ function findBadResends({ resends, deliveries }: Evidence): string[] {
       ...(sent.size === own.length ? [] : [`resend ${id}: ${own.length} deliveries of ${sent.size} events`]),
       ...own
         .filter((delivery) => delivery.subscriptionId !== subscriptionId)
-        .map(() => `resend ${id}: strayed`),
+        .map(() => `resend ${id}: delivery to another subscription`),
     ];
   });
 }
@@ -127,7 +127,7 @@ function findLogFaults({ id, status, attemptCount, attempts }: LoggedDelivery): 
   for (const [index, { number, startedAt, endedAt, httpStatus, failure }] of attempts.entries()) {
     const isLast = index === attempts.length - 1;
     const isSuccess = httpStatus !== undefined && httpStatus >= 200 && httpStatus < 300;
-    if (number !== index + 1) faults.push(`attempt ${number} stands at ${index + 1}`);
+    if (number !== index + 1) faults.push(`attempt ${number} is at position ${index + 1}`);
     if (endedAt === undefined) faults.push(`attempt ${number} has not ended`);
     else if (endedAt < startedAt) faults.push(`attempt ${number} ended before it began`);
     if ((httpStatus === undefined) === (failure === undefined))
@@ -141,7 +141,7 @@ function findLogFaults({ id, status, attemptCount, attempts }: LoggedDelivery): 
   return faults.map((fault) => `delivery ${id}: ${fault}`);
 }
 
-/** An event of an ordered subscription comes after its object's earlier ones have been answered with success. */
+/** An ordered subscription gets an event only after it has accepted the earlier ones of the same object. */
 function findOutOfOrder(
   { accepted, subscriptions }: Evidence,
   arrivals: ReadonlyMap<string, readonly Arrival[]>,
@@ -151,18 +151,18 @@ function findOutOfOrder(
     const matching = accepted.filter((event) => matches(subscription, event));
     const objects = Map.groupBy(matching, ({ objectId }) => objectId);
     return [...objects].flatMap(([objectId, events]) => {
-      const came = events
+      const arrived = events
         .toSorted((a, b) => a.sequence - b.sequence)
         .map(({ id, sequence }) => ({
           sequence,
           all: arrivals.get(keyOf({ path: subscription.path, eventId: id })),
         }))
         .filter(({ all }) => all !== undefined);
-      return came.slice(1).flatMap(({ sequence, all }, index) => {
-        const done = Math.min(...came[index]!.all!.map((arrival) => succeededAt(arrival)));
+      return arrived.slice(1).flatMap(({ sequence, all }, index) => {
+        const done = Math.min(...arrived[index]!.all!.map((arrival) => succeededAt(arrival)));
         if (all![0]!.order > done) return [];
         return [
-          `${subscription.path} ${objectId}: ${sequence} came before ${came[index]!.sequence} was delivered`,
+          `${subscription.path} ${objectId}: ${sequence} arrived before ${arrived[index]!.sequence} was delivered`,
         ];
       });
     });

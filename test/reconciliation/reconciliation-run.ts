@@ -85,7 +85,7 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   const left = await settle(system, options);
   const settledAfterMs = Date.now() - healedAt;
 
-  const faults = [...played, ...unplayed(system.lostLeases(), played)];
+  const faults = [...played, ...withoutFault(system.lostLeases(), played)];
   const { accepted } = publishers;
   const { subscriptions } = merchants;
   const { arrivals } = log;
@@ -132,8 +132,8 @@ async function firstMerchants(merchants: Merchants, portOf: (n: number) => numbe
   return merchantIds;
 }
 
-/** Leases that were lost while no fault was played on their owner. */
-function unplayed(lost: readonly FaultWindow[], played: readonly FaultWindow[]): FaultWindow[] {
+/** Leases that were lost without a fault of their owner. */
+function withoutFault(lost: readonly FaultWindow[], played: readonly FaultWindow[]): FaultWindow[] {
   const touches = (a: FaultWindow, b: FaultWindow) => a.from <= b.to && b.from <= a.to;
   return lost.filter(
     (lease) => !played.some((fault) => fault.target === lease.target && touches(fault, lease)),

@@ -1,7 +1,7 @@
 import { textTable } from '../../local/text-table.ts';
 import type { RunResult } from './reconciliation-run.ts';
 import type { FaultWindow } from './records.ts';
-import { couldGoUnrecorded } from './repeats.ts';
+import { mayBeUnrecorded } from './repeats.ts';
 
 const SHOWN = 20;
 
@@ -52,7 +52,10 @@ export function tableOf(result: RunResult): string {
       ...causeRows('duplicates', result.duplicates),
       ...causeRows('arrivals without an attempt in the log', result.unrecorded),
       ['unexplained', String(result.unexplained.length)],
-      ['arrivals at times when no fault could have explained a duplicate', String(calmArrivals(result))],
+      [
+        'arrivals at times when no fault could have explained a duplicate',
+        String(countFaultFreeArrivals(result)),
+      ],
       ['slowest arrival after acceptance', seconds(slowestMs(result))],
       ['settled after the last fault', seconds(result.settledAfterMs)],
       ...Object.entries(result.left).map(([name, count]) => [`${name} left`, String(count)]),
@@ -65,8 +68,8 @@ function causeRows(name: string, causes: ReadonlyMap<string, number>): string[][
   return [[name, String(total)], ...[...causes].map(([cause, count]) => [`  ${cause}`, String(count)])];
 }
 
-const calmArrivals = ({ arrivals, faults }: RunResult) =>
-  arrivals.filter(({ at }) => !couldGoUnrecorded(at, faults)).length;
+const countFaultFreeArrivals = ({ arrivals, faults }: RunResult) =>
+  arrivals.filter(({ at }) => !mayBeUnrecorded(at, faults)).length;
 
 /** The first success of each event at each subscription. */
 function firstSuccesses({ accepted, arrivals }: RunResult) {

@@ -7,7 +7,7 @@ import { DeliveryService, ResendState } from '../../proto/gen/payments/webhooks/
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import type { ArrivalLog } from './endpoints.ts';
-import { untilClear } from './publishers.ts';
+import { retryUntilAnswered } from './publishers.ts';
 import type { KnownSubscription, RequestedResend } from './records.ts';
 import type { System } from './system.ts';
 
@@ -56,7 +56,7 @@ export function resendOn(system: System, log: ArrivalLog, next: (n: number) => K
         ? ({ case: 'period', value: period } as const)
         : ({ case: 'eventId', value: eventId } as const),
     };
-    const { resend } = await untilClear(() =>
+    const { resend } = await retryUntilAnswered(() =>
       client.resendDeliveries(request, { timeoutMs: CALL_TIMEOUT_MS }),
     );
     asked.push({ id: resend!.id, merchantId, subscriptionId, eventIds: [...wanted] });

@@ -13,7 +13,7 @@ const FILES_CHANGED = 1;
 const LEFT_OUT = ['pg_wal/*', 'postmaster.pid', 'postmaster.opts', 'pg_replslot/*'];
 
 /**
- * Takes a base backup of a running server and puts it where `startPostgres` finds it; {@link recoverAs} says what for. Uses
+ * Takes a base backup of a running server and puts it where `startPostgres` finds it; {@link configureRecovery} says what for. Uses
  * the pg_basebackup that PG_BASEBACKUP names (of version 18 or later), else the SQL functions for those who copy the files
  * themselves: the packages of this project contain no pg_basebackup.
  * @param from holds the server of the URL.
@@ -35,7 +35,7 @@ export async function takeBaseBackup(url: string, from: DataFolder, to: DataFold
 }
 
 /** What the server of a base backup becomes when it starts, with settings for it. */
-export function recoverAs(
+export function configureRecovery(
   what: 'standby' | 'recovery',
   folder: DataFolder,
   settings: Readonly<Record<string, string>>,
@@ -58,7 +58,7 @@ export async function startStandby(
 ): Promise<EmbeddedPostgres> {
   const { port, username, password } = new URL(primary.url);
   await takeBaseBackup(primary.url, from, to);
-  recoverAs('standby', to, {
+  configureRecovery('standby', to, {
     primary_conninfo: `host=127.0.0.1 port=${port} user=${username} password=${password}`,
   });
   return startPostgres({ folder: to, log: () => undefined, throwaway: true });

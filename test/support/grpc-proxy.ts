@@ -29,7 +29,7 @@ export async function startGrpcProxy(upstream: string, certificate: CertificateP
   const shown = new Set<string | undefined>();
   let accepted: readonly string[] = [];
 
-  function passOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const call = client.request({ ...headers, ':scheme': 'http' });
     let trailers: IncomingHttpHeaders = {};
     call.on('error', () => {});
@@ -55,7 +55,7 @@ export async function startGrpcProxy(upstream: string, certificate: CertificateP
   server.on('stream', (stream, headers) => {
     const key = headers.authorization?.replace('Bearer ', '');
     shown.add(key);
-    if (accepted.includes(key ?? '')) passOn(stream, headers);
+    if (accepted.includes(key ?? '')) forward(stream, headers);
     else stream.respond(UNAUTHENTICATED, { endStream: true });
   });
   server.listen(0, '127.0.0.1');

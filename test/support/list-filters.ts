@@ -10,7 +10,7 @@ export function allFilters({ filters, refuses = () => false }: ListSubject): Lis
 }
 
 /** Filters that differ by one: given, left out or of another value. */
-export function neighbours(subject: ListSubject, filters: ListFilters): ListFilters[] {
+export function neighboringFilters(subject: ListSubject, filters: ListFilters): ListFilters[] {
   const near = Object.entries(subject.filters).flatMap(([name, { values }]) => {
     const { [name]: own, ...without } = filters;
     const others = values.filter((value) => value !== own).map((value) => ({ ...without, [name]: value }));

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from './harness.ts';
 import { sqlOf } from './harness-sql.ts';
-import { allFilters, inUpperCase, neighbours } from './list-filters.ts';
+import { allFilters, inUpperCase, neighboringFilters } from './list-filters.ts';
 import {
   fittingRows,
   type ListFixture,
@@ -161,10 +161,10 @@ async function changedMeanwhile(subject: ListSubject): Promise<void> {
       await walking.noteWhatFits();
     }
   };
-  const walkOn = async () => {
+  const continueWalk = async () => {
     for (; !walking.ended; await delay(2)) await walking.page(1);
   };
-  await Promise.all([write(), walkOn()]);
+  await Promise.all([write(), continueWalk()]);
   walking.expectComplete();
 }
 
@@ -202,7 +202,7 @@ async function boundTokens(subject: ListSubject, fixture: ListFixture): Promise<
     expect((await pageOf(fixture, { ...rest, limit: subject.maxLimit })).keys).toEqual(
       expected.slice(1, subject.maxLimit + 1),
     );
-    for (const others of neighbours(subject, filters)) {
+    for (const others of neighboringFilters(subject, filters)) {
       expect(await fixture.list({ filters: others, after })).toBe('TOKEN_REFUSED');
     }
     expect(await sandbox.list({ filters, after })).toBe('TOKEN_REFUSED');

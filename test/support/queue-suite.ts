@@ -46,15 +46,15 @@ export function describeQueue(
   describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, multiplied);
 
   describe(`${name} across merchants`, () => {
-    it('lists the work of both environments, or of one', () => everyEnvironment(queueOf()));
-    it('requires the grant operations', () => requiresOperations(queueOf()));
+    it('lists the work of both environments, or of one', () => expectEveryEnvironment(queueOf()));
+    it('requires the grant operations', () => expectOperationsGrantRequired(queueOf()));
     if (queueOf().addFinished) {
-      it('keeps finished work out of its indexes', () => staysSmall(queueOf(), plans));
+      it('keeps finished work out of its indexes', () => expectIndexesToSkipFinished(queueOf(), plans));
     }
   });
 }
 
-async function everyEnvironment(queue: Queue): Promise<void> {
+async function expectEveryEnvironment(queue: Queue): Promise<void> {
   const live = newTenant();
   const test = newTenant(Environment.TEST);
   const keysOf: string[][] = [];
@@ -75,7 +75,7 @@ async function everyEnvironment(queue: Queue): Promise<void> {
   expect(sandbox.filter((key) => ofLive!.includes(key))).toEqual([]);
 }
 
-async function requiresOperations(queue: Queue): Promise<void> {
+async function expectOperationsGrantRequired(queue: Queue): Promise<void> {
   const { harness } = queue.subjectOf(() => ({}));
   const transportWith = (grants: readonly string[]) =>
     harness.services.transportFor({ name: 'reader', grants: new Set(grants) });
@@ -85,7 +85,7 @@ async function requiresOperations(queue: Queue): Promise<void> {
 }
 
 /** The size of the indexes depends only on open work, because their predicates exclude finished work. */
-async function staysSmall(queue: Queue, plans: Plans): Promise<void> {
+async function expectIndexesToSkipFinished(queue: Queue, plans: Plans): Promise<void> {
   const { harness } = queue.subjectOf(() => ({}));
   const names = [...new Set(plans.map(([, index]) => index))];
   const entries = async (name: string): Promise<number> => {

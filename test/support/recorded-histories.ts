@@ -43,7 +43,7 @@ export function readHistories(): RecordedHistory[] {
 }
 
 /** The history up to each point at which the workflow was waiting for its next task. */
-export function whereItWaited({ type, workflowId, history }: RecordedHistory): RecordedHistory[] {
+export function historyPrefixes({ type, workflowId, history }: RecordedHistory): RecordedHistory[] {
   const { events } = history;
   const first = events.findIndex(({ eventType }) => eventType === EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
   return events.flatMap(({ eventType }, index) => {

@@ -13,7 +13,7 @@ import { isExecutable } from '../../local/temporal/executables.ts';
 import { buildTemporal, builtTemporal, type TemporalProgram } from '../../local/temporal/temporal-build.ts';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
 import { readComposeFile } from './compose-file.ts';
-import { answers, oneAtATime, type TestTemporal } from './temporal.ts';
+import { answers, type TestTemporal, withSearchLock } from './temporal.ts';
 
 /** The server's PEM files; it requires a certificate of its clients. */
 export interface TemporalTls {
@@ -120,7 +120,7 @@ async function runSql(...statements: string[]): Promise<void> {
 
 /** Built by the pinned module once per machine, as the dev server is. */
 function builtProgram(program: TemporalProgram): Promise<string> {
-  return oneAtATime(async (search) => {
+  return withSearchLock(async (search) => {
     const built = builtTemporal(search.environment, program);
     return isExecutable(built) ? built : buildTemporal({ ...search, program, onBuild: () => undefined });
   });

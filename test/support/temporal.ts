@@ -132,11 +132,11 @@ export async function answers(child: ChildProcess, call: () => Promise<unknown>)
 
 /** The path of a real server, found or built as `npm start` does; parallel test files wait for one build. */
 export function temporalProgram(): Promise<string> {
-  return oneAtATime((search) => findTemporalProgram(search));
+  return withSearchLock((search) => findTemporalProgram(search));
 }
 
 /** Finds or builds a program while no other process of this user does. */
-export async function oneAtATime(find: (search: TemporalSearch) => Promise<string>): Promise<string> {
+export async function withSearchLock(find: (search: TemporalSearch) => Promise<string>): Promise<string> {
   for (;;) {
     try {
       const folder = DataFolder.open(join(tmpdir(), `payments-temporal-search-${userInfo().uid}`));

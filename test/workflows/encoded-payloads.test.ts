@@ -76,7 +76,7 @@ async function failingDelivery() {
 }
 
 /** What the server stores about all workflows of the namespace: encodings of payloads, and messages of failures. */
-async function keptBy({ client, namespace }: TestNamespace) {
+async function storedBy({ client, namespace }: TestNamespace) {
   const encodings = new Set<string>();
   const keyIds = new Set<string>();
   const messages = new Set<string>();
@@ -199,7 +199,7 @@ it('Temporal gets no plain text of workflows; keys are replaced while workflows 
   await before.recover();
   await after.recover();
 
-  const kept = await keptBy(temporal);
+  const kept = await storedBy(temporal);
   expect([...kept.types]).toEqual(expect.arrayContaining([workflowType, 'executeRefund', 'retryDelivery']));
   expect(kept).toMatchObject({
     encodings: new Set(['binary/encrypted']),
@@ -227,7 +227,7 @@ it("an operator's codec encodes payloads", async () => {
   await using namespace = await createTestNamespace();
   await startWorker(namespace, { TEMPORAL_PAYLOAD_CODEC: module });
   await (await failingDelivery()).recover();
-  expect(await keptBy(namespace)).toMatchObject({
+  expect(await storedBy(namespace)).toMatchObject({
     encodings: new Set(['binary/reversed']),
     keyIds: new Set(),
   });

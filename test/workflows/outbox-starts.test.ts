@@ -39,14 +39,14 @@ const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
 
 const workflowFailures = async () => (await scrape())('payments_workflow_failures_total')!;
 const workflow = (id: string) => fixture.temporal.client.workflow.getHandle(id);
-const isStarted = (refundCaseId: string) =>
+const waitUntilStarted = (refundCaseId: string) =>
   eventually(async () => expect(await startsOf(refundCaseId)).toMatchObject([{ starts: 1 }]));
 
 describe('a START stays until its workflow has completed its work', () => {
   it('and is then gone', async () => {
     const merchant = merchantOf(fixture.harness);
     const { id } = await due(merchant, 3_000);
-    await isStarted(id);
+    await waitUntilStarted(id);
     await merchant.becomes(id, Status.SERVICE_REVIEW);
     await eventually(async () => expect(await startsOf(id)).toEqual([]));
   });
@@ -54,7 +54,7 @@ describe('a START stays until its workflow has completed its work', () => {
   it('so that a terminated workflow is started again', async () => {
     const merchant = merchantOf(fixture.harness);
     const { id } = await due(merchant, 8_000);
-    await isStarted(id);
+    await waitUntilStarted(id);
     await workflow(`merchant-review-${id}`).terminate();
     await checkNow(id);
     await merchant.becomes(id, Status.SERVICE_REVIEW);
@@ -64,7 +64,7 @@ describe('a START stays until its workflow has completed its work', () => {
   it('and does not start it twice', async () => {
     const merchant = merchantOf(fixture.harness);
     const { id } = await due(merchant, REVIEW_MS / 2);
-    await isStarted(id);
+    await waitUntilStarted(id);
     const { runId } = await workflow(`merchant-review-${id}`).describe();
     await checkNow(id);
     await eventually(async () => expect(await startsOf(id)).toMatchObject([{ starts: 2 }]));
@@ -75,7 +75,7 @@ describe('a START stays until its workflow has completed its work', () => {
     const merchant = merchantOf(fixture.harness);
     const { refunds, write } = merchant;
     const { id: refundCaseId } = await due(merchant, REVIEW_MS / 2);
-    await isStarted(refundCaseId);
+    await waitUntilStarted(refundCaseId);
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
     expect(await startsOf(refundCaseId)).toEqual([]);
     await expect(workflow(`merchant-review-${refundCaseId}`).result()).rejects.toThrow();

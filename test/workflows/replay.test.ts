@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { installRuntime } from '../../workflows/temporal/temporal-runtime.ts';
 import * as workflows from '../../workflows/workflows.ts';
-import { readHistories, whereItWaited } from '../support/recorded-histories.ts';
+import { historyPrefixes, readHistories } from '../support/recorded-histories.ts';
 import { testWorkflowBundle } from '../support/temporal-namespace.ts';
 
 /**
@@ -23,7 +23,7 @@ it('has a history of every workflow', () => {
 
 it.each([
   { where: 'from their beginning', histories: recorded },
-  { where: 'where they wait', histories: recorded.flatMap(whereItWaited) },
+  { where: 'where they wait', histories: recorded.flatMap(historyPrefixes) },
 ])('goes on with workflows of earlier versions $where', async ({ histories }) => {
   const replayed: string[] = [];
   for await (const { workflowId, error } of Worker.runReplayHistories(

@@ -40,7 +40,7 @@ export async function readBooks(transport: Transport, { tenant }: MonthMerchant)
   const { refunds, funds, advances } = clientsOf(transport);
   const events = createClient(EventService, transport);
   const page = (pageToken: string) => ({ ...tenant, pageSize: 100, pageToken });
-  const holdersFor = async (reason: BlockReason) => {
+  const listHolders = async (reason: BlockReason) => {
     const { blocks, next } = await funds.scanOpenBlocks({ ...tenant, reason });
     expect(next, 'another page of blocks').toBeUndefined();
     return blocks.map(({ sourceId }) => sourceId);
@@ -63,8 +63,8 @@ export async function readBooks(transport: Transport, { tenant }: MonthMerchant)
       (answer) => answer.events,
     ),
     funds.getBalance(tenant),
-    holdersFor(BlockReason.REFUND_IN_PROGRESS),
-    holdersFor(BlockReason.HOLD_OR_DISPUTE),
+    listHolders(BlockReason.REFUND_IN_PROGRESS),
+    listHolders(BlockReason.HOLD_OR_DISPUTE),
   ]);
   const inOrder = published.toSorted((one, other) => Number(one.sequence - other.sequence));
   return {
@@ -96,7 +96,7 @@ const sumOf = <T>(items: readonly T[], amountOf: (item: T) => bigint) =>
   items.reduce((sum, item) => sum + amountOf(item), 0n);
 
 /** Every confirmed call took effect once, and the money of the sales is where refunds, disputes and advances put it. */
-export function expectMoneyKept({ confirmed }: MonthMerchant, books: MerchantBooks): void {
+export function expectMoneyConserved({ confirmed }: MonthMerchant, books: MerchantBooks): void {
   const { cases, rows, advances, openDebtsMinor } = books;
   expect(cases.map(({ id }) => id).sort()).toEqual(confirmed.refundCaseIds.toSorted());
   expect(sumOf(rows, (row) => row.grossAllocatedAmountMinor)).toBe(
@@ -122,7 +122,10 @@ export function expectMoneyKept({ confirmed }: MonthMerchant, books: MerchantBoo
 }
 
 /** Each open case and dispute of a sale holds its funds, and no other. */
-export function expectHolds({ confirmed }: MonthMerchant, { cases, holders }: MerchantBooks): void {
+export function expectOpenCasesToHoldFunds(
+  { confirmed }: MonthMerchant,
+  { cases, holders }: MerchantBooks,
+): void {
   const open = cases.filter(({ status, saleId }) => OPEN.has(status) && saleId !== undefined);
   expect([...holders].sort()).toEqual([...open.map(({ id }) => id), ...confirmed.openDisputeIds].sort());
 }

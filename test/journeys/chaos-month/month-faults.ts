@@ -31,7 +31,7 @@ export function planMonthFaults(seed: number, durationMs: number): MonthFault[] 
   const planned = rounds.flatMap((faults, round) =>
     faults.map((fault) => ({ ...fault, atMs: fault.atMs + round * roundMs })),
   );
-  return oneAtATime(planned);
+  return withoutOverlaps(planned);
 }
 
 function roundOf(roundMs: number): fc.Arbitrary<MonthFault[]> {
@@ -58,8 +58,8 @@ function roundOf(roundMs: number): fc.Arbitrary<MonthFault[]> {
     .map((faults) => [...faults]);
 }
 
-/** Postpones faults that would hit a target during another fault. */
-function oneAtATime(faults: readonly MonthFault[]): MonthFault[] {
+/** Postpones faults that would overlap another fault of their target. */
+function withoutOverlaps(faults: readonly MonthFault[]): MonthFault[] {
   const freeAt = new Map<ProcessName, number>();
   return faults
     .toSorted((one, other) => one.atMs - other.atMs)

@@ -22,7 +22,7 @@ import { failover } from './failover.ts';
 type Refunds = Client<typeof RefundCaseService>;
 
 /** Reports each outcome again under another key, as a provider does that is unsure of its first report. */
-function reportingTwice(refunds: Refunds): Refunds {
+function withDuplicateReports(refunds: Refunds): Refunds {
   return {
     ...refunds,
     async recordProviderOutcome(request, options) {
@@ -52,7 +52,7 @@ await runProcess('the provider', async () => {
   await server.listen({ host: '127.0.0.1', port: Number(PROVIDER_PORT) });
   const connections = REPORT_TO!.split(' ').map((url) => connectGrpc(url, REPORT_TOKEN!));
   const transport = failover(connections.map(({ transport }) => transport));
-  const refunds = reportingTwice(createClient(RefundCaseService, transport));
+  const refunds = withDuplicateReports(createClient(RefundCaseService, transport));
   const reporter = new OutcomeReporter(store, refunds, logger);
   logger.info('the provider is listening');
   return {

@@ -22,7 +22,7 @@ export interface DatabaseFailure {
   begin(system: DatabaseClients): Promise<() => Promise<void>>;
 }
 
-const AWAY = ['SERVICE_UNAVAILABLE'] as const;
+const UNAVAILABLE = ['SERVICE_UNAVAILABLE'] as const;
 /** Calls sent to a server that does not answer take until the deadline; later calls get no connection. */
 const SILENT = ['DEADLINE_EXCEEDED', 'SERVICE_UNAVAILABLE'] as const;
 
@@ -30,30 +30,42 @@ const SILENT = ['DEADLINE_EXCEEDED', 'SERVICE_UNAVAILABLE'] as const;
 const RELOADED_MS = 500;
 
 export const DATABASE_FAILURES: readonly DatabaseFailure[] = [
-  { what: 'stopped', read: AWAY, write: AWAY, ready: [503], begin: stop },
+  { what: 'stopped', read: UNAVAILABLE, write: UNAVAILABLE, ready: [503], begin: stop },
   { what: 'slow', read: 'SUCCEEDS', write: 'SUCCEEDS', ready: [200, 'up'], begin: slowDown },
-  { what: 'read-only', read: 'SUCCEEDS', write: AWAY, ready: [200, 'read-only'], begin: makeReadOnly },
+  { what: 'read-only', read: 'SUCCEEDS', write: UNAVAILABLE, ready: [200, 'read-only'], begin: makeReadOnly },
   { what: 'silent', read: SILENT, write: SILENT, ready: [503], begin: freeze },
-  { what: 'unreachable', read: SILENT, write: SILENT, ready: [503], begin: cutOff },
-  { what: 'out of connections', read: AWAY, write: AWAY, ready: [503], begin: useUpConnections },
+  { what: 'unreachable', read: SILENT, write: SILENT, ready: [503], begin: dropPackets },
+  {
+    what: 'out of connections',
+    read: UNAVAILABLE,
+    write: UNAVAILABLE,
+    ready: [503],
+    begin: exhaustConnections,
+  },
   {
     what: 'out of disk',
     read: 'SUCCEEDS',
-    write: AWAY,
+    write: UNAVAILABLE,
     ready: [200, 'up'],
     mounts: true,
     begin: fillDisk,
   },
   {
     what: 'unknown by its name',
-    read: AWAY,
-    write: AWAY,
+    read: UNAVAILABLE,
+    write: UNAVAILABLE,
     ready: [503],
     mounts: true,
-    begin: loseName,
+    begin: breakNameResolution,
   },
   // The last one: what follows runs on the other server.
-  { what: 'failed over to another address', read: AWAY, write: AWAY, ready: [503], begin: failOver },
+  {
+    what: 'failed over to another address',
+    read: UNAVAILABLE,
+    write: UNAVAILABLE,
+    ready: [503],
+    begin: failOver,
+  },
 ];
 
 async function stop(system: DatabaseClients) {
@@ -85,13 +97,13 @@ async function freeze({ postgres }: DatabaseClients) {
   return async () => victim.signal('SIGCONT');
 }
 
-async function cutOff({ link }: DatabaseClients) {
+async function dropPackets({ link }: DatabaseClients) {
   const end = link.begin('drop');
   return async () => end();
 }
 
 /** Other clients took all connections when these had lost theirs. */
-async function useUpConnections({ postgres, link }: DatabaseClients) {
+async function exhaustConnections({ postgres, link }: DatabaseClients) {
   const held: Client[] = [];
   const reconnect = link.begin('reset');
   const others = `select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
@@ -112,7 +124,7 @@ async function useUpConnections({ postgres, link }: DatabaseClients) {
 }
 
 /** Its clients have lost their connections, and its name cannot be resolved. */
-async function loseName(system: DatabaseClients) {
+async function breakNameResolution(system: DatabaseClients) {
   system.knowName(false);
   system.link.begin('reset')();
   return async () => system.knowName(true);

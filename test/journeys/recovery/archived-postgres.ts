@@ -6,7 +6,7 @@ import type { DataFolder } from '../../../local/data-folder.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { migrate } from '../../../services/platform/database/migrate.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
-import { recoverAs, takeBaseBackup } from '../../support/base-backup.ts';
+import { configureRecovery, takeBaseBackup } from '../../support/base-backup.ts';
 import { query } from '../../support/query.ts';
 
 const ARCHIVED = { timeout: 30_000, interval: 100 };
@@ -76,7 +76,7 @@ export class ArchivedPostgres implements AsyncDisposable {
       if (!existsSync(join(this.#archive, file))) throw new Error(`${file} is not archived`);
     }, ARCHIVED);
     await this.#original.stop();
-    recoverAs('recovery', this.#backup, {
+    configureRecovery('recovery', this.#backup, {
       // The new server's history must not end up among that of the old one.
       archive_mode: 'off',
       restore_command: `cp ${this.#archive}/%f %p`,

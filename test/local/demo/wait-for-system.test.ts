@@ -8,7 +8,7 @@ import { TemporalServer } from '../../../local/temporal/temporal-server.ts';
 import { createOpsServer } from '../../../services/platform/process/ops-server.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { TEMPORAL_START_MS, temporalProgram } from '../../support/temporal.ts';
-import { createFakeMachine, type FakeMachine, goScript } from '../temporal/fake-go.ts';
+import { createFakeMachine, type FakeMachine, fakeGoScript } from '../temporal/fake-go.ts';
 import { makeFolder } from '../temporary-data-folder.ts';
 
 const BUILDING =
@@ -31,7 +31,7 @@ function newMachine(): FakeMachine {
   const machine = createFakeMachine();
   onTestFinished(() => machine.remove());
   const compile = 'echo example.com/a; echo example.com/b';
-  machine.install('go', goScript(`${compile}\n${machine.waitFor('end')}\nln -s '${program}' "$out"`));
+  machine.install('go', fakeGoScript(`${compile}\n${machine.waitFor('end')}\nln -s '${program}' "$out"`));
   return machine;
 }
 

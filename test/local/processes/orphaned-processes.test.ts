@@ -9,7 +9,7 @@ import { identifyProcess } from '../../../local/processes/process-identity.ts';
 import { stopOrphans } from '../../../local/processes/tracked-process.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { makeFolder } from '../temporary-data-folder.ts';
-import { killHard, type OtherStart, type OtherStartOptions, startInOtherProcess } from './other-start.ts';
+import { killAndWait, type OtherStart, type OtherStartOptions, startInOtherProcess } from './other-start.ts';
 
 /** One data folder for all tests, so that its database cluster is created once. */
 let path: string;
@@ -58,14 +58,14 @@ test('after a kill -9, the next start stops the orphaned servers and keeps their
   const temporalPort = await findFreePort();
   const first = await start({ postgres: true, temporalPort });
   const rows = await addRow(first.url);
-  await killHard(first);
+  await killAndWait(first);
   expect([isRunning(first.postgres), isRunning(first.temporal)]).toEqual([true, true]);
 
   const second = await start({ postgres: true });
   expect([isRunning(first.postgres), isRunning(first.temporal)]).toEqual([false, false]);
   await assertPortsFree([{ setting: 'TEMPORAL_PORT', port: temporalPort }]);
   expect(await addRow(second.url)).toBe(rows + 1);
-  await killHard(second);
+  await killAndWait(second);
 
   const folder = DataFolder.open(path);
   const log = vi.fn();
@@ -80,7 +80,7 @@ test('after a kill -9, the next start stops the orphaned servers and keeps their
 test('an orphaned PostgreSQL without a pid file in run/ is found by its postmaster.pid and stopped', async () => {
   const first = await start({ postgres: true });
   const rows = await addRow(first.url);
-  await killHard(first);
+  await killAndWait(first);
   const folder = DataFolder.open(path);
   rmSync(folder.file('run/postgres.pid'));
   const postgres = await startPostgres({ folder, log: () => undefined, throwaway: true });

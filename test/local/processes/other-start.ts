@@ -38,7 +38,7 @@ export async function startInOtherProcess(
 }
 
 /** Kills the process with SIGKILL; its children keep running. */
-export async function killHard({ process }: OtherStart): Promise<void> {
+export async function killAndWait({ process }: OtherStart): Promise<void> {
   process.kill('SIGKILL');
   await once(process, 'exit');
 }

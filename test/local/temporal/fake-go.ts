@@ -52,7 +52,7 @@ export function createFakeMachine(): FakeMachine {
  * A `go` in place of the compiler, which takes minutes. `go list` downloads a module and prints three stale packages.
  * `go build` runs the lines of `build`, in which $out is the path to write the program to.
  */
-export function goScript(build: string, list = ''): string {
+export function fakeGoScript(build: string, list = ''): string {
   return `
 if [ "$1" = list ]; then
   echo 'go: downloading example.com/module v1.0.0' >&2

@@ -6,7 +6,7 @@ import { buildTemporal } from '../../../local/temporal/temporal-build.ts';
 import { findTemporalProgram, type SlowStep } from '../../../local/temporal/temporal-program.ts';
 import { TEMPORAL_START_MS, temporalProgram } from '../../support/temporal.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
-import { createFakeMachine, goScript } from './fake-go.ts';
+import { createFakeMachine, fakeGoScript } from './fake-go.ts';
 
 const NOTICE = 'building the Temporal server: once per machine, usually 3 to 10 minutes';
 
@@ -56,7 +56,7 @@ test('another program called temporal is skipped in favor of an earlier build', 
 
 test('the first search builds the pinned module, and the next one uses the build', async () => {
   const { environment, folder, install, built } = machine();
-  install('go', goScript(finish()));
+  install('go', fakeGoScript(finish()));
   const onSlowStep = vi.fn();
   expect(await search(folder, environment, { onSlowStep })).toBe(built);
   expect(onSlowStep).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ detail: NOTICE }));
@@ -73,7 +73,7 @@ test('a build reports downloads, then packages out of those to compile, then lin
     'echo example.com/c',
     waitFor('end'),
   ];
-  install('go', goScript([...build, finish()].join('\n'), waitFor('compiling')));
+  install('go', fakeGoScript([...build, finish()].join('\n'), waitFor('compiling')));
   let progress = () => '';
   const onSlowStep = (step: SlowStep) => {
     progress = step.progress!;
@@ -104,7 +104,7 @@ test('without Go, a build is not possible', async () => {
 test('a search waits for the build of another and uses it, or builds itself if that one is stopped', async () => {
   const { environment, folder, install, built, waitFor, signal } = machine();
   const { folder: other } = machine();
-  install('go', goScript(`touch "$out"; ${waitFor('end')}\nrm "$out"; ${finish()}`));
+  install('go', fakeGoScript(`touch "$out"; ${waitFor('end')}\nrm "$out"; ${finish()}`));
   const stop = new AbortController();
   const stopped = search(folder, environment, { signal: stop.signal });
   await vi.waitFor(
@@ -129,7 +129,7 @@ test('a search waits for the build of another and uses it, or builds itself if t
 
 test('a stopped build ends at once and leaves no files', async () => {
   const { environment, folder, install, built } = machine();
-  install('go', goScript('touch "$out"; sleep 60'));
+  install('go', fakeGoScript('touch "$out"; sleep 60'));
   const stop = new AbortController();
   const searching = search(folder, environment, { signal: stop.signal });
   await vi.waitFor(() => expect(filesOf(built)).toHaveLength(1), 40_000);
@@ -142,7 +142,7 @@ test('when every source fails, one line gives the reasons', async () => {
   const { environment, folder, install } = machine();
   install(
     'go',
-    goScript('echo example.com/errors; echo "error: no network" >&2; echo example.com/c; exit 1'),
+    fakeGoScript('echo example.com/errors; echo "error: no network" >&2; echo example.com/c; exit 1'),
   );
   await expect(search(folder, environment)).rejects.toThrow(
     /^no Temporal server: no temporal on the PATH; no earlier build; temporal-build: exit code 1: error: no network; temporal-download: exit code 1: [^\n]*\. Put the Temporal CLI or Go on the PATH, or set TEMPORAL_ADDRESS$/,

@@ -66,4 +66,4 @@ export function accountsFixture(transport: Transport) {
 /**
  * Whether a pick of the list suite removes a row: never in the lists that it fills, which use multiples of eleven.
  */
-export const takesAway = (pick: number) => pick % 11 > 7;
+export const isRemoved = (pick: number) => pick % 11 > 7;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
-import { accountsFixture, takesAway } from './accounts-fixture.ts';
+import { accountsFixture, isRemoved } from './accounts-fixture.ts';
 
 /** The list of open invitations, for the list suite; the only change is that one is no longer open. */
 export function invitationList(harness: TestHarness): ListSubject {
@@ -29,7 +29,7 @@ export function invitationList(harness: TestHarness): ListSubject {
           await placeRow(harness, 'accounts.invitation', 'created_at', id, place);
         },
         async change({ key }, pick) {
-          if (!takesAway(pick)) return;
+          if (!isRemoved(pick)) return;
           if (pick % 2) await client.revokeInvitation({ ...write(tenant), invitationId: key });
           else
             await sqlOf(harness, 'update accounts.invitation set expires_at = created_at where id = $1', [

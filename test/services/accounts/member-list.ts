@@ -2,7 +2,7 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
-import { accountsFixture, takesAway } from './accounts-fixture.ts';
+import { accountsFixture, isRemoved } from './accounts-fixture.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);
 
@@ -37,7 +37,7 @@ export function memberList(harness: TestHarness): ListSubject {
           );
         },
         async change({ key }, pick) {
-          if (takesAway(pick)) await remove(tenant, key);
+          if (isRemoved(pick)) await remove(tenant, key);
           else await change(tenant, key, pick % 2 ? Role.VIEWER : Role.DEVELOPER);
         },
       };

@@ -1,7 +1,7 @@
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
-import { accountsFixture, newPerson, takesAway } from './accounts-fixture.ts';
+import { accountsFixture, isRemoved, newPerson } from './accounts-fixture.ts';
 
 /** The list of an account's open sessions, for the list suite: an account stands for each tenant of the suite. */
 export function sessionList(harness: TestHarness): ListSubject {
@@ -31,7 +31,7 @@ export function sessionList(harness: TestHarness): ListSubject {
           await placeRow(harness, 'accounts.session', 'created_at', session.sessionId, place);
         },
         async change({ key }, pick) {
-          if (takesAway(pick)) await client.endSession({ accountId, sessionId: key });
+          if (isRemoved(pick)) await client.endSession({ accountId, sessionId: key });
         },
       };
     },

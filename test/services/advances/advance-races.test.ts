@@ -30,8 +30,10 @@ describe('concurrent calls', () => {
     expect(reasonsOf(all)).toEqual([...Array(49).fill('QUOTE_ALREADY_REQUESTED'), 'STANDS']);
     const { advanceRequests } = await client.listAdvanceRequests(funds.tenant);
     expect(advanceRequests).toMatchObject([{ quoteId: id, amountMinor }]);
-    const told = all.flatMap((one) => (one.status === 'rejected' ? [errorInfoOf(one.reason)?.metadata] : []));
-    expect(new Set(told.map((metadata) => metadata?.advanceRequestId))).toEqual(
+    const refusals = all.flatMap((one) =>
+      one.status === 'rejected' ? [errorInfoOf(one.reason)?.metadata] : [],
+    );
+    expect(new Set(refusals.map((metadata) => metadata?.advanceRequestId))).toEqual(
       new Set([advanceRequests[0]!.id]),
     );
   });

@@ -163,26 +163,26 @@ describe('an advance that failed halfway', () => {
   };
 
   /** As after a crash between the reservation and the request's own commit. */
-  async function loseRequest(advanceRequestId: string) {
+  async function deleteRequest(advanceRequestId: string) {
     await sqlOf(harness, 'delete from advances.request where id = $1', [advanceRequestId]);
-    await loseAnswers();
+    await deleteIdempotencyRecords();
   }
-  const loseAnswers = () => sqlOf(harness, 'delete from platform.idempotency_record');
+  const deleteIdempotencyRecords = () => sqlOf(harness, 'delete from platform.idempotency_record');
 
   it('a request with only a reservation is completed only by its caller or its workflow', async () => {
     const { funds, client, quote } = await seeded();
     const asking = { ...funds.write(SOLD), quoteId: quote.id };
     const once = await client.requestAdvance(asking);
     const advanceRequestId = once.advanceRequest!.id;
-    await loseRequest(advanceRequestId);
+    await deleteRequest(advanceRequestId);
     const other = client.requestAdvance({ ...asking, idempotencyKey: newKey() });
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', { advanceRequestId });
     const again = await client.requestAdvance(asking);
     expect(again.advanceRequest).toMatchObject({ id: advanceRequestId, amountMinor: 4_800n });
-    await loseRequest(advanceRequestId);
+    await deleteRequest(advanceRequestId);
     const byWorkflow = { ...asking, idempotencyKey: advanceRequest.workflowId(advanceRequestId) };
     expect((await client.requestAdvance(byWorkflow)).advanceRequest?.id).toBe(advanceRequestId);
-    await loseAnswers();
+    await deleteIdempotencyRecords();
     expect((await client.requestAdvance(asking)).advanceRequest?.id).toBe(advanceRequestId);
     // The first attempt's command stays until the workflow has completed its work.
     const starts = 'select workflow_type from platform.outbox_command where workflow_id = $1';

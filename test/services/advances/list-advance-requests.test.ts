@@ -22,11 +22,11 @@ describePlans(
     ['', 'request_newest'],
     ['status', 'request_status'],
   ],
-  multiplyRefused,
+  addManyRefused,
 );
 
 /** Refuses a request, and copies it. */
-async function multiplyRefused(fixture: ListFixture): Promise<void> {
+async function addManyRefused(fixture: ListFixture): Promise<void> {
   const [key] = (await pageOf(fixture, { limit: 1 })).keys;
   await fixture.change({ key: key!, order: '', status: 'PENDING_REVIEW' }, 0);
   await copyRequest(harness, key!, 1_000);

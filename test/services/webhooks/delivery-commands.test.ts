@@ -69,7 +69,7 @@ async function held(tenant: TestTenant) {
 }
 
 /** Runs two calls in order while another transaction holds the delivery's row: the first one gets it first. */
-async function inTurn<A, B>(deliveryId: string, first: () => Promise<A>, second: () => Promise<B>) {
+async function runInOrder<A, B>(deliveryId: string, first: () => Promise<A>, second: () => Promise<B>) {
   const locking = new pg.Client({ connectionString: harness.databaseUrl });
   await locking.connect();
   await locking.query('begin');
@@ -181,7 +181,7 @@ describe('RetryDelivery', () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const second = await retried(tenant, deliveryId);
-    const [again, reported] = await inTurn(
+    const [again, reported] = await runInOrder(
       deliveryId,
       () => retry(tenant, deliveryId),
       () => attempts.record(answered(second, 500)),
@@ -190,7 +190,7 @@ describe('RetryDelivery', () => {
     expect(reported).toMatchObject({ value: [{ status: 'RETRYING' }] });
     expect(isDue(await get(tenant, deliveryId))).toBe(false);
     const third = await retried(tenant, deliveryId);
-    const [, refused] = await inTurn(
+    const [, refused] = await runInOrder(
       deliveryId,
       () => attempts.record(answered(third, 200)),
       () => retry(tenant, deliveryId),
@@ -248,7 +248,7 @@ describe('CancelDelivery', () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const second = await retried(tenant, deliveryId);
-    const [, late] = await inTurn(
+    const [, late] = await runInOrder(
       deliveryId,
       () => cancel(tenant, deliveryId),
       () => attempts.record(answered(second, 200)),
@@ -258,7 +258,7 @@ describe('CancelDelivery', () => {
     const other = newTenant();
     const reported = await attempted(other, 500);
     const attempt = await retried(other, reported);
-    const [, refused] = await inTurn(
+    const [, refused] = await runInOrder(
       reported,
       () => attempts.record(answered(attempt, 200)),
       () => cancel(other, reported),

@@ -154,20 +154,20 @@ describe('a scrape reports', () => {
   });
 
   it('how far ahead partitions reach, for the log that ends first', async () => {
-    const runway = (scraped: Awaited<ReturnType<typeof scrape>>, environment: string) =>
+    const partitionLead = (scraped: Awaited<ReturnType<typeof scrape>>, environment: string) =>
       scraped(`payments_webhook_partition_runway_seconds{environment="${environment}"}`)! / DAY_S;
     const before = await scrapeAnew();
-    expect(runway(before, 'live')).toBeGreaterThanOrEqual(14);
-    expect(runway(before, 'live')).toBeLessThanOrEqual(21);
-    expect(runway(before, 'test')).toBeGreaterThanOrEqual(7);
-    expect(runway(before, 'test')).toBeLessThanOrEqual(8);
+    expect(partitionLead(before, 'live')).toBeGreaterThanOrEqual(14);
+    expect(partitionLead(before, 'live')).toBeLessThanOrEqual(21);
+    expect(partitionLead(before, 'test')).toBeGreaterThanOrEqual(7);
+    expect(partitionLead(before, 'test')).toBeLessThanOrEqual(8);
     const [last] = await fixture.sql<{ name: string }>(
       "select max(inhrelid::regclass::text) as name from pg_inherits where inhparent = 'webhooks.attempt_test'::regclass",
     );
     await fixture.sql(`drop table ${last!.name}`);
     const after = await scrapeAnew();
-    expect(runway(before, 'test') - runway(after, 'test')).toBeCloseTo(1, 2);
-    expect(runway(after, 'live')).toBeCloseTo(runway(before, 'live'), 2);
+    expect(partitionLead(before, 'test') - partitionLead(after, 'test')).toBeCloseTo(1, 2);
+    expect(partitionLead(after, 'live')).toBeCloseTo(partitionLead(before, 'live'), 2);
   });
 
   it('how old the oldest partition is', async () => {

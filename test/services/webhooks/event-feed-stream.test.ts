@@ -44,8 +44,8 @@ it('sends a cursor at once, then events as they are logged, and ends when its ca
   expect(sent.event!.id).toBe(id);
   const resumed = openStream({ ...tenant, ...from(first.cursor) }, cancel.signal);
   expect((await nextWith(resumed, ({ event }) => event !== undefined)).event!.id).toBe(id);
-  const behind = openStream({ ...tenant, ...from(sent.cursor) }, cancel.signal);
-  expect((await nextWith(behind, () => true)).event).toBeUndefined();
+  const caughtUp = openStream({ ...tenant, ...from(sent.cursor) }, cancel.signal);
+  expect((await nextWith(caughtUp, () => true)).event).toBeUndefined();
   const pending = stream.next();
   cancel.abort();
   await expect(pending).rejects.toMatchObject({ code: Code.Canceled });

@@ -13,7 +13,7 @@ const inMs = (ms: number) => new Date(Date.now() + ms);
 const late = <Report extends object>(report: Report) => ({ ...report, owner: undefined });
 
 /** A delivery whose first attempt is recorded as in flight without a result, and whose second is due. */
-async function overtaken() {
+async function startOverlappingAttempts() {
   const tenant = newTenant();
   const { merchantId } = tenant;
   await fixture.subscribe(tenant);
@@ -36,7 +36,7 @@ async function overtaken() {
 }
 
 it('the end of an attempt that was followed by another is recorded, and changes nothing else', async () => {
-  const { first, second, next, read } = await overtaken();
+  const { first, second, next, read } = await startOverlappingAttempts();
   await attempts.record(answered(second, 503));
   const { delivery } = await read();
   expect(delivery).toMatchObject({ status: RETRYING, attemptCount: 2 });
@@ -54,14 +54,14 @@ it('the end of an attempt that was followed by another is recorded, and changes 
 });
 
 it('a late success ends the delivery, and counts all its attempts', async () => {
-  const { first, second, read } = await overtaken();
+  const { first, second, read } = await startOverlappingAttempts();
   await attempts.record(answered(second, 503));
   await attempts.record(late(answered(first, 200)));
   expect((await read()).delivery).toMatchObject({ status: SUCCEEDED, attemptCount: 2 });
 });
 
 it('the end of an attempt after the success of the next one does not change the count', async () => {
-  const { first, second, read } = await overtaken();
+  const { first, second, read } = await startOverlappingAttempts();
   await attempts.record(answered(second, 200));
   await attempts.record(late(answered(first, 500)));
   const { delivery, attempts: made } = await read();
@@ -73,7 +73,7 @@ it('the end of an attempt after the success of the next one does not change the 
 });
 
 it('an attempt that two processes sent gets the start of the one that reports its end', async () => {
-  const { second, read } = await overtaken();
+  const { second, read } = await startOverlappingAttempts();
   await attempts.record(inFlight(second, inMs(-1_000), inMs(60_000)));
   const startedAt = inMs(-9_000);
   await attempts.record(late({ ...answered(second, 503), startedAt }));

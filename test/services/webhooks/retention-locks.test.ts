@@ -7,7 +7,7 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
 import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../../support/harness.ts';
 import { type Attempts, startAttempts } from './attempts-fixture.ts';
-import { fillPast } from './webhook-past.ts';
+import { insertPastDeliveries } from './webhook-past.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 const DAY_MS = 86_400_000;
@@ -79,12 +79,19 @@ async function filledPast(): Promise<TestTenant> {
   await fixture.sql(`select webhooks.ensure_partitions('live', $1, $2)`, [from, to]);
   const client = await connect();
   const { merchantId } = tenant;
-  await fillPast(client, { merchantId, subscriptionId, from, to, deliveries: DELIVERIES, attemptsEach: 2 });
+  await insertPastDeliveries(client, {
+    merchantId,
+    subscriptionId,
+    from,
+    to,
+    deliveries: DELIVERIES,
+    attemptsEach: 2,
+  });
   return tenant;
 }
 
 /** A read of rows that may have been dropped. */
-const unlessGone = (read: Promise<unknown>) =>
+const ignoreNotFound = (read: Promise<unknown>) =>
   read.catch((error: unknown) => {
     if (ConnectError.from(error).code !== Code.NotFound) throw error;
   });
@@ -112,7 +119,7 @@ function startFlow(past: TestTenant) {
           fixture.events.getEvent({ ...past, eventId }),
           fixture.deliveries.getDelivery({ ...past, deliveryId }),
         ];
-        await Promise.all(reads.map(unlessGone));
+        await Promise.all(reads.map(ignoreNotFound));
       }
     }
   };

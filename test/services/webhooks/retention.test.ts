@@ -16,7 +16,7 @@ import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
 import { startWebhooks } from './attempts-fixture.ts';
 import { exhausted } from './subscription-errors.ts';
-import { growOlder, partitionNames } from './webhook-past.ts';
+import { backdate, partitionNames } from './webhook-past.ts';
 import { newUrl, type TestTenant } from './webhooks-fixture.ts';
 
 const { harness, fixture, attempts } = await startWebhooks({});
@@ -54,7 +54,7 @@ const old = (names: readonly string[], days: number) => {
 /**
  * Reads an old partition through its parent, in a transaction that stays open until the returned function is called.
  */
-async function readForLong(merchantId: string): Promise<() => Promise<void>> {
+async function openLongRead(merchantId: string): Promise<() => Promise<void>> {
   const reader = await connect();
   await reader.query('begin isolation level repeatable read');
   await reader.query('select count(*) from webhooks.event where merchant_id = $1', [merchantId]);
@@ -77,7 +77,7 @@ describe('partitions', () => {
   const day = (days: number) =>
     new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
   /** Drops those of the last three weeks and later. */
-  const dropNew = async () => {
+  const dropRecentPartitions = async () => {
     const names = [...(await partitionNames(fixture, 'live')), ...(await partitionNames(fixture, 'test'))];
     const recent = names.filter((name) => name.slice(-8) > day(-21));
     await fixture.sql(`drop table ${recent.map((name) => `webhooks.${name}`).join(', ')}`);
@@ -90,10 +90,10 @@ describe('partitions', () => {
     await deliverAll();
     const waiting = await fixture.publish(live);
     // As in a database that was stopped forty days ago.
-    await growOlder(fixture, live.merchantId, '40 days');
+    await backdate(fixture, live.merchantId, '40 days');
     const [moved] = await fixture.sql<{ id: string }>('select event_id as id from webhooks.open_delivery');
     expect(moved!.id).not.toBe(waiting.id);
-    await dropNew();
+    await dropRecentPartitions();
     await expect(fixture.publish(sandbox)).rejects.toThrow();
     harness.services.startPeriodicTasks();
     const fresh = await vi.waitFor(() => fixture.publish(sandbox), { timeout: 40_000 });
@@ -110,7 +110,7 @@ describe('partitions', () => {
   });
 
   it('are created once by processes that start together', async () => {
-    await dropNew();
+    await dropRecentPartitions();
     await Promise.all(Array.from({ length: 4 }, async () => (await anotherProcess()).startPeriodicTasks()));
     await expect.poll(() => partitionNames(fixture, 'test'), { timeout: 40_000 }).toHaveLength(3 * 8);
     expect(await fixture.dispatch.applyRetention({})).toMatchObject({ createdPartitions: [] });
@@ -123,10 +123,10 @@ describe('retention', () => {
     const goneToo = await delivered(newTenant(Environment.TEST));
     const kept = await delivered();
     const keptToo = await delivered(newTenant(Environment.TEST));
-    await growOlder(fixture, gone.tenant.merchantId, '38 days');
-    await growOlder(fixture, goneToo.tenant.merchantId, '9 days');
-    await growOlder(fixture, kept.tenant.merchantId, '29 days');
-    await growOlder(fixture, keptToo.tenant.merchantId, '6 days');
+    await backdate(fixture, gone.tenant.merchantId, '38 days');
+    await backdate(fixture, goneToo.tenant.merchantId, '9 days');
+    await backdate(fixture, kept.tenant.merchantId, '29 days');
+    await backdate(fixture, keptToo.tenant.merchantId, '6 days');
     const before = {
       live: await partitionNames(fixture, 'live'),
       test: await partitionNames(fixture, 'test'),
@@ -170,7 +170,7 @@ describe('retention', () => {
        values ($1, 'live', $2, 1, 1, now(), now(), 200)`,
       [tenant.merchantId, fresh],
     );
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     await fixture.sql(
       `update webhooks.ended_delivery set id = $1 where merchant_id = $2 and resend_id is not null`,
       [fresh, tenant.merchantId],
@@ -208,7 +208,7 @@ describe('retention', () => {
       `select id from webhooks.open_delivery where merchant_id = $1 and event_id = $2`,
       [stuck.tenant.merchantId, failing.id],
     );
-    await growOlder(fixture, stuck.tenant.merchantId, '38 days');
+    await backdate(fixture, stuck.tenant.merchantId, '38 days');
     // The last one was resent recently, for an event past its retention.
     await fixture.sql(
       `update webhooks.open_delivery set id = $1, resend_id = uuidv7() where id = webhooks.moved_id($1, '38 days')`,
@@ -247,7 +247,7 @@ describe('retention', () => {
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
     await deliverAll();
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     await fixture.sql(
       `insert into webhooks.open_delivery
          (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
@@ -278,7 +278,7 @@ describe('retention', () => {
     const objectId = randomUUID();
     await fixture.publish(tenant, objectId);
     await deliverAll(500);
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     const { id: eventId } = await fixture.publish(tenant, objectId);
     await deliverAll();
     const status = async () =>
@@ -293,7 +293,7 @@ describe('retention', () => {
   it('keeps old deliveries that were never attempted for as long again', async () => {
     const { tenant } = await delivered();
     await fixture.publish(tenant);
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     expect(await fixture.dispatch.applyRetention({})).toMatchObject({
       expiredDeliveries: 0n,
       droppedPartitions: [],
@@ -304,8 +304,8 @@ describe('retention', () => {
 
   it('runs in one of two concurrent calls at a time', async () => {
     const { tenant } = await delivered();
-    await growOlder(fixture, tenant.merchantId, '38 days');
-    const finish = await readForLong(tenant.merchantId);
+    await backdate(fixture, tenant.merchantId, '38 days');
+    const finish = await openLongRead(tenant.merchantId);
     const other = createClient(DispatchService, transportOf(await anotherProcess()));
     const first = fixture.dispatch.applyRetention({});
     await expect.poll(detaching).not.toEqual([]);
@@ -321,7 +321,7 @@ describe('retention', () => {
     await deliverAll();
     await fixture.publish(tenant);
     await deliverAll(500);
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     const holder = await connect();
     await holder.query('begin');
     await holder.query('select from webhooks.subscription where id = $1 for update', [id]);
@@ -340,9 +340,9 @@ describe('an interrupted drop', () => {
 
   it('that met a long reader lets it finish, and continues the next time', async () => {
     const { tenant } = await delivered();
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     const due = old(await partitionNames(fixture, 'live'), 36);
-    const finish = await readForLong(tenant.merchantId);
+    const finish = await openLongRead(tenant.merchantId);
     const first = await fixture.dispatch.applyRetention({});
     expect(first.waitingPartitions.filter((name) => name.startsWith('event_'))).not.toEqual([]);
     expect([...first.droppedPartitions, ...first.waitingPartitions].toSorted()).toEqual(due);
@@ -356,9 +356,9 @@ describe('an interrupted drop', () => {
 
   it('that was killed while it waited is finalized', async () => {
     const { tenant } = await delivered();
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     const due = old(await partitionNames(fixture, 'live'), 36);
-    const finish = await readForLong(tenant.merchantId);
+    const finish = await openLongRead(tenant.merchantId);
     const ended = fixture.dispatch.applyRetention({}).then(
       () => 'applied',
       () => 'failed',
@@ -375,7 +375,7 @@ describe('an interrupted drop', () => {
 
   it('after detaching is completed, together with the other logs', async () => {
     const { tenant } = await delivered();
-    await growOlder(fixture, tenant.merchantId, '38 days');
+    await backdate(fixture, tenant.merchantId, '38 days');
     const due = old(await partitionNames(fixture, 'live'), 36);
     const name = due.find((one) => one.startsWith('attempt'))!;
     await fixture.sql(`alter table webhooks.attempt_live detach partition webhooks.${name} concurrently`);
@@ -386,7 +386,7 @@ describe('an interrupted drop', () => {
   it('continues wherever it was killed', async () => {
     for (let statements = 1; statements <= 6; statements += 1) {
       const { tenant } = await delivered();
-      await growOlder(fixture, tenant.merchantId, '38 days');
+      await backdate(fixture, tenant.merchantId, '38 days');
       const due = old(await partitionNames(fixture, 'live'), 36);
       await killAfter(statements);
       await fixture.dispatch.applyRetention({}).catch(() => undefined);

@@ -40,7 +40,7 @@ async function failDelivery() {
 }
 
 const request = (deliveryId: string, now = false) => fixture.dispatch.requestAttempt({ deliveryId, now });
-const awaitSecond = (deliveryId: string, waitMs: number) =>
+const awaitSecondAttempt = (deliveryId: string, waitMs: number) =>
   fixture.dispatch.awaitAttempt({ deliveryId, attemptNumber: 2, waitMs });
 const deliveryOf = async (deliveryId: string) =>
   (await fixture.deliveries.getDelivery({ ...tenant, deliveryId })).delivery!;
@@ -97,7 +97,7 @@ describe('AwaitAttempt', () => {
     const { deliveryId } = await failDelivery();
     await request(deliveryId, true);
     const startedAt = performance.now();
-    const { ended, state } = await awaitSecond(deliveryId, 300);
+    const { ended, state } = await awaitSecondAttempt(deliveryId, 300);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
     expect([ended, state!.status]).toEqual([false, RETRYING]);
   });
@@ -105,7 +105,7 @@ describe('AwaitAttempt', () => {
   it('returns the result as soon as it is recorded, even of an attempt recorded in flight', async () => {
     const { deliveryId } = await failDelivery();
     await request(deliveryId, true);
-    const awaited = awaitSecond(deliveryId, 20_000);
+    const awaited = awaitSecondAttempt(deliveryId, 20_000);
     const second = await due();
     await attempts.record(inFlight(second));
     expect(await Promise.race([awaited, delay(300, 'waits')])).toBe('waits');
@@ -117,13 +117,19 @@ describe('AwaitAttempt', () => {
     const { deliveryId, subscriptionId } = await failDelivery();
     await request(deliveryId, true);
     const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
-    const paused = awaitSecond(deliveryId, 20_000);
+    const paused = awaitSecondAttempt(deliveryId, 20_000);
     await fixture.subscriptions.pauseWebhookSubscription(write());
     expect(await paused).toMatchObject({ ended: true, state: { status: HELD } });
     await fixture.subscriptions.disableWebhookSubscription(write());
-    expect(await awaitSecond(deliveryId, 20_000)).toMatchObject({ ended: true, state: { status: CANCELED } });
+    expect(await awaitSecondAttempt(deliveryId, 20_000)).toMatchObject({
+      ended: true,
+      state: { status: CANCELED },
+    });
     const unknown = randomUUID();
-    expect(await awaitSecond(unknown, 20_000)).toMatchObject({ ended: true, state: { status: CANCELED } });
+    expect(await awaitSecondAttempt(unknown, 20_000)).toMatchObject({
+      ended: true,
+      state: { status: CANCELED },
+    });
     expect((await request(unknown, true)).attemptNumber).toBeUndefined();
   });
 });

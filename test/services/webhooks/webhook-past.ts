@@ -16,7 +16,7 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Makes all events, deliveries and attempts of a merchant older by this interval. */
-export async function growOlder(fixture: WebhooksFixture, merchantId: string, age: string): Promise<void> {
+export async function backdate(fixture: WebhooksFixture, merchantId: string, age: string): Promise<void> {
   await fixture.sql(MOVE_ID);
   await fixture.sql(
     `select webhooks.ensure_partitions(environment, now() - $1::interval - interval '1 hour', now() - $1::interval)
@@ -67,7 +67,7 @@ const PAST = `
    where $1::uuid is not null`;
 
 /** Fills the log of live deliveries; its partitions must be there. Each statement is a transaction. */
-export async function fillPast(client: pg.Client, past: PastDeliveries): Promise<void> {
+export async function insertPastDeliveries(client: pg.Client, past: PastDeliveries): Promise<void> {
   const { merchantId, subscriptionId, from, to, deliveries, attemptsEach } = past;
   const values = [merchantId, from, to, deliveries];
   await client.query(

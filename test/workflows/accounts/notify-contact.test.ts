@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 const newMerchant = (language?: Language) => new FailingMerchant(harness, endpoints).subscribe(language);
-const becomesClosed = (handle: ReturnType<typeof noticeHandle>) =>
+const waitUntilClosed = (handle: ReturnType<typeof noticeHandle>) =>
   vi.waitFor(() => handle.result(), { timeout: 40_000, interval: 50 });
 
 /** Waits for the quiet period, which begins once the notice is sent. */
@@ -174,7 +174,7 @@ describe.concurrent('the merchant contact', () => {
     expect(mail.text).toContain('Nothing is lost');
     await hasNotified(handle);
     const none = await start(healthy, 'WEBHOOK_FAILING', healthy.subscriptionId);
-    expect(await becomesClosed(none)).toEqual({ outcome: 'NO_LONGER_DUE' });
+    expect(await waitUntilClosed(none)).toEqual({ outcome: 'NO_LONGER_DUE' });
   });
 
   it('gets a mail when a 410 disables a webhook, with the reason', async () => {
@@ -215,7 +215,7 @@ describe.concurrent('the merchant contact', () => {
     await merchant.recover();
     inbox.rejections.delete(merchant.email);
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
     expect(inbox.mailTo(merchant.email)).toEqual([]);
   });
 
@@ -251,7 +251,7 @@ describe.concurrent('the merchant contact', () => {
     await merchant.subscribe();
     await merchant.fail();
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 1, unsent: 0 });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 1, unsent: 0 });
     const text = textOf(await handle.fetchHistory());
     expect(text).toContain('the mail server answered RCPT TO with 550');
     expect(text).not.toMatch(/@merchant\.example|text of the mail server|localhost/);
@@ -380,7 +380,7 @@ describe.concurrent('an invited person', () => {
     expect(mail.text).toMatch(until);
     expect(mail.text).toContain(`(${email}):\n${DASHBOARD}/\n`);
     const handle = noticeHandle(temporal, 'INVITATION', id);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 1, rejected: 0, unsent: 0 });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 1, rejected: 0, unsent: 0 });
   });
 
   it('gets no mail about an invitation that was revoked before the mail was accepted', async () => {
@@ -392,7 +392,7 @@ describe.concurrent('an invited person', () => {
     await merchant.accounts.revokeInvitation({ ...merchant.tenant, idempotencyKey: newKey(), invitationId });
     inbox.rejections.delete(email);
     const handle = noticeHandle(temporal, 'INVITATION', invitationId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
     expect(inbox.mailTo(email)).toEqual([]);
   });
 });
@@ -413,7 +413,7 @@ describe.concurrent('the workflow', () => {
     });
     await merchant.fail();
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'NO_RECIPIENTS' });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NO_RECIPIENTS' });
   });
 
   it('does not send the same notice twice', async () => {
@@ -459,7 +459,7 @@ it('ends with NO_SMTP without a mail server', async () => {
     const merchant = await new FailingMerchant(plain, endpoints).subscribe();
     await merchant.fail();
     const handle = noticeHandle(apart, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await becomesClosed(handle)).toEqual({ outcome: 'NO_SMTP' });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NO_SMTP' });
   } finally {
     await plainWorker.close();
     await apart[Symbol.asyncDispose]();

@@ -98,7 +98,7 @@ describe('a retry that runs over a deploy', () => {
   const historyOf = async ({ id }: Failed) => (await system.retryOf(id).fetchHistory()).events!;
 
   /** Waits until a worker could not replay the workflow. */
-  async function standsStill(failed: Failed): Promise<void> {
+  async function expectNoProgress(failed: Failed): Promise<void> {
     await vi.waitFor(async () => {
       const causes = (await historyOf(failed)).map(
         ({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes?.cause,
@@ -153,7 +153,7 @@ describe('a retry that runs over a deploy', () => {
       await using _old = await deploy(present);
       await Promise.all([retryNow(second), retryNow(patched)]);
       expect(await resultOf(second)).toBe('SUCCEEDED');
-      await standsStill(patched);
+      await expectNoProgress(patched);
       expect(patched.endpoint.eventIds).toHaveLength(1);
     }
     await using _new = await deploy(compatible);
@@ -170,7 +170,7 @@ describe('a retry that runs over a deploy', () => {
     {
       await using _ = await deploy(incompatible);
       await retryNow(failed);
-      await standsStill(failed);
+      await expectNoProgress(failed);
       expect((await system.deliveryOf(failed, failed.eventId)).status).toBe(RETRYING);
       expect(failed.endpoint.eventIds).toHaveLength(1);
     }

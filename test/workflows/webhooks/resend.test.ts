@@ -47,7 +47,7 @@ async function resendTo(subscriber: Awaited<ReturnType<typeof withEvent>>): Prom
 }
 
 /** A resend to a paused subscription: its workflow keeps polling until the subscription is resumed. */
-async function resendToPaused() {
+async function startResendWhilePaused() {
   const subscriber = await withEvent();
   await pause(subscriber);
   const resend = await resendTo(subscriber);
@@ -85,7 +85,7 @@ describe('the resend workflow', () => {
     const quick = await resendTo(few);
     const counts = { succeeded: 1, exhausted: 0, canceled: 0 };
     expect(await resultOf(quick)).toEqual({ state: 'COMPLETED', made: 1, ...counts });
-    const { subscriber, resend: slow } = await resendToPaused();
+    const { subscriber, resend: slow } = await startResendWhilePaused();
     await hasContinued(4);
     await resume(subscriber);
     expect(await resultOf(slow)).toEqual({ state: 'COMPLETED', made: 1, ...counts });
@@ -95,13 +95,13 @@ describe('the resend workflow', () => {
   });
 
   it('is found by its subscription', async () => {
-    const { subscriber, resend } = await resendToPaused();
+    const { subscriber, resend } = await startResendWhilePaused();
     const query = `SubscriptionIds = '${subscriber.subscriptionId}' and WorkflowType = '${workflowType}'`;
     await vi.waitFor(async () => expect(await system.find(query)).toEqual([workflowId(resend.id)]), SOON);
   });
 
   it('continues when the services are back', async () => {
-    const { subscriber, resend } = await resendToPaused();
+    const { subscriber, resend } = await startResendWhilePaused();
     system.unavailable.add('ContinueResend');
     await hasContinued(2);
     system.unavailable.clear();
@@ -110,7 +110,7 @@ describe('the resend workflow', () => {
   });
 
   it('cancels the resend when it is canceled in Temporal', async () => {
-    const { subscriber, resend } = await resendToPaused();
+    const { subscriber, resend } = await startResendWhilePaused();
     await workflowOf(resend).cancel();
     await expect(workflowOf(resend).result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
     await becomes(resend, CANCELED);
@@ -119,7 +119,7 @@ describe('the resend workflow', () => {
   });
 
   it('ends as canceled, too, when it sees the cancellation of the resend before its own', async () => {
-    const { resend } = await resendToPaused();
+    const { resend } = await startResendWhilePaused();
     await system.webhooks.sql(
       `update webhooks.resend set state = 'CANCELED', ended_at = now(), canceled_count = 1, open_ids = '{}' where id = $1`,
       [resend.id],

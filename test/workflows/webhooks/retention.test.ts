@@ -8,7 +8,7 @@ import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { createRetentionActivities } from '../../../workflows/webhooks/retention.activities.ts';
 import { scheduleId, workflowType } from '../../../workflows/webhooks/retention.contract.ts';
-import { growOlder, partitionNames } from '../../services/webhooks/webhook-past.ts';
+import { backdate, partitionNames } from '../../services/webhooks/webhook-past.ts';
 import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
@@ -55,7 +55,7 @@ it('is applied by a Schedule every hour, and reports what was dropped', async ()
   const fixture = webhooksFixture(harness, harness.transports.inProcess);
   const tenant = newTenant();
   await fixture.subscribe(tenant);
-  await growOlder(fixture, tenant.merchantId, '68 days');
+  await backdate(fixture, tenant.merchantId, '68 days');
   const before = await partitionNames(fixture, 'live');
   await ensureSchedules(temporal.client);
   await ensureSchedules(temporal.client);

@@ -87,24 +87,24 @@ it('listens for work for longer than a server may be silent, and through a silen
   const [outboxSignal, sender] = [new OutboxSignal(database), new OutboxSignal(elsewhere)];
   const work = new WorkSignal({ database, outboxSignal, logger });
   const stop = new AbortController();
-  let looks = 0;
+  let polls = 0;
   const waiting = work.await({ work: 'EVENTS', waitMs: 60_000, signal: stop.signal }, async () => {
-    looks += 1;
+    polls += 1;
     return { found: undefined, pollMs: 60_000 };
   });
-  const isHeard = async () => {
-    const before = looks;
+  const expectNotification = async () => {
+    const before = polls;
     sender.committed('EVENTS');
-    await expect.poll(() => looks, { timeout: 5_000 }).toBeGreaterThan(before);
+    await expect.poll(() => polls, { timeout: 5_000 }).toBeGreaterThan(before);
   };
   await delay(1.5 * MAX_SILENCE_MS);
-  await isHeard();
+  await expectNotification();
   expect(lines).toEqual([]);
   const end = link.begin('drop');
   await expect.poll(() => lines.join(''), { timeout: 40_000 }).toContain('listening for work failed');
   end();
   // A notification before the listener is back is lost, so it is sent repeatedly.
-  await vi.waitFor(isHeard, { timeout: 60_000 });
+  await vi.waitFor(expectNotification, { timeout: 60_000 });
   stop.abort();
   await waiting;
 });

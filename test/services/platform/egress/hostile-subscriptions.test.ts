@@ -29,18 +29,18 @@ afterAll(() => gateways.close());
 
 const fixture = () => webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
 
-/** The wrong responses, by URL. */
-async function wrongAnswers(
+/** The unexpected responses, by URL. */
+async function unexpectedAnswers(
   urls: readonly string[],
   answerTo: (url: string) => Promise<string>,
-  right: (answer: string) => boolean,
+  isExpected: (answer: string) => boolean,
 ) {
-  const wrong: string[] = [];
+  const unexpected: string[] = [];
   for (const url of urls) {
     const answer = await answerTo(url);
-    if (!right(answer)) wrong.push(`${JSON.stringify(url)}: ${answer}`);
+    if (!isExpected(answer)) unexpected.push(`${JSON.stringify(url)}: ${answer}`);
   }
-  return wrong;
+  return unexpected;
 }
 
 async function overRpc(url: string): Promise<string> {
@@ -63,9 +63,9 @@ const subscriptions = async () =>
 describe('a hostile URL', () => {
   it('is rejected by CreateWebhookSubscription in every spelling, and nothing is stored', async () => {
     const isRefusal = (reason: string) => reason === 'INVALID_WEBHOOK_URL';
-    expect(await wrongAnswers(HOSTS, overRpc, isRefusal)).toEqual([]);
+    expect(await unexpectedAnswers(HOSTS, overRpc, isRefusal)).toEqual([]);
     const isRefusalOfForm = (reason: string) => isRefusal(reason) || reason === 'INVALID_ARGUMENT';
-    expect(await wrongAnswers(FORMS, overRpc, isRefusalOfForm)).toEqual([]);
+    expect(await unexpectedAnswers(FORMS, overRpc, isRefusalOfForm)).toEqual([]);
     expect(await subscriptions()).toBe('0');
   });
 
@@ -80,9 +80,9 @@ describe('a hostile URL', () => {
       return `${answer.status} ${answer.json.code}`;
     };
     const isRefusal = (answer: string) => /^4\d\d INVALID_WEBHOOK_URL$/.test(answer);
-    expect(await wrongAnswers(HOSTS, overHttp, isRefusal)).toEqual([]);
+    expect(await unexpectedAnswers(HOSTS, overHttp, isRefusal)).toEqual([]);
     const isRefusalOfForm = (answer: string) => isRefusal(answer) || /^4\d\d INVALID_REQUEST$/.test(answer);
-    expect(await wrongAnswers(FORMS, overHttp, isRefusalOfForm)).toEqual([]);
+    expect(await unexpectedAnswers(FORMS, overHttp, isRefusalOfForm)).toEqual([]);
     expect(await subscriptions()).toBe('0');
   });
 

@@ -80,7 +80,7 @@ function reachedFrom(start: RegExp, all: readonly SourceImport[]): string[] {
 const isOurs = (to: string) => /^(services|workflows|gateway|local|proto)\//.test(to);
 
 /** Imports by which a file could reach a host without the guard. */
-function waysAround(files: readonly string[], all: readonly SourceImport[]): string[] {
+function unguardedImports(files: readonly string[], all: readonly SourceImport[]): string[] {
   return all
     .filter(({ from, to }) => files.includes(from) && !from.startsWith(GUARD) && !isOurs(to))
     .filter(({ to }) => (to.startsWith('node:') ? REACHING.test(to) : !SILENT.has(to)))
@@ -111,7 +111,7 @@ describe('the worker', () => {
   it('imports neither the guard nor anything else that could reach a host', () => {
     expect(worker).toContain('workflows/main.ts');
     expect(worker).not.toContain(`${GUARD}guarded-connector.ts`);
-    expect(waysAround(worker, imports)).toEqual([]);
+    expect(unguardedImports(worker, imports)).toEqual([]);
   });
 
   it('uses no global that could', async () => {
@@ -122,7 +122,7 @@ describe('the worker', () => {
 describe('the delivery of webhooks', () => {
   it('imports nothing that could reach a host except the guard and the database', () => {
     expect(sending).toContain(`${GUARD}guarded-connector.ts`);
-    expect(waysAround(sending, imports)).toEqual([]);
+    expect(unguardedImports(sending, imports)).toEqual([]);
   });
 
   it('uses no global that could', async () => {
@@ -179,7 +179,7 @@ describe('the rule', () => {
       imported('workflows/webhooks/send-attempt.ts', 'services/platform/elsewhere.ts'),
       imported('services/platform/elsewhere.ts', to),
     ];
-    expect(waysAround(reachedFrom(/^workflows\//, all), all)).toEqual([
+    expect(unguardedImports(reachedFrom(/^workflows\//, all), all)).toEqual([
       `services/platform/elsewhere.ts imports ${to}`,
     ]);
   });

@@ -100,7 +100,7 @@ describe('judging a webhook URL', () => {
         fc.array(fc.constantFrom(8, 10, 16), { minLength: 4, maxLength: 4 }),
         fc.boolean(),
         (address, parts, bases, dot) => {
-          const text = spell(address, parts, bases) + (dot ? '.' : '');
+          const text = formatIpv4(address, parts, bases) + (dot ? '.' : '');
           const dotted = [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join('.');
           const expected = rules.addresses.classify(dotted) === 'PUBLIC';
           expect(checkWebhookUrl(`https://${text}/`, rules).ok, text).toBe(expected);
@@ -209,7 +209,7 @@ describe('parsing the allowed ports', () => {
 });
 
 /** Writes an IPv4 address in so many parts, the last holding the rest, each part in its base. */
-function spell(address: number, parts: number, bases: readonly number[]): string {
+function formatIpv4(address: number, parts: number, bases: readonly number[]): string {
   const restBits = 32 - 8 * (parts - 1);
   const numbers = Array.from({ length: parts - 1 }, (_, index) => (address >>> (24 - 8 * index)) & 0xff);
   numbers.push(address % 2 ** restBits);

@@ -27,12 +27,12 @@ afterAll(async () => {
 
 it('signals each commit at once in this process, and to others what was committed since the last notification', async () => {
   const [signal, elsewhere] = [new OutboxSignal(database), new OutboxSignal(database)];
-  const told: OutboxWork[] = [];
-  signal.onWork((work) => told.push(work));
+  const received: OutboxWork[] = [];
+  signal.onWork((work) => received.push(work));
   signal.committed('EVENTS');
   signal.committed('COMMANDS');
   signal.committed('EVENTS');
-  expect(told).toEqual(['EVENTS', 'COMMANDS', 'EVENTS']);
+  expect(received).toEqual(['EVENTS', 'COMMANDS', 'EVENTS']);
   await expect.poll(() => payloads).toHaveLength(1);
   signal.committed('EVENTS');
   await expect.poll(() => payloads).toHaveLength(2);

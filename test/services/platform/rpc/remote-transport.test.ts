@@ -9,7 +9,7 @@ import { remoteTransport } from '../../../../services/platform/rpc/remote-transp
 import { newKey, newTenant } from '../../../support/harness.ts';
 
 /** Services that end the connection of the first call without an answer, and answer the others with nothing. */
-async function startDyingServices() {
+async function startDisconnectingServices() {
   let calls = 0;
   const server = createServer((request, response) => {
     calls += 1;
@@ -30,14 +30,14 @@ async function startDyingServices() {
 }
 
 test('a call whose connection ends is repeated if it only reads or has an idempotency key, and not otherwise', async () => {
-  const reads = await startDyingServices();
+  const reads = await startDisconnectingServices();
   await createClient(ProductService, reads.transport).listProducts(newTenant());
   expect(reads.calls()).toBe(2);
-  const keyed = await startDyingServices();
+  const keyed = await startDisconnectingServices();
   const write = { ...newTenant(), idempotencyKey: newKey(), name: 'Course' };
   await createClient(ProductService, keyed.transport).createProduct(write);
   expect(keyed.calls()).toBe(2);
-  const claims = await startDyingServices();
+  const claims = await startDisconnectingServices();
   const claim = createClient(WorkflowCommandService, claims.transport).claimCommands({ maxCommands: 1 });
   await expect(claim).rejects.toThrow();
   expect(claims.calls()).toBe(1);

@@ -32,7 +32,7 @@ async function lastDelivery() {
   return webhooks.deliveries.getDelivery({ ...tenant, deliveryId: deliveries[0]!.id });
 }
 
-const untilLastIs = (status: DeliveryStatus) =>
+const waitForLastDelivery = (status: DeliveryStatus) =>
   eventually(async () => {
     const found = await lastDelivery();
     expect(found.delivery!.status).toBe(status);
@@ -125,7 +125,7 @@ describe('a delivery', () => {
     const { endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);
     await webhooks.publish(tenant);
-    const { delivery } = await untilLastIs(RETRYING);
+    const { delivery } = await waitForLastDelivery(RETRYING);
     const waitMs = timestampDate(delivery.nextAttemptAt!).getTime() - Date.now();
     expect(waitMs).toBeGreaterThan(2_000);
     expect(waitMs).toBeLessThan(6_100);
@@ -147,7 +147,7 @@ describe('a delivery', () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);
     await webhooks.publish(tenant);
-    const { id: deliveryId } = (await untilLastIs(RETRYING)).delivery;
+    const { id: deliveryId } = (await waitForLastDelivery(RETRYING)).delivery;
     endpoint.answer((_request, response) => void response.socket!.destroy());
     for (const status of [RETRYING, RETRYING, EXHAUSTED]) {
       expect((await webhooks.attemptAgain(tenant, deliveryId)).delivery!.status).toBe(status);
@@ -173,7 +173,7 @@ describe('a delivery', () => {
     });
     endpoint.answer(204);
     await webhooks.publish(tenant);
-    await untilLastIs(SUCCEEDED);
+    await waitForLastDelivery(SUCCEEDED);
     const healthy = await webhooks.subscriptionOf(tenant, id);
     expect(healthy).toMatchObject({ state: ACTIVE, error: undefined });
   });
@@ -185,10 +185,10 @@ describe('an answer of 410', () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);
     await webhooks.publish(tenant);
-    const retrying = (await untilLastIs(RETRYING)).delivery;
+    const retrying = (await waitForLastDelivery(RETRYING)).delivery;
     endpoint.answer(410);
     await webhooks.publish(tenant);
-    const { delivery } = await untilLastIs(CANCELED);
+    const { delivery } = await waitForLastDelivery(CANCELED);
     await eventually(async () =>
       expect((await lastDelivery()).attempts).toMatchObject([{ httpStatus: 410 }]),
     );
@@ -257,7 +257,7 @@ describe('an attempt that takes long', () => {
     const { endpoint } = await webhooks.subscribed(tenant);
     const held = endpoint.hold();
     await webhooks.publish(tenant);
-    const { delivery, attempts } = await untilLastIs(RETRYING);
+    const { delivery, attempts } = await waitForLastDelivery(RETRYING);
     expect(attempts).toMatchObject([{ number: 1, endedAt: undefined }]);
     const { startedAt } = attempts[0]!;
     const lostAt = timestampDate(startedAt!).getTime() + 15_000 + 5_000;
@@ -269,7 +269,7 @@ describe('an attempt that takes long', () => {
     expect(refused.state).toMatchObject({ lastAttemptNumber: 1 });
     expect([refused.state!.httpStatus, refused.state!.failure]).toEqual([undefined, undefined]);
     held.release(200);
-    const ended = await untilLastIs(SUCCEEDED);
+    const ended = await waitForLastDelivery(SUCCEEDED);
     expect(ended.attempts).toMatchObject([{ number: 1, startedAt, httpStatus: 200 }]);
     expect(endpoint.eventIds).toHaveLength(1);
   });
@@ -279,7 +279,7 @@ describe('an attempt that takes long', () => {
     const { endpoint } = await webhooks.subscribed(tenant);
     endpoint.answer(500);
     await webhooks.publish(tenant);
-    const { id: deliveryId } = (await untilLastIs(RETRYING)).delivery;
+    const { id: deliveryId } = (await waitForLastDelivery(RETRYING)).delivery;
     const startedAt = new Date(Date.now() - 20_100);
     const deadlineAt = new Date(startedAt.getTime() + 15_000);
     await webhooks.sql(

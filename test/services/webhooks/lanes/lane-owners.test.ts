@@ -28,11 +28,11 @@ const lanesByOwner = async () => {
   );
   return rows.map(({ lanes }) => lanes);
 };
-const ownersBecome = (lanes: readonly number[]) =>
+const waitForLanes = (lanes: readonly number[]) =>
   vi.waitFor(async () => expect(await lanesByOwner()).toEqual(lanes), { timeout: 20_000 });
 
 it('shares the lanes evenly between processes, and hands over those of a stopping one at once', async () => {
-  await ownersBecome([64]);
+  await waitForLanes([64]);
   const tenants = Array.from({ length: 12 }, () => newTenant(Environment.TEST));
   const subscribers = await Promise.all(
     tenants.map(async (tenant) => ({ tenant, ...(await webhooks.subscribed(tenant)) })),
@@ -48,11 +48,11 @@ it('shares the lanes evenly between processes, and hands over those of a stoppin
   })();
   second = await startHarness(SETTINGS, undefined, webhooks.harness.databaseUrl);
   second.services.startWebhookLanes();
-  await ownersBecome([32, 32]);
+  await waitForLanes([32, 32]);
   const stoppedAt = performance.now();
   await second.close();
   second = undefined;
-  await ownersBecome([64]);
+  await waitForLanes([64]);
   // Not by the end of a lease, which lasts four seconds.
   expect(performance.now() - stoppedAt).toBeLessThan(3_000);
   running = false;
@@ -100,8 +100,8 @@ it('sends again at once what was in flight while its lane was lost and taken aga
   const event = await webhooks.publish(tenant);
   await eventually(() => expect(held.count).toBe(1));
   await takeLaneOf(id);
-  await ownersBecome([63]);
-  await ownersBecome([64]);
+  await waitForLanes([63]);
+  await waitForLanes([64]);
   endpoint.answer(200);
   held.release(200);
   // Not by the next check of all deliveries, which may be half a minute away.

@@ -66,7 +66,7 @@ const discard = (subscriptionId: string) =>
   webhooks.sql('delete from webhooks.open_delivery where subscription_id = $1', [subscriptionId]);
 
 /** Restores deliveries twice, so that recording their end is rejected. */
-const restoreTwice = (eventId: string) =>
+const duplicateAsEnded = (eventId: string) =>
   webhooks.sql(
     `insert into webhooks.ended_delivery
        (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, ordered,
@@ -76,7 +76,7 @@ const restoreTwice = (eventId: string) =>
        from webhooks.open_delivery where event_id = $1`,
     [eventId],
   );
-const mend = (eventId: string) =>
+const removeDuplicate = (eventId: string) =>
   webhooks.sql('delete from webhooks.ended_delivery where event_id = $1', [eventId]);
 
 describe('deliveries whose event is missing', () => {
@@ -109,7 +109,7 @@ describe('results that cannot be recorded', () => {
   it('are set aside: the delivery is sent once, and all others are recorded', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     const eventIds = await publishPaused(id, 20);
-    await restoreTwice(eventIds[3]!);
+    await duplicateAsEnded(eventIds[3]!);
     await resume(id);
     const recorded = async () => (await webhooks.sql(OPEN, [id])).length;
     await eventually(async () => expect(await recorded()).toBe(1));
@@ -133,7 +133,7 @@ describe('results that cannot be recorded', () => {
       'select d.id, l.id as lane, l.epoch from webhooks.open_delivery d join webhooks.lane l on l.id = d.lane where subscription_id = $1',
       [id],
     ))!;
-    await restoreTwice(eventId!);
+    await duplicateAsEnded(eventId!);
     const recorder = new ResultRecorder(attempts.recorder, LOGGER, 'test', 50);
     const states: unknown[] = [];
     const attempt = { deliveryId: due!.id, subscriptionId: id, eventId: eventId!, number: 1, generation: 1n };
@@ -141,7 +141,7 @@ describe('results that cannot be recorded', () => {
     recorder.add(report, { onRecorded: (recorded) => states.push(recorded?.status) });
     await eventually(() => expect(recorder.setAsideIds).toEqual([due!.id]));
     expect(states).toEqual([]);
-    await mend(eventId!);
+    await removeDuplicate(eventId!);
     await eventually(() => expect(states).toEqual(['SUCCEEDED']));
     expect(recorder.setAsideIds).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe('results that cannot be recorded', () => {
          from generate_series(1, 120)`,
       [tenant.merchantId],
     );
-    await restoreTwice(twice!);
+    await duplicateAsEnded(twice!);
     // In its last attempt.
     await webhooks.sql(
       `with d as (
@@ -310,7 +310,7 @@ it('a backlog that cannot be canceled does not prevent others from being cancele
   for (const isPoisoned of [true, false]) {
     const { id } = await webhooks.subscribed(tenant);
     const [eventId] = await publishPaused(id, 1);
-    if (isPoisoned) await restoreTwice(eventId!);
+    if (isPoisoned) await duplicateAsEnded(eventId!);
     ids.push(id);
   }
   await webhooks.sql(

@@ -94,7 +94,7 @@ describe('the rules', () => {
     expect(forbiddenReaches(path.map((one) => ({ ...one, typeOnly: true })))).toEqual([]);
   });
 
-  test('allow gateways to count rate limits in a database, and nothing else', () => {
+  test('allow gateways to use a database for rate limits only', () => {
     const store = [
       ...imported('gateway/app.ts', 'gateway/rate-limits/rate-limit-store.ts'),
       ...imported('gateway/rate-limits/rate-limit-store.ts', 'pg'),

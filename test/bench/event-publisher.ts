@@ -3,13 +3,13 @@ import { Pool } from 'undici';
 import { EVENT_DATA, EVENT_TYPE } from './event-data.ts';
 import type { StartedSystem } from './started-system.ts';
 
-/** An event that was accepted, and when its answer came, on the clock of `performance.now`. */
+/** An accepted event, and when it was acknowledged, by `performance.now`. */
 export interface AcceptedEvent {
   readonly id: string;
   readonly acceptedAt: number;
 }
 
-/** Events a second whatever comes back, or so many calls at a time. */
+/** A rate of events a second, independent of responses, or a number of concurrent calls. */
 export type Load = { readonly perSecond: number } | { readonly atATime: number };
 
 /** Calls the internal API by Connect's JSON over HTTP/1.1. */

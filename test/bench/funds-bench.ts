@@ -141,7 +141,7 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
   };
 }
 
-/** The median milliseconds of both, asked in turn, so that a machine whose speed drifts favours neither. */
+/** The median milliseconds of both, measured alternately, so that a machine whose speed drifts favors neither. */
 async function timeAlternately(small: () => Promise<unknown>, large: () => Promise<unknown>) {
   const times = { small: [] as number[], large: [] as number[] };
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {

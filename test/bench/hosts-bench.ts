@@ -110,7 +110,7 @@ async function subscribe(fixture: WebhooksFixture, count: number): Promise<TestT
   return tenants;
 }
 
-/** Publishes for tenants in turn, and measures until all has arrived. */
+/** Publishes for tenants in round robin, and measures until all events have arrived. */
 async function measure(
   { fixture, receiver }: Bench,
   name: string,

@@ -24,7 +24,7 @@ export interface ReadRatio {
   readonly p99Ratio: number;
 }
 
-/** Measures both sides in turn, so that a machine whose speed drifts favors neither. */
+/** Measures both sides alternately, so that a machine whose speed drifts favors neither. */
 export async function measureReadRatio(ours: Measured, bare: Measured): Promise<ReadRatio> {
   const rounds: { ours: Rate; bare: Rate }[] = [];
   await ours(ROUND_SECONDS);

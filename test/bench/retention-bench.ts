@@ -22,7 +22,7 @@ const AFTERMATH_MS = 10_000;
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
-/** Drops a month of ten million attempts, and as many events and deliveries as go with them, amid deliveries. */
+/** Drops a month of ten million attempts, and the events and deliveries that belong to them, while delivering. */
 export async function benchRetention(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const settings = await benchDatabase(stack);
@@ -93,7 +93,7 @@ async function fillMonth(fixture: WebhooksFixture, client: pg.Client): Promise<s
   return tenant.merchantId;
 }
 
-/** Applies the retention as far as it goes, and tells what was dropped in which time. */
+/** Applies the retention until nothing is left to drop, and prints what was dropped and how long it took. */
 async function apply(fixture: WebhooksFixture): Promise<void> {
   for (let more = true; more; ) {
     const startedAt = performance.now();

@@ -60,7 +60,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(shop, { recursive: true }));
 
-it('has compiled code with types, and nothing else', () => {
+it('contains only compiled code with types', () => {
   const others = files.filter((file) => !/^dist\/[a-z-]+(\.d\.ts|\.js)$/.test(file));
   expect(others).toEqual(['README.md', 'package.json']);
   expect(files).toContain('dist/index.js');

@@ -124,7 +124,7 @@ it('ends with the signal of its caller, between attempts and during one', async 
   expect(server.received).toHaveLength(2);
 });
 
-it('accepts neither a redirect nor a page of another server as an answer', async () => {
+it('rejects redirects and pages of other servers', async () => {
   const elsewhere = await startScriptedServer((response) => answer(response, 200, PAGE));
   const server = await startScriptedServer((response, _turn, url) => {
     if (url.startsWith('/moved')) response.writeHead(302, { location: elsewhere.baseUrl }).end();

@@ -12,7 +12,7 @@ const RAISED_LIMITS = {
   RATE_LIMIT_ADDRESS: '1000000',
   WEBHOOK_SUBSCRIPTION_LIMIT: '10000',
 };
-/** Subscriptions of a run name made-up hosts: deliveries to them end at a port that nobody listens on. */
+/** Subscriptions of a run name made-up hosts: deliveries to them go to a port that nothing listens on. */
 const NO_DELIVERIES = { WEBHOOK_EGRESS_PROXY: 'http://127.0.0.1:9' };
 
 /** A limit that is reached on every machine. That of addresses would hide whether keys are asked for. */

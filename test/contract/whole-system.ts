@@ -25,7 +25,7 @@ export interface WholeSystem extends AsyncDisposable {
   loggedErrors(): readonly string[];
 }
 
-/** A data folder of its own that goes with the scope. */
+/** A data folder that is deleted at the end of the scope. */
 export function temporaryDataDir(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'payments-contract-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

@@ -37,7 +37,7 @@ test('concurrent requests with the same key share one lookup', async () => {
   expect(questions).toHaveLength(1);
 });
 
-test('a lookup is valid for four seconds from its start, however late it completes', async () => {
+test('a lookup is valid for four seconds from its start, not from its completion', async () => {
   const { authenticator, questions, asked } = newAuthenticator();
   const key = newApiKey('live');
   const first = authenticator.authenticate(key, '1');

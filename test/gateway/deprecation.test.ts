@@ -80,7 +80,7 @@ it.each([
   },
 );
 
-it('other routes have no such headers, nor do routes of an API without deprecations', async () => {
+it('other routes, and APIs without deprecations, have no such headers', async () => {
   for (const url of ['/v1/new-thing', '/v1/new-thing?fails=KNOWN', '/v1/old-thing/', '/docs/']) {
     const { headers } = await app.inject({ url });
     for (const name of ['deprecation', 'sunset', 'link']) expect(headers[name]).toBeUndefined();

@@ -68,7 +68,7 @@ describe('the Portuguese reference', () => {
         texts: section.querySelectorAll('dd').map(({ text }) => text),
       }));
 
-  it('is a page that shows the document with the guides in Portuguese, and nothing else that differs', async () => {
+  it('differs from the English page only in the language of its guides', async () => {
     const page = await get((await get('/docs/pt-br')).headers.location!);
     expect(page.text).toContain('"/docs/pt-br/openapi.json"');
     expect(page.text).toContain('src="/docs/js/scalar.js"');

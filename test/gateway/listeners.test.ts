@@ -113,7 +113,7 @@ test('a merchant follows only its own events', async () => {
   expect(await next()).toMatchObject({ id, objectId, sequence: 1, data: { currency: 'BRL' } });
 });
 
-test('a key may have three streams; one that ends makes room for another', async () => {
+test('a key may have three concurrent streams', async () => {
   const { keys } = await newMerchant(gateways);
   const [first] = [await open(keys.test), await open(keys.test), await open(keys.test)];
   const one = { key: keys.test, body: listener() };

@@ -287,13 +287,13 @@ describe('one connection with many requests', () => {
     expect(await statuses(`${get()}${unknown}`)).toEqual([200, 405]);
   });
 
-  it('responds to a request once, whatever follows the response', async () => {
+  it('responds to a request once, whatever data follows it', async () => {
     expect(await statuses(`${last()}${get()}no HTTP\r\n\r\n`)).toEqual([200]);
     expect(await statuses(post('/nope', 'Transfer-Encoding: chunked\r\n\r\nno chunk\r\n'))).toEqual([404]);
     expect(await statuses(post('/nope', 'Content-Length: 9\r\n\r\n{'))).toEqual([404]);
   });
 
-  it('never gets a 100 Continue in the middle of a response', async () => {
+  it('does not send 100 Continue in the middle of a response', async () => {
     const expecting = post(SUBSCRIPTIONS, 'Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}');
     expect(await statuses(`${expecting}${last()}`)).toEqual([100, 400, 200]);
     const received = await exchange(live, `${get()}${expecting}`);

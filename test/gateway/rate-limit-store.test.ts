@@ -261,7 +261,7 @@ describe('a store that is unavailable', () => {
     proxy.heal();
   });
 
-  it('and comes back empty is initialized again', async () => {
+  it('because its tables were dropped is initialized again', async () => {
     const store = await createEmptyDatabase();
     const [one, two] = [await startGateway(store), await startGateway(store)];
     const { keys } = await newMerchant(harness);
@@ -288,7 +288,7 @@ describe('a store that is unavailable', () => {
   });
 });
 
-it('the store deletes all past counts, however many there are', async () => {
+it('the store deletes all past counts in batches', async () => {
   const url = await createEmptyDatabase();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());

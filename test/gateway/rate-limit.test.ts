@@ -163,7 +163,7 @@ describe('requests without a valid key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it('nor when that key must be looked up again', async () => {
+  it('do not count against the quota of a key that must be looked up again', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.11' };
     const key = (await newMerchant(gateways)).keys.live;
     expect((await call(gateways.ports.live, PATH, { key, headers })).status).toBe(200);
@@ -176,7 +176,7 @@ describe('requests without a valid key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it('are refused exactly from the limit on, however many are concurrent and whatever keys they have', async () => {
+  it('are refused exactly from the limit on, with any keys, also concurrently', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.12' };
     for (const key of [() => newApiKey('live'), () => 'hello']) {
       const answers = await burst(20, () => call(gateways.ports.live, PATH, { headers, key: key() }));
@@ -186,7 +186,7 @@ describe('requests without a valid key', () => {
     }
   });
 
-  it('cause no lookups beyond the limit, however many are concurrent', async () => {
+  it('cause no lookups beyond the limit, also concurrently', async () => {
     const guesses = Array.from({ length: 50 }, () => newApiKey('live'));
     // Each twice: a guess that is refused makes no way for itself.
     const flood = guesses.flatMap((key) => [key, key]).map(getAs('203.0.113.14'));

@@ -148,7 +148,7 @@ const step = fc.record({
   limit: fc.integer({ min: 1, max: 50 }),
 });
 
-it('whatever a key requests and references, it sees only its own merchant and environment', async () => {
+it('a key sees only its own merchant and environment, for arbitrary requests and references', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
       await Promise.all(

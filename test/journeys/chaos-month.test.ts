@@ -41,7 +41,7 @@ import { clientsOf } from './command-builder.ts';
 const SEED = Number(process.env.MONTH_SEED ?? randomInt(2 ** 31));
 const MERCHANTS = Number(process.env.MONTH_MERCHANTS ?? 100);
 const MONTH_MS = Number(process.env.MONTH_MINUTES ?? 0.75) * 60_000;
-/** The number of merchants that play at the same time, each in the order of the days. */
+/** The number of merchants that act concurrently, each in the order of the days. */
 const LANES = 20;
 /**
  * Workflows are started again within a minute of the loss of Temporal's state; work of a killed process takes longer.
@@ -177,8 +177,8 @@ const countByEnvironment = (records: readonly { environment: Environment }[]) =>
   test: records.filter(({ environment }) => environment === Environment.TEST).length,
 });
 
-describe('a month in which every process and the state of Temporal die', () => {
-  it('killed every process and deleted the state of Temporal twice', () => {
+describe('a month in which every process is killed and the state of Temporal is deleted', () => {
+  it('has killed every process and deleted the state of Temporal twice', () => {
     for (const target of PROCESSES) expect(log.join('\n')).toContain(`kill: ${target}`);
     expect(log.filter((line) => line.includes('lose state')).length).toBeGreaterThanOrEqual(2);
     expect(system.crashes()).toEqual([]);
@@ -262,7 +262,7 @@ describe('a month in which every process and the state of Temporal die', () => {
     for (const [n, merchant] of merchants.entries()) expectMoneyConserved(merchant, books[n]!);
   });
 
-  it('holds the funds of what is open, and of nothing else', () => {
+  it('holds the funds of exactly the open cases and disputes', () => {
     for (const [n, merchant] of merchants.entries()) expectOpenCasesToHoldFunds(merchant, books[n]!);
   });
 

@@ -110,7 +110,7 @@ const becomes = (id: string, status: Status, submissionStatus: string) =>
   });
 
 it(
-  'gives refunds the outcome of their amount, also one that it still owes when it is killed',
+  'gives refunds the outcome of their amount, including an outcome that is due when it is killed',
   async () => {
     await fundsCaller(transport, tenant).sell({ gross: 100_000n, instant: true });
     const succeeds = await refund(1_000n);

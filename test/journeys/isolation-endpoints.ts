@@ -8,9 +8,9 @@ import type { HostilePorts } from './isolation-thread.ts';
 const SLOW_MS = 1_000;
 const DRIP_EVERY_MS = 250;
 
-export type Trouble = 'hangs' | 'drips' | 'slow' | 'a 64 MB answer' | 'no TLS' | 'mute';
+export type EndpointFailure = 'hangs' | 'drips' | 'slow' | 'a 64 MB answer' | 'no TLS' | 'mute';
 
-/** Endpoints in every kind of trouble, some of them at the address of a healthy one. */
+/** Endpoints that fail in every way, some of them at the address of a healthy one. */
 export class HostileEndpoints {
   readonly #thread: Worker;
   readonly #ports: HostilePorts;
@@ -28,8 +28,8 @@ export class HostileEndpoints {
     return new HostileEndpoints(thread, ports);
   }
 
-  /** By what is wrong with them. @param shared port of the server whose requests come to `respond`. */
-  urls(shared: number): Readonly<Record<Trouble, string>> {
+  /** The URLs by failure. @param shared the port of the server whose requests `respond` answers. */
+  urls(shared: number): Readonly<Record<EndpointFailure, string>> {
     const at = (port: number, path = '/hook') => `https://localhost:${port}${path}`;
     return {
       hangs: at(shared, '/hangs'),

@@ -21,7 +21,7 @@ import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/
 import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { type ChildProgram, startProgram } from './child-program.ts';
-import { HostileEndpoints, type Trouble } from './isolation-endpoints.ts';
+import { type EndpointFailure, HostileEndpoints } from './isolation-endpoints.ts';
 
 /** `npm run isolation`: longer rounds, and more of them. For a machine that does nothing else. */
 const IS_LONG = process.env.ISOLATION === 'long';
@@ -37,8 +37,8 @@ const HEALTHY_PER_S = IS_LONG ? 100 : 50;
 const OTHERS_PER_S = IS_LONG ? 20 : 5;
 /**
  * Isolation is promised below saturation, and two cores that are half busy already make events wait for each other.
- * When the machine is busier than this during trouble, for whatever reason, the round does not count, and the next
- * ones have half as many events of both merchants.
+ * When the machine is busier than this beside failing endpoints, for whatever reason, the round does not count, and
+ * the next ones have half as many events of both merchants.
  */
 const MOST_BUSY = 0.5;
 /** Of OTHERS_PER_S and HEALTHY_PER_S. */
@@ -138,7 +138,7 @@ async function measure(tenant: TestTenant, perSecond: number, seconds: number): 
   return published.map(({ id, atMs }) => arrivedAt.get(id)! - atMs);
 }
 
-type Outcomes = Record<Trouble, Record<string, number>>;
+type Outcomes = Record<EndpointFailure, Record<string, number>>;
 
 /** Measures next to the same number of events to healthy endpoints of another merchant. */
 async function measureBesideHealthy(tenant: TestTenant, other: TestTenant, share: number): Promise<number[]> {
@@ -154,8 +154,8 @@ async function measureBesideHealthy(tenant: TestTenant, other: TestTenant, share
 /** Measures next to a new merchant all of whose endpoints fail. */
 async function measureBesideFailing(tenant: TestTenant, failing: TestTenant, share: number) {
   const subscriptions = await Promise.all(
-    Object.entries(endpoints.urls(receiver.port)).map(async ([trouble, url]) => ({
-      trouble,
+    Object.entries(endpoints.urls(receiver.port)).map(async ([failure, url]) => ({
+      failure,
       subscriptionId: (await fixture.subscribe(failing, undefined, url)).id,
     })),
   );
@@ -166,19 +166,19 @@ async function measureBesideFailing(tenant: TestTenant, failing: TestTenant, sha
   ]);
   const busyShare = busy();
   const outcomes = await Promise.all(
-    subscriptions.map(async ({ trouble, subscriptionId }) => [trouble, await outcomesOf(subscriptionId)]),
+    subscriptions.map(async ({ failure, subscriptionId }) => [failure, await outcomesOf(subscriptionId)]),
   );
   return { latencies, busyShare, outcomes: Object.fromEntries(outcomes) as Outcomes };
 }
 
-/** Returns a function that tells which share of the machine's processor time was not idle since. */
+/** @returns a function that returns the share of the machine's processor time that has not been idle since. */
 function startCpuMeasurement(): () => number {
   const idleMs = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
   const [startMs, startIdleMs] = [performance.now(), idleMs()];
   return () => 1 - (idleMs() - startIdleMs) / ((performance.now() - startMs) * cpus().length);
 }
 
-/** Ends the trouble of a merchant, and waits until Temporal has nothing more to do for it. */
+/** Disables the subscriptions of a merchant, and waits until Temporal has nothing more to do for it. */
 async function disableSubscriptions(failing: TestTenant): Promise<void> {
   const { subscriptions } = await fixture.subscriptions.listWebhookSubscriptions(failing);
   for (const { id } of subscriptions) {
@@ -207,7 +207,7 @@ async function outcomesOf(subscriptionId: string): Promise<Record<string, number
 /** Closes the connections of failing endpoints, and waits for the end of their workflows. */
 async function waitUntilQuiet(): Promise<void> {
   const running = "WorkflowType = 'retryDelivery' and ExecutionStatus = 'Running'";
-  // A canceled one that has seen so waits idly for its own cancellation.
+  // A canceled delivery's workflow waits idly for its own cancellation.
   let before = -1;
   await vi.waitFor(
     async () => {
@@ -277,6 +277,6 @@ it('a merchant’s latency stays the same whether the endpoints of another merch
   }
   expect(system.map(({ errors }) => errors)).toEqual(['', '']);
   const [calmP95, failingP95] = [medianP95(calm), medianP95(failing)];
-  console.info(`median p95: ${calmP95} ms beside healthy endpoints, ${failingP95} ms beside trouble`);
+  console.info(`median p95: ${calmP95} ms beside healthy endpoints, ${failingP95} ms beside failing ones`);
   expect(failingP95).toBeLessThanOrEqual(mostMs(calmP95));
 }, 900_000);

@@ -90,7 +90,7 @@ export class LaneOwners implements AsyncDisposable {
     };
   }
 
-  /** Waits until events have come to every endpoint. */
+  /** Waits until every endpoint has received the events. */
   async #haveArrived(published: readonly Published[]): Promise<void> {
     await vi.waitFor(() => {
       const missing = published.flatMap((event) =>
@@ -102,9 +102,9 @@ export class LaneOwners implements AsyncDisposable {
 
   /**
    * Waits until events are delivered.
-   * @param since of events from then on, what they took at most: an attempt that a process had recorded as in flight when
-   * it died is repeated once its timeout has passed.
-   * @returns what they took at most, and what came more than once.
+   * @param since only events published later count as slow: an attempt that a process had recorded as in flight when it was
+   * killed is repeated once its timeout has passed.
+   * @returns the time of the slowest delivery, and the events that arrived more than once.
    */
   async delivered(
     published: readonly Published[],

@@ -78,7 +78,7 @@ const distinctMessages = (failures: Load['failures']) => [
   ...new Set(failures.map(({ what }) => what.slice(0, 200))),
 ];
 
-it('gateways count rate limits together, and answer with public addresses, whatever they listen on', async () => {
+it('gateways share rate limits, and their responses contain public addresses', async () => {
   const gateways = [...system.running].filter(({ role }) => role === 'gateway');
   for (const { backend } of gateways) {
     // Available from the first request on.
@@ -109,7 +109,7 @@ it.each(ROLES)('no request fails and no delivery waits for a lease when one of %
 });
 
 it(
-  'only requests in flight fail when one of each is killed, all events are delivered and an advance is paid out once',
+  'when one of each role is killed, only requests in flight fail, all events are delivered and an advance is paid out once',
   async () => {
     await load.moreEvents(5);
     const advance = await releaseAdvance({ system, person, provider, tenant: merchant.tenant });
@@ -131,7 +131,7 @@ it(
 );
 
 it(
-  'what was under load is whole: many requests, every event, and no file of the image has changed',
+  'the load covered many requests, every event was delivered, and no file of the image has changed',
   async () => {
     await load.stop();
     await slowestDelivery(0);

@@ -120,7 +120,7 @@ async function expectNothingLost(): Promise<void> {
 }
 
 it(
-  'this release goes on while the database is migrated for the next one, though a report has a table open',
+  'this release keeps serving while the database is migrated, even while a report holds a table lock',
   async () => {
     await load.moreEvents(10);
     slowestWriteMs = 0;

@@ -130,7 +130,7 @@ test('the image has what its programs import, the Node.js of the lock file, and 
   expect(dockerfile.trimEnd().split('\n').at(-1)).toBe('USER node');
 });
 
-test('every container gets valid settings, and only the secrets that it needs', async () => {
+test('every container has valid settings and only the secrets that it needs', async () => {
   const { containers } = await readComposeFile();
   const settingsOf = (name: string) => {
     const environment = containers[name]!.environment!;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isAllowed, thirdPartyOf } from '../../local/licences.ts';
 
-test('production packages are those neither for development nor of this repository, each version once', () => {
+test('lists each version of a production package once, without development and workspace packages', () => {
   const packages = {
     '': {},
     cli: { version: '1.0.0' },

@@ -65,7 +65,7 @@ const PLAN: readonly KindPlan[] = [
   { kind: 'hang up', targets: FAULTY_ENDPOINTS, times: 1, forMs: [1_000, 4_000] },
 ];
 
-/** The pause after a fault of a target, so that it is up when the next one hits it. */
+/** The pause after a fault of a target, so that it has recovered before the next one. */
 const REST_MS = 4_000;
 const MAX_ROUND_MS = 120_000;
 

@@ -32,7 +32,7 @@ export async function openLink(upstreamPort: number): Promise<FaultyLink> {
   let fault: NetworkFault | undefined;
   let leadsTo = upstreamPort;
 
-  /** Whether a chunk is lost, which breaks its connection for good. */
+  /** Whether a chunk is lost, which breaks its connection permanently. */
   function isLost(connection: Connection, isAnswer: boolean): boolean {
     if (fault === 'drop' || (fault === 'lose answers' && isAnswer)) connection.damaged = true;
     return connection.damaged && (fault === 'drop' || isAnswer);

@@ -10,7 +10,7 @@ export interface PlayOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Plays the schedule to its end. @returns when each fault began, and when what it hit served again. */
+/** Injects all faults of the schedule. @returns when each began, and when its target had recovered. */
 export async function playFaults(
   plan: readonly Fault[],
   system: System,

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { runReconciliation } from './reconciliation-run.ts';
 import { faultsOf, tableOf } from './reconciliation-table.ts';
 
-/** `npm run reconcile -- --seed N --minutes 10 --rate 60`: the same seed plays the same faults. */
+/** `npm run reconcile -- --seed N --minutes 10 --rate 60`: the same seed injects the same faults. */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },

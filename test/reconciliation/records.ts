@@ -78,7 +78,7 @@ export interface RequestedResend {
 
 /** A fault as it happened, until its target served again. */
 export interface FaultWindow {
-  /** `lease lost`: no fault was played, but the machine stood still for so long that another process took the lanes. */
+  /** `lease lost`: without a fault, the machine stalled for so long that another process took the lanes. */
   readonly kind: FaultKind | 'lease lost';
   readonly target: string;
   readonly from: number;

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { EmbeddedPostgres } from '../../local/postgres/postgres-server.ts';
 import type { TestTemporal } from '../support/temporal.ts';
 
-/** A process of the system that faults can hit. */
+/** A process of the system that can be the target of faults. */
 export interface Victim {
   kill(): Promise<void>;
   /** Resolves when it serves again. */

@@ -136,7 +136,7 @@ async function secretPicture(tour: Tour, path: string, url: string): Promise<voi
   await tour.shoot('secret');
 }
 
-/** A window that goes from page to page and takes their pictures. */
+/** A window that opens pages and takes their pictures. */
 class Tour {
   readonly page: Page;
   readonly #folder: string;

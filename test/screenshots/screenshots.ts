@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { takeDashboardPictures } from './dashboard.ts';
 import { takeOperationsPictures } from './operations.ts';
 
-/** Where each set of pictures goes, and how it is taken. */
+/** The folder of each set of pictures, and the function that takes it. */
 const SETS: Readonly<Record<string, { folder: string; take: (folder: string) => Promise<void> }>> = {
   operations: { folder: 'docs/operations', take: takeOperationsPictures },
   dashboard: { folder: 'docs/dashboard', take: takeDashboardPictures },

@@ -14,7 +14,7 @@ import type { Transport, UnaryResponse } from '@connectrpc/connect';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { Client, type ClientWritableStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 
-/** What a call may carry besides its message. */
+/** The options of a call. */
 interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;

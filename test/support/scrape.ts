@@ -22,5 +22,5 @@ export async function readMetrics(opsUrl?: string): Promise<string> {
   return (await createOpsServer({ ready, metrics }).inject('/metrics')).body;
 }
 
-/** Prometheus writes NaN and infinities in words of its own. */
+/** Prometheus has its own spelling of NaN and infinities. */
 const numberOf = (text: string) => Number(text.replace('Inf', 'Infinity').replace('Nan', 'NaN'));

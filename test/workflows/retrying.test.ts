@@ -40,7 +40,7 @@ describe('retrying', () => {
     expect(call.count).toBeLessThan(6);
   });
 
-  it('ends its pause and gives up when it is told to stop', async () => {
+  it('ends its pause and gives up when it is stopped', async () => {
     const call = failing(...Array<Code>(50).fill(Code.Unavailable));
     const startedAt = performance.now();
     const signal = AbortSignal.timeout(250);

@@ -46,7 +46,7 @@ describe('ensureSchedules', () => {
     return count;
   };
 
-  it('leaves the Schedules missing when what comes before their creation fails, and repeats it', async () => {
+  it('creates the Schedules on a retry when an earlier step fails', async () => {
     const resends: string[] = [];
     const failing = () => Promise.reject(new Error('the services are away'));
     await expect(ensureSchedules(temporal.client, failing)).rejects.toThrow('the services are away');

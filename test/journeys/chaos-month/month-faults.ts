@@ -14,7 +14,7 @@ export interface MonthFault {
 type Span = readonly [number, number];
 
 const ROUND_MS = 45_000;
-/** The pause after a fault of a target, so that it is up when the next one hits it. */
+/** The pause after a fault of a target, so that it has recovered before the next one. */
 const REST_MS = 3_000;
 /** Longer than an activity may take and than the lease of a command, so that others take over its work. */
 const PAUSE_PAST_LEASES_MS = 33_000;

@@ -153,7 +153,7 @@ async function fillDisk({ postgres, folder }: DatabaseClients) {
 }
 
 /**
- * The primary dies, and the address leads to a standby that is promoted a moment later. What is asked for in between
+ * The primary is killed, and its address then leads to a standby that is promoted a moment later. What is asked for in between
  * reaches a standby.
  */
 async function failOver(system: DatabaseClients) {

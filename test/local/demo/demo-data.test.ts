@@ -63,7 +63,7 @@ it('has cases in every state; those in PROCESSING have an amount for which the d
     expect(refundOutcomeOf(BigInt(amount_minor))).toBe('STAYS_SILENT');
 });
 
-it('has no silent refund after a sign of life, which leaves the refunds as they are', async () => {
+it('has no silent refund after the provider has reported progress, which does not change the refunds', async () => {
   const before = await cases();
   const folder = makeFolder();
   const data = DataFolder.open(folder.path);

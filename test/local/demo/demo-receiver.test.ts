@@ -56,7 +56,7 @@ async function deliveries(path: string): Promise<ReceivedDelivery[]> {
   return ((await response.json()) as { deliveries: ReceivedDelivery[] }).deliveries;
 }
 
-test('a path accepts every delivery until it has a secret, then only those that it signed', async () => {
+test('a path accepts every delivery until it has a secret, then only deliveries signed with it', async () => {
   const path = '/webhooks/verified';
   expect(await deliver(path, 'evt_1')).toBe(204);
   expect(await call('PUT', `/secrets?path=${path}`, SECRET)).toBe(204);

@@ -39,7 +39,7 @@ function search(
   return findTemporalProgram({ folder, environment, onSlowStep, signal });
 }
 
-test('a temporal on the PATH comes first', async () => {
+test('a temporal on the PATH takes precedence', async () => {
   const { bin, environment, folder, install } = machine();
   symlinkSync(program, join(bin, 'temporal'));
   install('go', 'exit 1');

@@ -103,7 +103,7 @@ describe('sessions', () => {
     await expectInvalid(request.tokenSha256);
   });
 
-  it('ends only the session that a new one replaces, whatever its account', async () => {
+  it('ends only the session that a new one replaces, of any account', async () => {
     const before = await fixture().signIn();
     const beside = await fixture().signIn();
     const request = { ...signInRequest(), replacedTokenSha256: before.tokenSha256 };

@@ -38,7 +38,7 @@ describe('concurrent calls', () => {
     );
   });
 
-  it('two requests for the same quote: one succeeds, every time', async () => {
+  it('one of two concurrent requests for the same quote succeeds', async () => {
     const { quote, request, refuse } = await merchant();
     for (let round = 0; round < 10; round += 1) {
       const { id } = await quote();

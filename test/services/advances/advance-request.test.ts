@@ -59,7 +59,7 @@ test('a wrong state is reported with the state, and whether the payout has start
   }
 });
 
-test('once a covered date has come, a request can be refused, but neither approved nor released', () => {
+test('once a covered date has passed, a request can be refused but not approved or released', () => {
   const due = { date: FIRST };
   expectRefusal(() => approve(after(), on(FIRST), null), 'COVERED_PART_DUE', due);
   const approved = after(['approve', '2026-12-20']);

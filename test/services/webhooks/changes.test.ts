@@ -139,7 +139,7 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
 });
 
 describe('disabling', () => {
-  it('leaves no delivery open, whatever is published, sent and recorded at the same time', async () => {
+  it('leaves no delivery open under concurrent publishing, sending and recording', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     let answers = 0;
     endpoint.answer((_request, response) => {

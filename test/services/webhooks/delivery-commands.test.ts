@@ -201,7 +201,7 @@ describe('RetryDelivery', () => {
 });
 
 describe('CancelDelivery', () => {
-  it('ends a delivery and its retry workflow, and nothing more is sent', async () => {
+  it('ends a delivery and its retry workflow; no further attempt is sent', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const canceled = await cancel(tenant, deliveryId);

@@ -25,7 +25,7 @@ const slot = (subscriptionId: string, minutesAgo: number, failed: number) =>
     [subscriptionId, minutesAgo, failed],
   );
 
-it('counts the attempts of all endpoints by hour, also to former URLs, and nothing of others', async () => {
+it('counts the attempts of a merchant by hour, including those to former URLs', async () => {
   const tenant = newTenant(Environment.TEST);
   const [one, two] = [await webhooks.subscribed(tenant), await webhooks.subscribed(tenant)];
   const stranger = newTenant(Environment.TEST);

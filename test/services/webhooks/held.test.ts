@@ -122,7 +122,7 @@ describe('a failing endpoint', () => {
 });
 
 describe('held deliveries', () => {
-  it('are sent when they are due, however many subscriptions hold deliveries due in hours', async () => {
+  it('are sent when they are due, beside many subscriptions with deliveries due in hours', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant);
     const { id: eventId } = await webhooks.publish(tenant);
     await eventually(() => expect(endpoint.eventIds).toEqual([eventId]));

@@ -35,7 +35,7 @@ async function startOverlappingAttempts() {
   return { first: first!, second, next, read };
 }
 
-it('the end of an attempt that was followed by another is recorded, and changes nothing else', async () => {
+it('the end of an attempt that was followed by another is recorded without changing the delivery', async () => {
   const { first, second, next, read } = await startOverlappingAttempts();
   await attempts.record(answered(second, 503));
   const { delivery } = await read();

@@ -234,7 +234,7 @@ describe('a paused subscription', () => {
 });
 
 describe('pausing while everything else goes on', () => {
-  it('leaves no delivery queued or retried, whatever is published, sent and recorded in the meantime', async () => {
+  it('leaves no delivery queued or retried under concurrent publishing, sending and recording', async () => {
     const { id, endpoint, pause, resume } = await activeSubscription();
     let answers = 0;
     endpoint.answer((_request, response) => {

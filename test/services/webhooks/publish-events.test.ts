@@ -73,7 +73,7 @@ it.each(['grpc', 'connect', 'connect with JSON', 'in process'] as const)(
   },
 );
 
-it('publishes once per idempotency key, whatever is published at the same time', async () => {
+it('publishes once per idempotency key under concurrent calls', async () => {
   const tenant = newTenant();
   const request = { ...write(tenant), events: [payment('a'), payment('b')] };
   const singles = Array.from({ length: 20 }, () =>

@@ -83,7 +83,7 @@ describe('a resend in progress', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual([wanted]);
   });
 
-  it('creates none twice, however many calls are concurrent', async () => {
+  it('creates each delivery once under concurrent calls', async () => {
     const tenant = newTenant();
     const { id, eventIds } = await fixture.begun(tenant, 90);
     const asked = Array.from({ length: 12 }, () => fixture.goOn(id, 10));

@@ -338,7 +338,7 @@ describe('an interrupted drop', () => {
     return names.filter((name) => left.includes(name));
   };
 
-  it('that met a long reader lets it finish, and continues the next time', async () => {
+  it('that a long read delays continues the next time', async () => {
     const { tenant } = await delivered();
     await backdate(fixture, tenant.merchantId, '38 days');
     const due = old(await partitionNames(fixture, 'live'), 36);

@@ -26,11 +26,11 @@ describe('the end of an earlier secret', () => {
 });
 
 describe('another secret', () => {
-  it('is allowed beside two that sign, whatever has ended', () => {
+  it('is allowed while at most two secrets sign', () => {
     expect(() => requireBelowSecretLimit([later(1), later(2), now, later(-1), now], now)).not.toThrow();
   });
 
-  it('is refused beside three, and the refusal says when one ends', () => {
+  it('is refused while three secrets sign; the error says when the next one ends', () => {
     expect(() => requireBelowSecretLimit([later(3), later(1), later(2)], now)).toThrow(
       expect.objectContaining({
         reason: 'SIGNING_SECRET_LIMIT_REACHED',

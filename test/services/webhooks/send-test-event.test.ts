@@ -19,7 +19,7 @@ const deliveriesOf = async (tenant: TestTenant, eventId: string) =>
 const deliverAll = () => attempts.answerAll(204);
 
 describe('SendTestEvent', () => {
-  it('pings one subscription and no other', async () => {
+  it('pings only the given subscription', async () => {
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
     await fixture.subscribe(tenant);

@@ -130,7 +130,7 @@ describe('a mail', () => {
     },
   );
 
-  it('goes to one recipient, however many addresses it names', async () => {
+  it('goes to one recipient when several addresses are given', async () => {
     const [first, second] = [newAddress(), newAddress()];
     await mailerTo(inbox.url)(mail({ to: `${first}, ${second}` })).catch(() => undefined);
     expect(inbox.attempts(second)).toBe(0);

@@ -73,7 +73,7 @@ describe('a reservation without its request', () => {
     return { funds, advanceRequestId, outcome };
   }
 
-  it('is checked again while the request may still come', async () => {
+  it('is checked again while the request may still arrive', async () => {
     const { funds, advanceRequestId, outcome } = await refusedAfter(19);
     expect(outcome).toBeInstanceOf(Error);
     expect(outcome).not.toBeInstanceOf(ApplicationFailure);
@@ -131,7 +131,7 @@ it("releases everybody else's funds while a request cannot be refused", async ()
   await funds.free(advanceRequestId);
 });
 
-it('is started by Temporal at once, then every hour, so that it comes soon after the account’s midnight', async () => {
+it('is started by Temporal at once, then every hour, so that it runs soon after the account’s midnight', async () => {
   const { harness, temporal } = workflows;
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 70n });

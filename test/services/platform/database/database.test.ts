@@ -41,7 +41,7 @@ it('recovers all its connections after they died inside transactions', async () 
   expect((await Promise.all(answers)).map(([row]) => row!.one)).toEqual([1, 1]);
 });
 
-it('reads the columns of each statement, however often and on whichever connection', async () => {
+it('reads the columns of each prepared statement on every connection', async () => {
   const one = db.selectNoFrom([sql<bigint>`7::int8`.as('count'), sql<null>`null`.as('nothing')]).compile();
   const two = db.selectNoFrom([sql<string>`'a'`.as('name'), sql<number>`2`.as('size')]).compile();
   const fails = db.selectNoFrom(sql<number>`1 / (random() * 0)::int`.as('count')).compile();

@@ -155,7 +155,7 @@ it('fails the reads of a connection that dies, and replaces it', async () => {
   expect(answers.map((answer) => answer!.n)).toEqual(numbers(20));
 });
 
-it('leaves connections to others, however many short reads there are', async () => {
+it('leaves a connection for other callers beside many concurrent short reads', async () => {
   const small = await open(4);
   let isConnected = false;
   const readers = numbers(20).map(async (n) => {

@@ -116,7 +116,7 @@ async function pauseReplay(): Promise<void> {
   await expect.poll(paused, SOON).toBe(true);
 }
 
-it('lists come from the replica, and show every write that has been answered before, in whichever process', async () => {
+it('the replica answers lists, which include every write that any process has acknowledged', async () => {
   for (let round = 0; round < 10; round += 1) {
     const ids = await Promise.all(Array.from({ length: 5 }, newProduct));
     const list = await listed();
@@ -161,7 +161,7 @@ it('the replica answers every list, search and scan that is not left to the prim
   for (const name of FROM_PRIMARY) expect(answered.get(name) ?? [], name).toEqual([]);
 });
 
-it('a list that the replica cannot show in time comes from the primary, until the replica has caught up', async () => {
+it('the primary answers lists until a lagging replica has caught up', async () => {
   await pauseReplay();
   try {
     const id = await newProduct();
@@ -271,7 +271,7 @@ async function openDatabase(url: string, replicaUrl: string): Promise<Database> 
   return stack.adopt(await Database.open({ ...options, url }), (database) => database.close());
 }
 
-it('a read that the replica cancels comes from the primary, and the replica stays in use', async () => {
+it('the primary answers a read that the replica cancels, and the replica stays in use', async () => {
   const database = await openDatabase(primary.url, replica.url);
   const from = async () => (await database.readList(FROM))[0]!.from;
   await expect.poll(from, SOON).toBe('replica');

@@ -25,7 +25,7 @@ it('released migrations are as they were released', async () => {
   }
 });
 
-it('new migrations come after the released ones', async () => {
+it('new migrations are numbered after the released ones', async () => {
   const names = [...(await released()).keys()];
   const added = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql') && !names.includes(name));
   expect(added.filter((name) => name <= names.toSorted().at(-1)!)).toEqual([]);

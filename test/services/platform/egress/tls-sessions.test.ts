@@ -70,7 +70,7 @@ describe('TLS sessions', () => {
     },
   );
 
-  it('expire an hour after the last check of the certificate, however often they are resumed', () => {
+  it('expire an hour after the last check of the certificate, even when resumed', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0);
     const sessions = new TlsSessions();
     sessions.keep('a:443', Buffer.from('first'), false);

@@ -192,7 +192,7 @@ describe('a person', () => {
   const fixture = () => accountsFixture(harness.transports.inProcess);
   const join = (role: Role) => fixture().join(tenant, role);
 
-  test('leaves a merchant whatever their role, but removes no other member', async () => {
+  test('may leave a merchant in any role, but may not remove other members', async () => {
     const { client, write } = fixture();
     const { headers, accountId } = await join(Role.VIEWER);
     const other = { ...write(tenant), accountId: people.get(Role.VIEWER)!.accountId };

@@ -228,7 +228,7 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     expect(await client().getMerchantContact(tenant)).toMatchObject({ isSet: false });
   });
 
-  it('has its entry from the first transaction, and only one when an interrupted call is repeated', async () => {
+  it('has its entry from the first transaction, and a single one when an interrupted call is repeated', async () => {
     const tenant = newTenant(Environment.TEST);
     const subscriptions = createClient(WebhookSubscriptionService, acting());
     const target = { url: 'https://127.0.0.1:8443/a', eventTypes: ['refund.failed.v1'] };

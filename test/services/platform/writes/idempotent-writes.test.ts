@@ -90,7 +90,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
   });
 });
 
-it('a write in JSON is the same request, however its numbers are written and its members ordered', async () => {
+it('a write in JSON is the same request with numbers written and members ordered differently', async () => {
   const { baseUrl, token } = harness;
   const post = async (body: string) => {
     const answer = await fetch(`${baseUrl}/payments.refunds.v1.RefundCaseService/OpenRefundCase`, {

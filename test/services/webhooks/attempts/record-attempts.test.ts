@@ -45,7 +45,7 @@ const areWaiting = (count: number) =>
   );
 
 describe('a report', () => {
-  it('is recorded once, however often and concurrently it arrives', async () => {
+  it('is recorded once when it is repeated, also concurrently', async () => {
     const attempt = await firstAttempt();
     const report = answered(attempt, 500);
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => attempts.record(report)));
@@ -58,7 +58,7 @@ describe('a report', () => {
     expect(await read(attempt.deliveryId)).toEqual(found);
   });
 
-  it('that contradicts another of the same attempt is applied entirely or not at all', async () => {
+  it('that contradicts another report of the same attempt is applied completely or not at all', async () => {
     const attempt = await firstAttempt();
     const { deliveryId } = attempt;
     const locking = new pg.Client({ connectionString: harness.databaseUrl });
@@ -219,7 +219,7 @@ describe('a subscription', () => {
     expect(await stateOf(id)).toBe(WebhookSubscriptionState.ACTIVE);
   });
 
-  it('is not changed by attempts from before it was disabled, whatever their result', async () => {
+  it('is not changed by attempts from before it was disabled', async () => {
     const attempt = await firstAttempt();
     const write = () => ({ ...tenant, subscriptionId: attempt.subscriptionId, idempotencyKey: newKey() });
     await fixture.subscriptions.disableWebhookSubscription(write());

@@ -24,7 +24,7 @@ describe('the excerpt of a response', () => {
     expect(excerptOf(Buffer.from('é'.repeat(3000)))).toBe('é'.repeat(2048));
   });
 
-  it('is at most 4 KiB of well-formed text that PostgreSQL accepts, whatever the bytes', () => {
+  it('is at most 4 KiB of text that PostgreSQL accepts, for arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 3 * MAX_EXCERPT_BYTES, size: 'max' }), (bytes) => {
         const text = excerptOf(bytes);

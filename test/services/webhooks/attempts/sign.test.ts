@@ -7,7 +7,7 @@ const secretOf = (bytes: Uint8Array) => `whsec_${Buffer.from(bytes).toString('ba
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(secretOf);
 
 describe('signing', () => {
-  it('produces signatures that the public library verifies with each secret of a rotation and no other', () => {
+  it('produces signatures that the public library verifies with exactly the secrets of a rotation', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(secret, { minLength: 3, maxLength: 3 }),

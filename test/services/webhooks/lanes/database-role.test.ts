@@ -24,7 +24,7 @@ async function roleUrl(databaseUrl: string): Promise<string> {
   return Object.assign(new URL(databaseUrl), { username: 'webhook_lanes', password }).href;
 }
 
-test('a separate process sends webhooks, with a role that has access to nothing else', async () => {
+test('a separate process sends webhooks with a least-privilege database role', async () => {
   const settings = {
     ...loopbackSettings(),
     WEBHOOK_SECRET_KEYS: `v1:${randomBytes(32).toString('base64')}`,

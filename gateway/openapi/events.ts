@@ -1,5 +1,6 @@
 import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ENVIRONMENTS, type EnvironmentName } from '../../services/platform/tenant.ts';
+import { PING_TYPE } from '../problems/ping-type.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
 
 const EVENT_ID = '01a1fda4-1c3e-7f52-b0a9-6d2f8c4e7b15';
@@ -8,7 +9,7 @@ const OCCURRED_AT = '2026-11-21T12:30:45.123Z';
 
 /** Sent when a subscription is created or reactivated; the catalog holds only event types that can be subscribed to. */
 const PING = {
-  name: 'webhook.ping.v1',
+  name: PING_TYPE,
   description: 'Sent to a subscription when it is created or reactivated. You cannot subscribe to it.',
   dataSchema: {
     type: 'object',

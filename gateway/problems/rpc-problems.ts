@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf, fieldViolationsOf } from '../../services/platform/rpc/connect-errors.ts';
 import { apiKeyEnvironmentMismatch, expiredApiKey, invalidApiKey } from './access-problems.ts';
+import { PING_TYPE } from './ping-type.ts';
 import { MAX_POINTER_SHOWN, Problem, staticProblem } from './problem.ts';
 
 /** Most outages are a restart or a failover, over within seconds. */
@@ -70,8 +71,14 @@ function invalidRequest(error: ConnectError): Problem {
   return new Problem('INVALID_REQUEST', faults.join(' ') || `The request: ${sentence(error.rawMessage)}`);
 }
 
-/** A name, at this JSON pointer, that is not an event type. */
+/** A name, at this JSON pointer, that is not an event type to subscribe to or to publish. */
 export function invalidEventType(pointer: string, name: string): Problem {
+  if (name === PING_TYPE && pointer.startsWith('/eventTypes')) {
+    return new Problem(
+      'INVALID_EVENT_TYPE',
+      `${pointer}: "${PING_TYPE}" cannot be subscribed to: every endpoint receives it.`,
+    );
+  }
   const shown = name.length > MAX_POINTER_SHOWN ? `${name.slice(0, MAX_POINTER_SHOWN)}…` : name;
   return new Problem(
     'INVALID_EVENT_TYPE',

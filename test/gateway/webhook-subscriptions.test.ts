@@ -52,7 +52,6 @@ describe('creation', () => {
 
   it.each([
     ['refund.requested', '"refund.requested"'],
-    ['webhook.ping.v1', '"webhook.ping.v1"'],
     ['', '""'],
     ['a\0"', '"a\\u0000\\""'],
     ['\ud800', '"\\ud800"'],
@@ -62,6 +61,14 @@ describe('creation', () => {
     const answer = await post({ url: newWebhookUrl(), eventTypes: [...EVENTS, eventType] });
     expectProblem(answer, 'INVALID_EVENT_TYPE');
     const said = `${shown} is not an event type; /docs lists them under Events.`;
+    expect(answer.json.detail).toBe(`/eventTypes/2: ${said}`);
+  });
+
+  it('says that the ping cannot be subscribed to, because every endpoint receives it', async () => {
+    const { post } = await newShop();
+    const answer = await post({ url: newWebhookUrl(), eventTypes: [...EVENTS, 'webhook.ping.v1'] });
+    expectProblem(answer, 'INVALID_EVENT_TYPE');
+    const said = '"webhook.ping.v1" cannot be subscribed to: every endpoint receives it.';
     expect(answer.json.detail).toBe(`/eventTypes/2: ${said}`);
   });
 });

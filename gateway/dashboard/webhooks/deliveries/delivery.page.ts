@@ -6,6 +6,7 @@ import {
   type Event,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { PING_TYPE } from '../../../problems/ping-type.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, copyable, details, form, moment, NONE } from '../../shell/components.ts';
@@ -19,7 +20,6 @@ import { findSubscription } from '../subscriptions/subscription-reads.ts';
 import { dueText, isScheduled, statusBadge } from './delivery.components.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
-import { PING } from './delivery-event-types.ts';
 import { type DeliveryDetails, statusReasonText } from './delivery-reasons.ts';
 
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
@@ -124,7 +124,7 @@ function actionsOf(view: View, { delivery, subscription }: DeliveryDetails): Htm
   const path = `/deliveries/${id}`;
   if (endedAt) {
     const canResend = subscription && subscription.state !== WebhookSubscriptionState.DISABLED;
-    if (eventType === PING || !canResend) return nothing;
+    if (eventType === PING_TYPE || !canResend) return nothing;
     return html`${form(view, { action: `${path}/resend`, submit: t.resendOne })}<p class="hint">${t.resendHint}</p>`;
   }
   const waits = status === DeliveryStatus.RETRYING || status === DeliveryStatus.HELD;

@@ -5,6 +5,7 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { PING_TYPE } from '../../../problems/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, details, form, moment } from '../../shell/components.ts';
 import type { DashboardConfig } from '../../shell/feature.ts';
@@ -12,7 +13,6 @@ import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointName } from '../deliveries/delivery.components.ts';
-import { PING } from '../deliveries/delivery-event-types.ts';
 import { egressAddresses, webhookGuide } from '../guide-links.ts';
 import { editSubscriptionTexts } from './edit-subscription.texts.ts';
 import { type MissedEvents, missedEvents } from './missed-events.ts';
@@ -107,7 +107,7 @@ function facts(view: View, subscription: WebhookSubscription): Html {
 
 function sendForm(view: View, id: string): Html {
   const t = textsFor(view, subscriptionTexts).test;
-  return html`<p class="soft">${t.text} <code>${PING}</code></p>
+  return html`<p class="soft">${t.text} <code>${PING_TYPE}</code></p>
 ${form(view, { action: `/webhooks/${id}/test`, submit: t.send, tone: 'plain' })}`;
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { Compile, type Validator } from 'typebox/compile';
 import { invalidArgument } from '../../../platform/errors.ts';
 import { parseAll, requireNoFaults } from '../../../platform/request-faults.ts';
+import { PING_TYPE } from '../ping.event.ts';
 import { ADVANCE_EVENT_TYPES } from './advance.event-types.ts';
 import { DISPUTE_EVENT_TYPES } from './dispute.event-types.ts';
 import type { EventTypeDefinition } from './event-type.ts';
@@ -31,7 +32,8 @@ export function requireEventTypes(names: readonly string[]): void {
 /** Throws if a name is not in the catalog. INVALID_ARGUMENT (INVALID_EVENT_TYPE). */
 export function requireEventType(name: string, field: string): void {
   if (byName.has(name)) return;
-  throw invalidArgument('INVALID_EVENT_TYPE', `${field}: ${JSON.stringify(name)} is not an event type`, {
+  const fault = name === PING_TYPE ? 'cannot be subscribed to or published' : 'is not an event type';
+  throw invalidArgument('INVALID_EVENT_TYPE', `${field}: ${JSON.stringify(name)} ${fault}`, {
     field,
     event_type: name,
   });

@@ -18,6 +18,9 @@ import { type DemoTenant, FULL_SIZE } from './demo-tenant.ts';
 
 const REVIEW_DAYS = 7;
 const PAID_PER_REFUNDED = 2n;
+/** How many days before its refund case a payment without a sale was made. */
+const PAID_DAYS_BEFORE = 3;
+const WINDOWS_DAYS = [7, 30, 90];
 /** The prefix of the provider's ids of demo refunds. */
 export const DEMO_REFUND_PREFIX = 'rf_';
 /** The demo connector accepts refunds of such amounts and reports no outcome. */
@@ -41,6 +44,7 @@ interface OpenedCase {
   readonly paymentIntentId: string;
   readonly daysAgo: number;
   readonly amountMinor: bigint;
+  readonly paidAmountMinor: bigint;
   readonly saleId: string | undefined;
 }
 
@@ -148,10 +152,14 @@ async function open(
   const daysAgo =
     min + ((max - min) * (round + demo.between(300, 700) / 1_000) * SCENARIOS.length) / demo.size.refundCases;
   const earlier = sales.filter((sale) => sale.daysAgo > daysAgo);
-  const sale = round % 4 === 0 ? demo.pick(earlier, n) : undefined;
+  // An amount that is given exceeds every sale.
+  const sale = round % 4 === 0 && !scenario.amountMinor ? demo.pick(earlier, n) : undefined;
   const drawn = demo.between(500, 4_500);
   const silent = drawn - (drawn % 100) + SILENT_CENTAVOS;
   const amountMinor = scenario.amountMinor ?? BigInt(scenario.staysSilent ? silent : drawn);
+  const paidAmountMinor = sale ? BigInt(sale.grossAmountMinor) : amountMinor * PAID_PER_REFUNDED;
+  const paidDaysAgo = sale ? sale.daysAgo : daysAgo + PAID_DAYS_BEFORE;
+  const windows = WINDOWS_DAYS.filter((days) => days >= paidDaysAgo - daysAgo);
   const paymentIntentId = demo.id(`payment-${n}`);
   const orderId = sale ? sale.orderId : demo.id(`order-${n}`);
   const { refundCase } = await demo.clients.refunds.openRefundCase({
@@ -162,9 +170,10 @@ async function open(
     ...(scenario.approvalMode && { approvalMode: scenario.approvalMode }),
     reason: demo.pick(REASONS, n),
     evidenceCount: n % 4,
-    paidAmountMinor: amountMinor * PAID_PER_REFUNDED,
-    ...(round % 3 !== 2 && { paidAt: demo.daysAgo(daysAgo + 3) }),
-    ...(round % 3 === 0 && { window: { case: 'refundWindowDays', value: demo.pick([7, 30, 90], round) } }),
+    paidAmountMinor,
+    ...((sale || round % 3 !== 2) && { paidAt: demo.daysAgo(paidDaysAgo) }),
+    ...(round % 3 === 0 &&
+      windows.length > 0 && { window: { case: 'refundWindowDays', value: demo.pick(windows, round) } }),
     ...(sale && { saleId: sale.saleId }),
     ...(round % 2 === 0 && orderId && { orderId }),
     ...(round % 2 === 1 && { invoiceId: demo.id(`invoice-${n}`) }),
@@ -175,7 +184,8 @@ async function open(
     const hold = { saleId: sale.saleId, ...holdOf(refundCase!.id), amountMinor, once: true };
     await demo.clients.funds.blockFunds({ ...demo.write(`${step}-hold`), ...hold });
   }
-  return { step, caseId: refundCase!.id, paymentIntentId, daysAgo, amountMinor, saleId: sale?.saleId };
+  const caseId = refundCase!.id;
+  return { step, caseId, paymentIntentId, daysAgo, amountMinor, paidAmountMinor, saleId: sale?.saleId };
 }
 
 const holdOf = (caseId: string) => ({ reason: BlockReason.REFUND_IN_PROGRESS, sourceId: caseId });
@@ -246,8 +256,7 @@ function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode)
 }
 
 async function dispute(demo: DemoTenant, { step, ...opened }: OpenedCase, n: number): Promise<void> {
-  const { paymentIntentId, daysAgo } = opened;
-  const amountMinor = opened.amountMinor * PAID_PER_REFUNDED;
+  const { paymentIntentId, daysAgo, paidAmountMinor: amountMinor } = opened;
   const payment = { paymentIntentId, amountMinor, daysAgo: Math.max(daysAgo - 0.5, 0) };
   await disputeDemoPayment(demo, `${step}-dispute`, payment, Math.floor(n / SCENARIOS.length));
 }

@@ -63,6 +63,18 @@ it('has cases in every state; those in PROCESSING have an amount for which the d
     expect(refundOutcomeOf(BigInt(amount_minor))).toBe('STAYS_SILENT');
 });
 
+it('has refunds of sales that were paid when and as the sale says', async () => {
+  const rows = await sqlOf<{ same_time: boolean | null; same_amount: boolean }>(
+    harness,
+    `select payment.paid_at = sale.captured_at as same_time, payment.paid_amount_minor = sale.gross_minor as same_amount
+       from refunds.payment join funds.sale on sale.id = payment.sale_id`,
+  );
+  expect(rows.length).toBeGreaterThan(5);
+  expect(new Set(rows.map((row) => JSON.stringify(row)))).toEqual(
+    new Set(['{"same_time":true,"same_amount":true}']),
+  );
+});
+
 it('has no silent refund after the provider has reported progress, which does not change the refunds', async () => {
   const before = await cases();
   const folder = makeFolder();

@@ -38,10 +38,13 @@ function issueAction({ pages, clients }: FeatureDependencies): void {
   const options = { ...ACTION, rpc: issueApiKey, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM };
   pages.action(options, async (view, input) => {
     const typed = typedKey(input.form);
-    const reject = (fault: KeyFault) => apiKeysPage(clients, view, {}, { ...typed, fault });
+    const reject = (...faults: KeyFault[]) => apiKeysPage(clients, view, {}, { ...typed, faults });
     const expiresAt = expiryAt(typed.expires);
-    if (typed.scopes.length === 0) return reject('scopes');
-    if (expiresAt === 'invalid') return reject('expiry');
+    const faults: KeyFault[] = [];
+    if (typed.name === '') faults.push('name');
+    if (typed.scopes.length === 0) faults.push('scopes');
+    if (typeof expiresAt === 'string') return reject(...faults, expiresAt);
+    if (faults.length > 0) return reject(...faults);
     const scopes = typed.scopes.map((scope) => API_KEY_SCOPES[scope]);
     const key = { name: typed.name, scopes, ...(expiresAt && { expiresAt }) };
     try {
@@ -68,7 +71,7 @@ function rotateAction({ pages, clients }: FeatureDependencies): void {
   const path = `${API_KEYS_PATH}/:apiKeyId/rotate`;
   pages.action({ ...ACTION, rpc: rotateApiKey, path, form }, async (view, { params, form: typed, key }) => {
     const expiresAt = expiryAt(typed.expires ?? '');
-    if (expiresAt === 'invalid') throw expiryFailure();
+    if (typeof expiresAt === 'string') throw expiryFailure(expiresAt);
     const request = {
       ...view.tenant,
       idempotencyKey: key,
@@ -80,10 +83,10 @@ function rotateAction({ pages, clients }: FeatureDependencies): void {
   });
 }
 
-const expiryFailure = () =>
+const expiryFailure = (fault: KeyFault) =>
   new Failure(
     422,
-    inEach(apiKeysTexts, (t) => t.faults.expiry),
+    inEach(apiKeysTexts, (t) => t.faults[fault]),
   );
 
 function revokeAction({ pages, clients }: FeatureDependencies): void {

@@ -66,6 +66,7 @@ export const apiKeysTexts = {
       name: 'Informe um nome de até 100 caracteres, sem caracteres de controle.',
       scopes: 'Escolha ao menos uma permissão.',
       expiry: 'Escolha uma data a partir de hoje.',
+      lateExpiry: 'Escolha uma data anterior ao ano 3000.',
     },
     refusals: {
       API_KEY_NOT_FOUND: 'Esta chave não existe.',
@@ -139,6 +140,7 @@ export const apiKeysTexts = {
       name: 'Enter a name of up to 100 characters, without control characters.',
       scopes: 'Choose at least one scope.',
       expiry: 'Choose today or a later date.',
+      lateExpiry: 'Choose a date before the year 3000.',
     },
     refusals: {
       API_KEY_NOT_FOUND: 'This key does not exist.',

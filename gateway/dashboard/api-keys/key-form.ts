@@ -14,18 +14,21 @@ export const SCOPE_NAMES = Object.keys(API_KEY_SCOPES) as ApiKeyScopeName[];
 
 export type KeyFault = keyof (typeof apiKeysTexts)['en']['faults'];
 
-/** The submitted values of a rejected form, and which of them is at fault. */
+/** The submitted values of a rejected form, and what is wrong with them. */
 export interface KeyEntry {
   readonly name: string;
   readonly scopes: readonly ApiKeyScopeName[];
   readonly expires: string;
-  readonly fault: KeyFault;
+  readonly faults: readonly KeyFault[];
 }
 
 /** The form that issues a key, empty or with rejected values. */
 export function keyForm(view: View, entry?: KeyEntry): Html {
   const t = textsFor(view, apiKeysTexts);
-  const faultOf = (name: KeyFault) => (entry?.fault === name ? t.faults[name] : undefined);
+  const faultOf = (...names: readonly KeyFault[]) => {
+    const fault = names.find((name) => entry?.faults.includes(name));
+    return fault && t.faults[fault];
+  };
   const fields = html`${field(
     { name: 'name', label: t.name, hint: t.nameHint, fault: faultOf('name') },
     (attributes) =>
@@ -33,7 +36,7 @@ export function keyForm(view: View, entry?: KeyEntry): Html {
   )}
 ${scopeChoices(view, entry?.scopes ?? [], faultOf('scopes'))}
 ${field(
-  { name: 'expires', label: t.expiresOn, hint: t.expiresHint, fault: faultOf('expiry') },
+  { name: 'expires', label: t.expiresOn, hint: t.expiresHint, fault: faultOf('expiry', 'lateExpiry') },
   (attributes) => expiryInput(attributes, entry?.expires),
 )}`;
   return form(view, { action: '/api-keys/issue', submit: t.issueButton, fields });
@@ -55,9 +58,10 @@ export function expiryInput(attributes: Html, value = ''): Html {
   return html`<input ${attributes} type="date" min="${civilDateAt(new Date())}" value="${value}">`;
 }
 
-/** The last second of a day in Brasília time; undefined for an empty one, 'invalid' for a malformed or past one. */
+/** The last second of a day in Brasília time; undefined for an empty one, a fault for a malformed, past or too late one. */
 export function expiryAt(day: string) {
   if (day === '') return undefined;
-  if (!isCivilDate(day) || day < civilDateAt(new Date()) || day > MAX_DAY) return 'invalid';
+  if (!isCivilDate(day) || day < civilDateAt(new Date())) return 'expiry';
+  if (day > MAX_DAY) return 'lateExpiry';
   return timestampFromDate(new Date(startOfDay(addDays(day, 1)).getTime() - 1_000));
 }

@@ -31,8 +31,8 @@ const FILLS: Readonly<Record<ProjectedKind, string>> = {
 const WIDTH = 320;
 const ROW_HEIGHT = 26;
 const BAR_HEIGHT = 16;
-const LABELS_WIDTH = 54;
-const BARS_WIDTH = 184;
+const LABELS_WIDTH = 68;
+const BARS_WIDTH = 170;
 const TEXT_GAP = 6;
 
 /** A stacked bar per month. Labels are abbreviated, as a table shows the same numbers. */

@@ -45,7 +45,7 @@ export class Format {
     const utc = { timeZone: 'UTC' } as const;
     this.#date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', ...utc });
     this.#month = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', ...utc });
-    this.#shortMonth = new Intl.DateTimeFormat(language, { month: 'short', year: '2-digit', ...utc });
+    this.#shortMonth = new Intl.DateTimeFormat(language, { month: 'short', year: 'numeric', ...utc });
     this.#dateTime = new Intl.DateTimeFormat(language, {
       // Short English dates put the month first, which readers used to day-first dates get wrong.
       dateStyle: language === 'en' ? 'medium' : 'short',
@@ -102,7 +102,7 @@ export class Format {
     return this.#month.format(new Date(`${yearMonth}-01T00:00:00Z`));
   }
 
-  /** An abbreviated month, Nov 26, given as 2026-11. */
+  /** An abbreviated month, Nov 2026, given as 2026-11. */
   shortMonth(yearMonth: string): string {
     return this.#shortMonth.format(new Date(`${yearMonth}-01T00:00:00Z`)).replaceAll(' de ', ' ');
   }

@@ -26,6 +26,11 @@ it('writes dates so that the day cannot be confused with the month', () => {
   expect(formatOf('en').dateTime(at).replaceAll('\u202f', ' ')).toBe('Dec 1, 2026, 5:17:54 PM');
 });
 
+it('abbreviates months so that the year cannot be taken for a day', () => {
+  expect(formatOf('en').shortMonth('2026-11')).toBe('Nov 2026');
+  expect(formatOf('pt-BR').shortMonth('2026-11')).toBe('nov. 2026');
+});
+
 it.each([
   [65_141n, 'R$ 651,41'],
   [99_999n, 'R$ 999,99'],

@@ -2,17 +2,26 @@ import { type Timestamp, timestampFromDate, timestampFromMs, timestampMs } from 
 import { type Static, Type } from 'typebox';
 import { ApprovalMode, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
+import { reasonOf, refusalText } from '../../shell/failures.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
+import { refusalTexts } from '../refusals.texts.ts';
 import { paymentOf } from '../sales/sale-payment.ts';
 import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
-import { amountMinorOf, countOf, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
+import { amountMinorOf, countOf, type Draft, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
 import { MAX_DAYS_AGO, REQUESTERS } from './refund-form.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_REASON_LENGTH = 2_000;
 const WINDOW_DAYS = 30;
+/** The fields that refused requests are due to, by the reason. */
+const FIELDS: Readonly<Record<string, string>> = {
+  REFUND_EXCEEDS_PAYMENT: 'amount',
+  PAYMENT_FACTS_DIFFER: 'paid',
+  PAID_AT_IN_FUTURE: 'asked_days_ago',
+  REFUND_WINDOW_EXPIRED: 'asked_days_ago',
+};
 
 const typed = (maxLength = 100) => Type.String({ maxLength });
 const RefundForm = Type.Object({
@@ -31,14 +40,24 @@ type RefundValues = Static<typeof RefundForm>;
 export function openRefundCaseAction(pages: SandboxPages, clients: DashboardClients): void {
   pages.action({ path: '/simulate/refund-cases', form: RefundForm }, async (view, { form, key }) => {
     const { requested, faults } = parseForm(view, form);
-    if (!requested)
-      return { ...(await renderPanel(clients, view, { refund: { values: form, faults } })), status: 422 };
+    const reject = async (refused: Draft['faults']) => {
+      const panel = await renderPanel(clients, view, { refund: { values: form, faults: refused } });
+      return { ...panel, status: 422 };
+    };
+    if (!requested) return reject(faults);
     const saleId = idOf(form.sale_id);
     const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
     const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
     const request = { ...about, ...requested, ...paymentFactsOf(form, saleId, requested.occurredAt) };
-    const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
-    return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
+    try {
+      const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
+      return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
+    } catch (error) {
+      const field = FIELDS[reasonOf(error) ?? ''];
+      const fault = refusalText(error, refusalTexts, view.language);
+      if (!field || fault === undefined) throw error;
+      return reject({ [field]: fault });
+    }
   });
 }
 

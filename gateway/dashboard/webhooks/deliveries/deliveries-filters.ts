@@ -1,4 +1,4 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import {
@@ -40,7 +40,7 @@ const STATUSES = {
   canceled: DeliveryStatus.CANCELED,
 } as const;
 
-type Fault = 'badTime' | 'badId' | 'badText';
+type Fault = 'badTime' | 'badRange' | 'badId' | 'badText';
 
 /** The filters as the RPC expects them, and the invalid ones. */
 export interface ParsedFilters {
@@ -81,6 +81,9 @@ export function parseFilters(query: DeliveriesQueryValues): ParsedFilters {
     eventId: parse('event', 'badId', id),
     resendId: parse('resend', 'badId', id),
   };
+  const { createdFrom, createdTo } = request;
+  if (createdFrom && createdTo && timestampMs(createdFrom) >= timestampMs(createdTo))
+    faults.since = 'badRange';
   return { request, faults, any: names.some((name) => given(name) !== undefined) };
 }
 

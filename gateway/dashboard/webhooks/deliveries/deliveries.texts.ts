@@ -35,7 +35,7 @@ export const deliveriesTexts = {
     inProgress: 'Em andamento',
     noAttempts: 'Nenhuma tentativa ainda',
     milliseconds: (value: string) => `${value} ms`,
-    now: 'agora',
+    due: 'pendente',
     soon: 'em menos de um minuto',
     filters: {
       more: 'Por período ou ID',
@@ -52,6 +52,7 @@ export const deliveriesTexts = {
       clear: 'Limpar filtros',
       resend: (id: string) => `Somente do reenvio ${id}`,
       badTime: 'Informe uma data e hora válidas.',
+      badRange: 'O início precisa ser anterior ao fim.',
       badId: 'Um ID de evento é um UUID.',
       badText: 'Contém caracteres inválidos para um ID.',
     },
@@ -95,7 +96,7 @@ export const deliveriesTexts = {
     inProgress: 'In progress',
     noAttempts: 'No attempts yet',
     milliseconds: (value: string) => `${value} ms`,
-    now: 'now',
+    due: 'due',
     soon: 'in less than a minute',
     filters: {
       more: 'By time or ID',
@@ -112,6 +113,7 @@ export const deliveriesTexts = {
       clear: 'Clear filters',
       resend: (id: string) => `Only resend ${id}`,
       badTime: 'Enter a valid date and time.',
+      badRange: 'The start must be before the end.',
       badId: 'An event ID is a UUID.',
       badText: 'Contains characters that are not valid in an ID.',
     },

@@ -38,7 +38,7 @@ function reasonOf(details: DeliveryDetails): keyof (typeof deliveryTexts)['en'][
     case DeliveryStatus.PENDING:
       return 'pending';
     case DeliveryStatus.RETRYING:
-      return attempts.at(-1)?.endedAt ? 'retrying' : 'underWay';
+      return attempts.at(-1)?.endedAt ? retryReasonOf(delivery) : 'underWay';
     case DeliveryStatus.HELD:
       return subscription?.pausedAt ? 'paused' : 'held';
     case DeliveryStatus.BLOCKED:
@@ -53,6 +53,10 @@ function reasonOf(details: DeliveryDetails): keyof (typeof deliveryTexts)['en'][
       return status satisfies never;
   }
 }
+
+/** A retry may be overdue: while Temporal is away, nothing requests it. */
+const retryReasonOf = ({ nextAttemptAt }: Delivery) =>
+  nextAttemptAt && timestampMs(nextAttemptAt) <= Date.now() ? 'retryDue' : 'retrying';
 
 /** The cause of a cancellation is not recorded, so it is inferred from the resend and the subscription. */
 function cancelReasonOf({ delivery: { endedAt }, subscription, resend }: DeliveryDetails) {

@@ -78,7 +78,7 @@ export function latencyText(view: PlainView, attempt: Attempt | undefined): stri
 export function dueText(view: PlainView, at: Timestamp, now: Date = new Date()): Html {
   const t = textsFor(view, deliveriesTexts);
   const left = timestampMs(at) - now.getTime();
-  const relative = left <= 0 ? t.now : left < MINUTE_MS ? t.soon : view.format.relative(at, now);
+  const relative = left <= 0 ? t.due : left < MINUTE_MS ? t.soon : view.format.relative(at, now);
   return html`<span>${moment(view, at)} <span class="soft">(${relative})</span></span>`;
 }
 

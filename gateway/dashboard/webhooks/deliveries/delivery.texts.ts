@@ -30,6 +30,7 @@ export const deliveryTexts = {
       pending: 'A entrega está na fila e será enviada em instantes.',
       underWay: 'Há uma tentativa em andamento.',
       retrying: 'A última tentativa falhou. Tentaremos novamente no horário abaixo.',
+      retryDue: 'A última tentativa falhou. A próxima está pendente e será feita assim que possível.',
       paused:
         'Nossa equipe de operações pausou as entregas para este endpoint. Nada se perde: elas continuam quando a pausa terminar.',
       held: 'O endpoint está falhando em muitas entregas ao mesmo tempo. Esta continua quando houver capacidade.',
@@ -84,6 +85,7 @@ export const deliveryTexts = {
       pending: 'The delivery is queued and will be sent shortly.',
       underWay: 'An attempt is in progress.',
       retrying: 'The last attempt failed. We will retry at the time below.',
+      retryDue: 'The last attempt failed. The next one is due, and will be made as soon as possible.',
       paused:
         'Our operations team has paused deliveries to this endpoint. Nothing is lost: they continue when the pause ends.',
       held: 'The endpoint is failing on many deliveries at once. This one continues when there is capacity.',

@@ -73,6 +73,25 @@ describe('the page of a delivery', () => {
     expect(await reasonOf(held!)).toContain('The endpoint was disabled');
   });
 
+  it('says that an overdue retry is made as soon as possible', async () => {
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.subscribed(tenant);
+    const [retrying] = await fixture.attempted(tenant, { httpStatus: 500 });
+    const textOf = async () => {
+      const page = await developer.get(`${base}/deliveries/${retrying}`);
+      return page.document.querySelector('[data-live="state"]')!.text;
+    };
+    expect(await textOf()).toMatch(/We will retry at the time below[\s\S]*\(in /);
+    await fixture.webhooks.sql(
+      `update webhooks.open_delivery set next_attempt_at = now() - interval '1 hour' where id = $1`,
+      [retrying],
+    );
+    const overdue = await textOf();
+    expect(overdue).toContain('The next one is due, and will be made as soon as possible.');
+    expect(overdue).toContain('(due)');
+    expect(overdue).not.toMatch(/time below|now/);
+  });
+
   it('shows what a listener on a developer’s machine received, without an endpoint to go to', async () => {
     const { tenant: live, developer } = await fixture.shop();
     const tenant = { ...live, environment: Environment.TEST };

@@ -51,7 +51,7 @@ test('a workflow that ends with a failed activity is one line with the cause, an
     const sdk = sdkLogger(logger);
     sdk.warn('Activity failed', { error: cause, durationMs: 1 });
     sdk.warn('Workflow failed', { error: failure, workflowId: 'payout-1' });
-    sdk.warn('Activity failed', { error: new Error('it is retried'), durationMs: 1 });
+    sdk.warn('Activity failed', { error: new Error('it is retried'), durationMs: 1, taskToken: 'CiQx' });
     sdk.warn('Activity failed', { error: new ConnectError('no services', Code.Unavailable) });
     sdk.warn('Activity failed', { error: new ProviderError('no provider') });
   });
@@ -65,4 +65,5 @@ test('a workflow that ends with a failed activity is one line with the cause, an
     { msg: 'Activity failed', reason: 'ConnectError: [unavailable] no services' },
     { msg: 'Activity failed', reason: 'ProviderError: no provider' },
   ]);
+  for (const line of lines) expect(line).not.toHaveProperty('taskToken');
 });

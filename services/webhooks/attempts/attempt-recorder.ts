@@ -69,6 +69,7 @@ export class AttemptRecorder {
     this.#settings = {
       schedules: { live, test },
       random: Math.random,
+      now: () => new Date(),
       retryLimit: deps.config.WEBHOOK_RETRY_WORKFLOW_LIMIT,
     };
   }

@@ -36,6 +36,8 @@ export interface ReportedRow {
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
   /** The current epoch of the lane. */
   readonly epoch: bigint;
+  /** The time by the database's clock. */
+  readonly now: Date;
   readonly state: SubscriptionState;
   readonly generation: bigint;
   readonly error: SubscriptionError | null;
@@ -51,6 +53,8 @@ export interface PlanSettings {
   readonly schedules: Readonly<Record<ReportedRow['environment'], readonly number[]>>;
   readonly retryLimit: number;
   readonly random: () => number;
+  /** The time by the clock that the times of reports go by. */
+  readonly now: () => Date;
 }
 
 export interface PlannedReport {
@@ -62,7 +66,10 @@ export interface PlannedReport {
   readonly overLimit: boolean;
 }
 
-/** Plans what to write for reports of different deliveries, in order. Leaves out refused reports. */
+/**
+ * Plans what to write for reports of different deliveries, in order, with times by the database's clock. Leaves out refused
+ * reports.
+ */
 export function planReports(
   rows: readonly ReportedRow[],
   reports: readonly ReportedAttempt[],
@@ -70,9 +77,11 @@ export function planReports(
 ): PlannedReport[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const retrying = new Map<string, number>();
-  return reports.flatMap((report): PlannedReport[] => {
-    const row = byId.get(report.deliveryId);
-    if (!row || isRefused(row, report)) return [];
+  const now = settings.now();
+  return reports.flatMap((sent): PlannedReport[] => {
+    const row = byId.get(sent.deliveryId);
+    if (!row || isRefused(row, sent)) return [];
+    const report = byClock(sent, now, row.now);
     const change = decide(row, report, settings);
     if (change?.status !== 'RETRYING' || row.status !== 'PENDING')
       return [{ report, row, change, overLimit: false }];
@@ -83,6 +92,32 @@ export function planReports(
     retrying.set(row.subscription_id, used + 1);
     return [{ report, row, change, overLimit: false }];
   });
+}
+
+/** Clocks that differ by less are right. */
+const CLOCK_TOLERANCE_MS = 1_000;
+
+/**
+ * A report with its times by the database's clock, so that a process whose clock is wrong, or was when it made the attempt,
+ * delays no retry. The attempt is never later than now.
+ */
+function byClock(report: ReportedAttempt, now: Date, databaseNow: Date): ReportedAttempt {
+  const { outcome, startedAt } = report;
+  const result = 'result' in outcome ? outcome.result : undefined;
+  // The database's clock has set the times of an attempt that was lost.
+  const aheadMs = result?.failure === 'WORKER_LOST' ? 0 : now.getTime() - databaseNow.getTime();
+  const latestMs = (result?.endedAt ?? startedAt).getTime();
+  const earlierMs = Math.max(aheadMs, latestMs - databaseNow.getTime());
+  if (Math.abs(earlierMs) < CLOCK_TOLERANCE_MS) return report;
+  const shifted = (date: Date) => new Date(date.getTime() - earlierMs);
+  return {
+    ...report,
+    startedAt: shifted(startedAt),
+    outcome:
+      'result' in outcome
+        ? { result: { ...outcome.result, endedAt: shifted(outcome.result.endedAt) } }
+        : { deadlineAt: shifted(outcome.deadlineAt) },
+  };
 }
 
 /** Only the owner of its lane may report a new attempt; anyone may report the end of one in flight. */
@@ -129,7 +164,7 @@ function healthAfter(
   { row, change, overLimit, report: { number, outcome } }: PlannedReport,
 ): SubscriptionHealth {
   if (row.ended_at) return health;
-  if (overLimit) return afterHolding(health, new Date());
+  if (overLimit) return afterHolding(health, row.now);
   if (!('result' in outcome)) return health;
   if (isSuccess(outcome.result)) return afterSuccess(health);
   if (change?.status !== 'EXHAUSTED') return health;

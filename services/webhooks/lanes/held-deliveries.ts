@@ -37,7 +37,7 @@ export interface HeldDeliveriesDeps {
  */
 export class HeldDeliveries {
   readonly #deps: HeldDeliveriesDeps;
-  /** When each probed subscription may send its next held delivery, in milliseconds since 1970. */
+  /** When each probed subscription may send its next held delivery, by `performance.now()`. */
   readonly #probeAtMs = new Map<string, number>();
   /** Runs concurrently with reads, so that they do not wait for its row locks. */
   #ending: Promise<void> | undefined;
@@ -60,7 +60,7 @@ export class HeldDeliveries {
       if (!held) recovered.push(id);
       const isOwned = read.isCurrent(laneKey(subscription.lane));
       const current = due.filter((delivery) => isOwned && read.isCurrent(delivery.id));
-      if (current.length > 0) this.#probeAtMs.set(id, Date.now() + PROBE_INTERVAL_MS);
+      if (current.length > 0) this.#probeAtMs.set(id, performance.now() + PROBE_INTERVAL_MS);
       dispatcher.sendHeld(subscription, current);
     }
     if (recovered.length === 0) return;
@@ -89,7 +89,7 @@ export class HeldDeliveries {
 
   #isProbeDue({ id, probeAtMs }: LaneSubscription): boolean {
     if (probeAtMs === null) return true;
-    return Date.now() >= Math.max(probeAtMs, this.#probeAtMs.get(id) ?? 0);
+    return Date.now() >= probeAtMs && performance.now() >= (this.#probeAtMs.get(id) ?? 0);
   }
 
   /** While the subscriptions are locked, no delivery becomes HELD: reports and pauses lock them too. */

@@ -7,6 +7,7 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { answered, inFlight, startWebhooks } from '../attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
@@ -106,6 +107,36 @@ describe('a report', () => {
     await locking.end();
     expect(await recording).toMatchObject([{ status: 'SUCCEEDED' }]);
     await taking;
+  });
+});
+
+describe('a process whose clock is wrong', () => {
+  const DAY_MS = 24 * 60 * 60_000;
+  /** Later than the second attempt is due, and than an attempt is lost. */
+  const SOON_MS = 60_000;
+  const isSoon = (at: Date | null) => at !== null && Math.abs(at.getTime() - Date.now()) < SOON_MS;
+  const clock = (aheadMs: number) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
+    return { [Symbol.dispose]: () => void vi.useRealTimers() };
+  };
+
+  it.each([
+    { ahead: DAY_MS, corrected: false },
+    { ahead: DAY_MS, corrected: true },
+    { ahead: -DAY_MS, corrected: false },
+  ])('retries and closes attempts as if it were right: %o', async ({ ahead, corrected }) => {
+    const [failed, hanging] = await firstAttempts(2);
+    let reports: ReportedAttempt[];
+    {
+      using _ = clock(ahead);
+      reports = [answered(failed!, 500), inFlight(hanging!)];
+    }
+    using _ = clock(corrected ? 0 : ahead);
+    const recorded = await attempts.record(...reports);
+    vi.useRealTimers();
+    expect(recorded).toMatchObject([{ status: 'RETRYING' }, { status: 'RETRYING' }]);
+    expect(recorded.map(({ nextAttemptAt }) => isSoon(nextAttemptAt))).toEqual([true, true]);
+    expect(recorded[0]!.nextAttemptAt!.getTime()).toBeGreaterThan(Date.now());
   });
 });
 

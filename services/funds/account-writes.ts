@@ -1,28 +1,38 @@
 import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database } from '../platform/database/database.ts';
 import { isLockTimeout } from '../platform/database/database-errors.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { aborted } from '../platform/errors.ts';
+import { aborted, type DomainError, databaseUnavailable } from '../platform/errors.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
 import type { WriteRequest } from '../platform/writes/idempotency-records.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { AccountQueue } from './account-queue.ts';
 
-/** For callers without a deadline. Longer than the deadline of public API calls. */
+/** Longer than the deadline of public API calls. */
 const MAX_WAIT_MS = 15_000;
 
 /**
  * Runs the writes of accounts. Calls of this process on one account run one at a time and wait for their turn without a
  * connection. A call that waits too long for the row of the account, which another process has locked, releases its
- * connection and queues again, until its caller stops waiting. ABORTED (ACCOUNT_BUSY) after 15 seconds.
+ * connection and queues again, until its caller stops waiting. After 15 seconds ABORTED (ACCOUNT_BUSY), or UNAVAILABLE
+ * (DATABASE_UNAVAILABLE) if the calls before it wait for a database that does not answer.
  */
 export class AccountWrites {
   readonly #writes: Writes;
+  readonly #database: Pick<Database, 'ping'>;
+  readonly #maxWaitMs: number;
   readonly #queue = new AccountQueue();
 
-  constructor(writes: Writes) {
+  /**
+   * @param database the one that the writes write to.
+   * @param maxWaitMs how long a call whose caller has no deadline waits for its turn.
+   */
+  constructor(writes: Writes, database: Pick<Database, 'ping'>, maxWaitMs = MAX_WAIT_MS) {
     this.#writes = writes;
+    this.#database = database;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   /** Runs a write RPC on the account of its tenant, like {@link Writes.run}. */
@@ -48,13 +58,15 @@ export class AccountWrites {
     { signal: caller }: Pick<HandlerContext, 'signal'>,
     write: () => Promise<T>,
   ): Promise<T> {
-    const patience = AbortSignal.timeout(MAX_WAIT_MS);
+    const patience = AbortSignal.timeout(this.#maxWaitMs);
     const signal = AbortSignal.any([caller, patience]);
     for (;;) {
-      const endTurn = await this.#queue.enter(`${merchantId} ${environment}`, signal).catch((reason) => {
-        if (caller.aborted) throw ConnectError.from(caller.reason, Code.Canceled);
-        throw patience.aborted ? accountBusy() : reason;
-      });
+      const endTurn = await this.#queue
+        .enter(`${merchantId} ${environment}`, signal)
+        .catch(async (reason) => {
+          if (caller.aborted) throw ConnectError.from(caller.reason, Code.Canceled);
+          throw patience.aborted ? await this.#waitedTooLong() : reason;
+        });
       try {
         return await write();
       } catch (error) {
@@ -64,6 +76,9 @@ export class AccountWrites {
       }
     }
   }
-}
 
-const accountBusy = () => aborted('ACCOUNT_BUSY', 'other calls hold the account; try again');
+  #waitedTooLong(): Promise<DomainError> {
+    const accountBusy = () => aborted('ACCOUNT_BUSY', 'other calls hold the account; try again');
+    return this.#database.ping().then(accountBusy, databaseUnavailable);
+  }
+}

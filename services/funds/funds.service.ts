@@ -51,7 +51,7 @@ export function fundsService({
   pagination,
   writes: allWrites,
 }: AreaDependencies): ServiceImpl<typeof FundsService> {
-  const writes = new AccountWrites(allWrites);
+  const writes = new AccountWrites(allWrites, database);
   const sales = new SaleIntake(writes);
   const db = new CrossTenantDatabase(database);
   registerLateReleaseMetrics(db);

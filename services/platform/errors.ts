@@ -65,3 +65,14 @@ export const aborted = errorOfKind('ABORTED');
 export const unauthenticated = errorOfKind('UNAUTHENTICATED');
 export const permissionDenied = errorOfKind('PERMISSION_DENIED');
 export const unavailable = errorOfKind('UNAVAILABLE');
+
+/** UNAVAILABLE (DATABASE_UNAVAILABLE). */
+export const databaseUnavailable = (): DomainError =>
+  unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached; try again');
+
+/** The message of an error with its causes: `migration 0001_platform.sql failed: permission denied …`. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ');
+  return error.cause === undefined ? error.message : `${error.message}: ${messageOf(error.cause)}`;
+}

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import { stopTracing } from '../tracing/tracing.ts';
 
 /** A process that runs until closed. */
@@ -27,11 +28,4 @@ export async function runTask<T>(name: string, task: () => Promise<T>): Promise<
     console.error(`${name} failed: ${messageOf(error)}`);
     process.exit(1);
   }
-}
-
-/** The message of an error with its causes: `migration 0001_platform.sql failed: permission denied …`. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ');
-  return error.cause === undefined ? error.message : `${error.message}: ${messageOf(error.cause)}`;
 }

@@ -3,7 +3,7 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { isDatabaseFailing, isDatabaseUnavailable } from '../database/database-errors.ts';
-import { DomainError, unavailable } from '../errors.ts';
+import { DomainError, databaseUnavailable } from '../errors.ts';
 import type { PersonCheck } from '../people/person-check.ts';
 import { rpcDuration } from '../process/telemetry.ts';
 import { invalidFields } from '../request-faults.ts';
@@ -91,7 +91,7 @@ function mapError(error: unknown): ConnectError {
   if (error instanceof DomainError) return toConnectError(error);
   if (hasDisconnected(error)) return callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected');
   if (isDatabaseUnavailable(error)) {
-    return toConnectError(unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached; try again'));
+    return toConnectError(databaseUnavailable());
   }
   return internalError();
 }

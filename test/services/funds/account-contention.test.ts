@@ -1,7 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { AccountWrites } from '../../../services/funds/account-writes.ts';
+import { Database } from '../../../services/platform/database/database.ts';
+import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
+import { PersonCheck } from '../../../services/platform/people/person-check.ts';
+import { backgroundContext } from '../../../services/platform/rpc/call-context.ts';
+import { tenantOf } from '../../../services/platform/tenant.ts';
+import { Writes } from '../../../services/platform/writes/writes.ts';
+import { openLink } from '../../reconciliation/faulty-link.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { lockWaits } from '../../support/harness-sql.ts';
 import { median } from '../../support/quantile.ts';
@@ -96,3 +105,32 @@ it('a call whose deadline passes leaves the queue without a trace, and the calls
   await behind;
   expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 990n });
 });
+
+it('a call that has waited too long blames the calls before it, or a database that does not answer them', async () => {
+  const url = new URL(harness.databaseUrl);
+  const link = await openLink(Number(url.port));
+  onTestFinished(() => link[Symbol.asyncDispose]());
+  url.host = `127.0.0.1:${link.port}`;
+  const options = { poolSize: POOL_SIZE, preparedStatements: true, entities: [], maxSilenceMs: 6_000 };
+  const database = await Database.open({ ...options, url: url.href });
+  onTestFinished(() => database.close());
+  const people = new PersonCheck(database, 60_000);
+  const signal = new OutboxSignal(database);
+  const writes = new AccountWrites(
+    new Writes(database, signal, people, pino({ level: 'silent' })),
+    database,
+    300,
+  );
+  const context = { ...backgroundContext('test'), signal: new AbortController().signal };
+  const write = (seconds: number) =>
+    writes.transaction(tenantOf(funds.tenant), context, (_tx, em) =>
+      em.execute(`select pg_sleep(${seconds})`),
+    );
+  const busy = write(1);
+  await expect(write(0)).rejects.toMatchObject({ kind: 'ABORTED', reason: 'ACCOUNT_BUSY' });
+  await busy;
+  link.begin('drop');
+  const silent = expect(write(0)).rejects.toThrow();
+  await expect(write(0)).rejects.toMatchObject({ kind: 'UNAVAILABLE', reason: 'DATABASE_UNAVAILABLE' });
+  await silent;
+}, 20_000);

@@ -4524,7 +4524,8 @@ export declare const RefundDebitStateSchema: GenEnum<RefundDebitState>;
  * the same key with the same request returns the first response, with another request ALREADY_EXISTS
  * (IDEMPOTENCY_KEY_REUSED), and while the first is running ABORTED (IDEMPOTENCY_KEY_IN_USE). A command that would take
  * the sum of a row or a day above 9007199254740991 is OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). Writes to one account run one
- * at a time; one that has waited for 15 seconds is ABORTED (ACCOUNT_BUSY).
+ * at a time; one that has waited for 15 seconds is ABORTED (ACCOUNT_BUSY), or UNAVAILABLE (DATABASE_UNAVAILABLE) if the
+ * database does not answer.
  *
  * @generated from service payments.funds.v1.FundsService
  */

@@ -1,4 +1,4 @@
-import { migrate } from './platform/database/migrate.ts';
+import { migrateOnceReachable } from './platform/database/migrate.ts';
 import { readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
@@ -8,23 +8,25 @@ import { openRpcTls } from './platform/rpc/connect-services.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { createServices } from './server.ts';
 
-/** Runs the internal services: applies migrations, then serves the areas in SERVICES on GRPC_PORT. */
+/** Runs the internal services: waits for PostgreSQL, applies migrations, then serves the areas in SERVICES on GRPC_PORT. */
 await runProcess('services', async () => {
   const config = readConfig(process.env, { required: ['DATABASE_URL'], unused: TEMPORAL_SECURITY });
   const { DATABASE_URL, GRPC_PORT, HOST, OPS_PORT, SERVICES } = config;
   const logger = createLogger(config.LOG_LEVEL);
   await startTracing('services', config, logger);
-  const applied = await migrate(DATABASE_URL);
   const tls = openRpcTls(config, logger);
   const services = await createServices({ config, databaseUrl: DATABASE_URL, logger, tls });
+  let isListening = false;
   // A database that only reads still answers most calls.
   const ready = () =>
-    services.ping().then((database) => ({ ok: true, details: { database, areas: SERVICES } }));
+    services.ping().then((database) => ({ ok: isListening, details: { database, areas: SERVICES } }));
   const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({ ready, metrics, drain });
   drain.endConnectionsOf(services.server.server);
-  await services.server.listen({ host: HOST, port: GRPC_PORT });
   await ops.listen({ host: HOST, port: OPS_PORT });
+  const applied = await migrateOnceReachable(DATABASE_URL, logger);
+  await services.server.listen({ host: HOST, port: GRPC_PORT });
+  isListening = true;
   services.startPeriodicTasks();
   services.startWebhookLanes();
   logger.info({ areas: SERVICES, rpc: GRPC_PORT, ops: OPS_PORT, applied }, 'services are listening');

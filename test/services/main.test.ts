@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { Client } from 'pg';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
+import { openLink } from '../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../support/harness.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
 
@@ -58,18 +60,43 @@ test('reports all invalid settings at once', async () => {
   ]);
 });
 
-test('a port in use and an unavailable database are reported in one line each', async () => {
+test('waits for PostgreSQL, not ready meanwhile, and says so in one line', async () => {
+  const url = new URL(await createTestDatabase('template0'));
+  const link = await openLink(Number(url.port));
+  onTestFinished(() => link[Symbol.asyncDispose]());
+  const end = link.begin('reset');
+  url.host = `127.0.0.1:${link.port}`;
+  const ops = await findFreePort();
+  const settings = { ...secrets, SERVICES: 'catalog', GRPC_PORT: '0', OPS_PORT: String(ops) };
+  const waiting = start({ ...settings, DATABASE_URL: url.href });
+  const readiness = async () => {
+    const answer = await fetch(`http://127.0.0.1:${ops}/readyz`);
+    return { ...((await answer.json()) as { error?: string }), status: answer.status };
+  };
+  await expect.poll(readiness, { timeout: 40_000 }).toMatchObject({ status: 503 });
+  expect((await readiness()).error).toContain('ECONNRESET');
+  await expect.poll(waiting.logged).toContain('PostgreSQL is unavailable');
+  await delay(2_500);
+  end();
+  await listening(waiting);
+  expect(await readiness()).toMatchObject({ status: 200 });
+  expect(waiting.logged().match(/"msg":"PostgreSQL is unavailable/g)).toHaveLength(1);
+});
+
+test('a port in use and a database that does not exist are reported in one line each', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   const settings = { ...secrets, SERVICES: 'catalog', GRPC_PORT: String(port), OPS_PORT: '0' };
   const refused = start({ ...settings, DATABASE_URL: await createTestDatabase('template0') });
-  const lost = start({ ...settings, DATABASE_URL: 'postgres://127.0.0.1:9/payments' });
+  const missing = new URL(await createTestDatabase('template0'));
+  missing.pathname = '/no_such_database';
+  const lost = start({ ...settings, DATABASE_URL: missing.href });
   const line = (what: string) => ({
     exitCode: 1,
     stderr: expect.stringMatching(new RegExp(`^services failed: .*${what}.*\n$`)),
   });
   expect(await refused.exited).toEqual(line('EADDRINUSE'));
-  expect(await lost.exited).toEqual(line('ECONNREFUSED'));
+  expect(await lost.exited).toEqual(line('database "no_such_database" does not exist'));
   taken.close();
 });

@@ -59,7 +59,7 @@ export function isConnectionLost(error: unknown): boolean {
   if (state !== undefined) return CONNECTION_ERRORS.has(state) || CONNECTION_STATE.test(state);
   return (
     error instanceof Error &&
-    /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    /Connection terminated|timeout expired|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
       error.message,
     )
   );

@@ -2,7 +2,9 @@ import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { isLockTimeout } from './database-errors.ts';
+import type { Logger } from 'pino';
+import { messageOf } from '../errors.ts';
+import { isDatabaseFailing, isLockTimeout } from './database-errors.ts';
 import { bindNamed } from './named-sql.ts';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
@@ -13,6 +15,7 @@ const LOCK_TIMEOUT = '2s';
 const LOCK_TRIES = 60;
 const RETRY_AFTER_MS = 1_000;
 const LOCK_POLL_MS = 100;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** The first line of a migration of one statement that PostgreSQL allows in no transaction, as `create index concurrently`. */
 const NO_TRANSACTION = '-- no transaction';
 
@@ -43,7 +46,12 @@ interface Migration {
  */
 export async function migrate(databaseUrl: string, only?: readonly string[]): Promise<string[]> {
   const migrations = await readMigrations();
-  const client = new Client({ connectionString: databaseUrl });
+  const client = new Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  // Its statements fail, too. Unhandled, the event would end the process.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await lock(client);
@@ -57,6 +65,23 @@ export async function migrate(databaseUrl: string, only?: readonly string[]): Pr
     return pending.map(({ name }) => name);
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Like `migrate`, but waits for a database that is away, out of resources or a standby, instead of failing: a machine may
+ * start this process before PostgreSQL. Logs one line when the wait begins.
+ */
+export async function migrateOnceReachable(databaseUrl: string, logger: Logger): Promise<string[]> {
+  for (let waits = false; ; waits = true) {
+    try {
+      return await migrate(databaseUrl);
+    } catch (error) {
+      if (!isDatabaseFailing(error)) throw error;
+      if (!waits)
+        logger.warn({ reason: messageOf(error) }, 'PostgreSQL is unavailable; the process keeps trying');
+      await delay(RETRY_AFTER_MS);
+    }
   }
 }
 

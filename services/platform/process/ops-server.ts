@@ -1,5 +1,6 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
+import { messageOf } from '../errors.ts';
 import type { Drain } from './drain.ts';
 
 /** Whether the process can do its work, with details for /readyz. */
@@ -40,5 +41,5 @@ export function createOpsServer({ ready, metrics, drain }: OpsServerOptions): Fa
 }
 
 function notReady(error: unknown): Readiness {
-  return { ok: false, details: { error: error instanceof Error ? error.message : String(error) } };
+  return { ok: false, details: { error: messageOf(error) } };
 }

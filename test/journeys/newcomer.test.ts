@@ -23,7 +23,7 @@ let demo: DemoFile;
 beforeAll(async () => {
   system = await startWholeSystem(data.path, {});
   demo = JSON.parse(readFileSync(join(data.path, 'demo.json'), 'utf8'));
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   await system?.[Symbol.asyncDispose]();
   data[Symbol.dispose]();

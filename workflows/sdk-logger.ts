@@ -8,7 +8,7 @@ import { ProviderError } from './call-provider.ts';
  * Adapts our logger to the SDK's interface. Lines that repeat others are logged at debug level only: an activity that
  * fails permanently, because its workflow's line has the same cause, and an exhausted delivery, because services log it.
  * A call that failed is logged without its stack: every activity fails with it while the services or a provider are away.
- * Task tokens are left out: they are long, and nobody can look anything up by them.
+ * Task tokens are left out: they are long and identify nothing that operators can look up.
  */
 export function sdkLogger(parent: Logger) {
   const logger = parent.child({ part: 'temporal' });

@@ -221,7 +221,7 @@ export function dueNoticeAt(
 
 /**
  * What disputes leave of a payment for refunds, in centavos: nothing while one is open, or after one was lost whose amount
- * is not known. The customer has got the amounts of those that were lost.
+ * is not known. The customer received the amounts of those that were lost.
  */
 export function undisputedMinor(
   paidAmountMinor: bigint,

@@ -28,9 +28,7 @@ export function requireSameFacts(
     throw failedPrecondition(
       'PAYMENT_FACTS_DIFFER',
       `${fact} differs from the payment's first refund case or dispute`,
-      {
-        fact,
-      },
+      { fact },
     );
   }
 }

@@ -30,8 +30,8 @@ interface AllocationResult {
 }
 
 /**
- * Allocates a deduction: first to the sale's unreserved installments, then to the account's free ones, each nearest
- * date first. The missing amount becomes a debt.
+ * Allocates a deduction: first to the sale's unreserved installments, nearest date first and on one date those that no
+ * block holds first, then to the account's free ones, nearest date first. The missing amount becomes a debt.
  */
 export function allocateDeduction(
   amountMinor: bigint,
@@ -39,7 +39,7 @@ export function allocateDeduction(
   scheduledInstallments: readonly Installment[],
   today: CivilDate,
 ): AllocationResult {
-  const own = saleInstallments.filter(({ reservation }) => reservation === null).toSorted(nearestFirst);
+  const own = saleInstallments.filter(({ reservation }) => reservation === null).toSorted(unheldFirst);
   const ownIds = new Set(own.map(({ id }) => id));
   const others = scheduledInstallments
     .filter((installment) => isFree(installment) && !ownIds.has(installment.id))
@@ -156,6 +156,12 @@ function allocate(
 
 function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
+}
+
+function unheldFirst(one: Installment, other: Installment): number {
+  const isSameDate = one.date === other.date;
+  const heldLast = isSameDate ? Number(one.heldBy.length > 0) - Number(other.heldBy.length > 0) : 0;
+  return heldLast === 0 ? nearestFirst(one, other) : heldLast;
 }
 
 function latestFirst(one: Installment, other: Installment, refundBlock: Block): number {

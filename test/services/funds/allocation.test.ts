@@ -67,6 +67,21 @@ describe('a deduction', () => {
     }
   });
 
+  test('leaves what a block holds of its own sale for last on each date', () => {
+    const own = [
+      installment('a', '2026-12-01', { heldBy: [otherRefund] }),
+      installment('b', '2026-12-01'),
+      installment('c', '2026-12-02'),
+    ];
+    for (const order of [own, own.toReversed()]) {
+      expect(namesOf(allocateDeduction(210n, order, [], TODAY).allocations)).toEqual([
+        ['b', 100n],
+        ['a', 100n],
+        ['c', 10n],
+      ]);
+    }
+  });
+
   test('takes nothing for a zero amount, and nothing from used-up installments', () => {
     const installments = [
       installment('a', '2026-12-01', { deductedMinor: 100n }),

@@ -5,7 +5,7 @@ import { releaseList } from '../services/funds/release-list.ts';
 import { refundCaseList } from '../services/refunds/refund-case-list.ts';
 import { subscriptionList } from '../services/webhooks/subscription-list.ts';
 import { newTenant, type TestHarness } from '../support/harness.ts';
-import { allFilters, inUpperCase, neighboringFilters } from '../support/list-filters.ts';
+import { fewFilters, inUpperCase, neighboringFilters } from '../support/list-filters.ts';
 import { LIST_SETTINGS } from '../support/list-suite.ts';
 import {
   fittingRows,
@@ -107,17 +107,15 @@ function describeHttpList(
     });
 
     it('returns the rows that match each filter', async () => {
-      for (const filters of allFilters(subject).filter((some) => Object.keys(some).length === 1)) {
+      for (const filters of fewFilters(subject, 1)) {
         expect([filters, await walk(fixture, filters, 3)]).toEqual([filters, await keysOf(filters)]);
       }
-      const together = allFilters(subject).at(-1)!;
-      expect(await walk(fixture, together, 3)).toEqual(await keysOf(together));
     });
 
     it('accepts only cursors of the same merchant, environment and filters, with any limit', async () => {
       const sandbox = await subject.fixtureOf({ ...fixture.tenant, environment: Environment.TEST });
       const stranger = await newFixture();
-      for (const filters of allFilters(subject).filter((some) => Object.keys(some).length <= 1)) {
+      for (const filters of fewFilters(subject, 1)) {
         const keys = await keysOf(filters);
         if (keys.length < 2) continue;
         const after = (await pageOf(fixture, { filters, limit: 1 })).next!;

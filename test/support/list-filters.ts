@@ -9,6 +9,12 @@ export function allFilters({ filters, refuses = () => false }: ListSubject): Lis
   return all.filter((some) => !refuses(some));
 }
 
+/** Every combination of at most so many filters, and one of all of them. */
+export function fewFilters(subject: ListSubject, most: number): ListFilters[] {
+  const all = allFilters(subject);
+  return all.filter((some) => Object.keys(some).length <= most || some === all.at(-1));
+}
+
 /** Filters that differ by one: given, left out or of another value. */
 export function neighboringFilters(subject: ListSubject, filters: ListFilters): ListFilters[] {
   const near = Object.entries(subject.filters).flatMap(([name, { values }]) => {

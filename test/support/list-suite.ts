@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from './harness.ts';
 import { sqlOf } from './harness-sql.ts';
-import { allFilters, inUpperCase, neighboringFilters } from './list-filters.ts';
+import { allFilters, fewFilters, inUpperCase, neighboringFilters } from './list-filters.ts';
 import {
   fittingRows,
   type ListFixture,
@@ -16,9 +16,10 @@ import {
   walk,
 } from './list-walk.ts';
 
-const ROWS = 55;
+const ROWS = 18;
 const PLACES = 6;
-const DEFAULT_LIMIT = 50;
+/** Walks while rows change: few, because all lists share their pagination. */
+const WALKS = 2;
 
 const place = fc.integer({ min: 0, max: PLACES - 1 });
 const step = fc.oneof(
@@ -38,11 +39,11 @@ export const LIST_SETTINGS = {
 export const startListHarness = (services: string, statements: string[] = []): Promise<TestHarness> =>
   startHarness({ ...LIST_SETTINGS, SERVICES: services }, (sql) => statements.push(sql));
 
-/** Tests what holds for every paged list; `runs` is the number of walks while rows change. */
-export function describeList(name: string, subjectOf: () => ListSubject, runs = 3): void {
+/** Tests what holds for every paged list. pagination.test.ts tests what they share: tokens and the default page size. */
+export function describeList(name: string, subjectOf: () => ListSubject): void {
   describe(name, () => {
     let filled: Promise<ListFixture> | undefined;
-    /** A merchant with more rows than the default page size, many of which differ only in their id. */
+    /** A merchant with several rows in each place of the order, which differ only in their id. */
     const fixture = () => {
       filled ??= fill(subjectOf());
       return filled;
@@ -52,10 +53,10 @@ export function describeList(name: string, subjectOf: () => ListSubject, runs = 
     it('returns the rows that match each filter, alone and combined', async () =>
       everyFilter(subjectOf(), await fixture()));
     it('skips and repeats nothing while rows are added and changed between pages', () =>
-      changedBetweenPages(subjectOf(), runs));
+      changedBetweenPages(subjectOf()));
     it('skips and repeats nothing while others concurrently add and change rows', () =>
       changedMeanwhile(subjectOf()));
-    it('refuses a token that was changed anywhere', async () => changedTokens(subjectOf(), await fixture()));
+    it('refuses a token that was changed', async () => changedTokens(subjectOf(), await fixture()));
     it('accepts only tokens of the same merchant, environment and filters, with any limit', async () =>
       boundTokens(subjectOf(), await fixture()));
     it('returns an empty page to a merchant or environment without rows', async () =>
@@ -98,37 +99,30 @@ export function describePlans(
 /** A walk with any limit returns the same rows; a last page that is exactly full has no next page. */
 async function sameByEveryLimit(subject: ListSubject, fixture: ListFixture): Promise<void> {
   const rows = await fittingRows(subject, fixture);
-  expect(rows.length).toBeGreaterThan(DEFAULT_LIMIT);
   if (rows[0]!.order.includes(' ')) {
     expect(new Set(rows.map(({ order }) => order.split(' ')[0])).size).toBeLessThan(rows.length);
   }
   const keys = rows.map(({ key }) => key);
-  const aroundAll = [keys.length - 1, keys.length, keys.length + 1];
-  const limits = [1, 2, 7, DEFAULT_LIMIT - 1, DEFAULT_LIMIT, ...aroundAll, subject.maxLimit];
-  for (const limit of limits.filter((each) => each <= subject.maxLimit)) {
+  for (const limit of [1, 7, keys.length - 1, keys.length, keys.length + 1, subject.maxLimit, undefined]) {
     expect(await walk(fixture, {}, limit)).toEqual(keys);
   }
-  expect(await walk(fixture, {})).toEqual(keys);
-  const first = await pageOf(fixture, {});
-  expect(first.keys).toEqual(keys.slice(0, DEFAULT_LIMIT));
 }
 
 async function everyFilter(subject: ListSubject, fixture: ListFixture): Promise<void> {
   let answered = 0;
-  for (const filters of allFilters(subject)) {
+  for (const filters of fewFilters(subject, 2)) {
     const expected = (await fittingRows(subject, fixture, filters)).map(({ key }) => key);
     expect(await walk(fixture, filters, 7)).toEqual(expected);
     answered += expected.length;
   }
-  expect(answered).toBeGreaterThanOrEqual(ROWS);
+  expect(answered).toBeGreaterThan(0);
 }
 
 /** To the pages, a row inserted in an earlier place is like a transaction that commits late. */
-async function changedBetweenPages(subject: ListSubject, runs: number): Promise<void> {
+async function changedBetweenPages(subject: ListSubject): Promise<void> {
   // Few rows match several filters, so most walks have one filter or none.
-  const few = allFilters(subject).filter((some) => Object.keys(some).length <= 1);
   const filters = fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom(...few) },
+    { weight: 3, arbitrary: fc.constantFrom(...fewFilters(subject, 1)) },
     { weight: 1, arbitrary: fc.constantFrom(...allFilters(subject)) },
   );
   const steps = fc.array(step, { minLength: 4, maxLength: 24 });
@@ -146,16 +140,16 @@ async function changedBetweenPages(subject: ListSubject, runs: number): Promise<
       while (!walking.ended) await walking.exactPage(2);
       walking.expectComplete();
     }),
-    { numRuns: runs },
+    { numRuns: WALKS },
   );
 }
 
 async function changedMeanwhile(subject: ListSubject): Promise<void> {
-  const own = await withRows(subject, 12);
+  const own = await withRows(subject, 8);
   const walking = new ListWalk(subject, own, {});
   await walking.exactPage(1);
   const write = async () => {
-    for (let n = 0; n < 8; n += 1) {
+    for (let n = 0; n < 4; n += 1) {
       await Promise.all([own.insert(n % PLACES), own.insert((n * 5) % PLACES)]);
       await change(subject, own, n * 7);
       await walking.noteWhatFits();
@@ -181,7 +175,7 @@ async function changedTokens(subject: ListSubject, fixture: ListFixture): Promis
     '%',
     'ł',
   ];
-  for (let at = 0; at < token.length; at += 1) {
+  for (const at of [0, token.length >> 1, token.length - 1]) {
     const other = token[at] === 'A' ? 'B' : 'A';
     wrong.push(token.slice(0, at) + other + token.slice(at + 1));
   }
@@ -193,7 +187,7 @@ async function changedTokens(subject: ListSubject, fixture: ListFixture): Promis
 async function boundTokens(subject: ListSubject, fixture: ListFixture): Promise<void> {
   const sandbox = await subject.fixtureOf({ ...fixture.tenant, environment: Environment.TEST });
   const stranger = await newFixture(subject);
-  for (const filters of allFilters(subject)) {
+  for (const filters of fewFilters(subject, 1)) {
     const expected = (await fittingRows(subject, fixture, filters)).map(({ key }) => key);
     if (expected.length < 2) continue;
     const after = (await pageOf(fixture, { filters, limit: 1 })).next!;

@@ -7,9 +7,6 @@ import { sqlOf } from './harness-sql.ts';
 import { describeList, describePlans } from './list-suite.ts';
 import { fittingRows, type ListSubject, type Tenant, walk } from './list-walk.ts';
 
-/** Fewer than for other lists, because queues share their pagination. */
-const WALKS = 2;
-
 /** The filters of a request for the work of one merchant, of one environment, or of all. */
 interface QueueScope {
   readonly merchantId?: string;
@@ -42,7 +39,7 @@ export function describeQueue(
   plans: Plans,
   multiplied?: string,
 ): void {
-  describeList(name, () => queueOf().subjectOf((tenant) => tenant), WALKS);
+  describeList(name, () => queueOf().subjectOf((tenant) => tenant));
   describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, multiplied);
 
   describe(`${name} across merchants`, () => {

@@ -59,6 +59,21 @@ it('a token is bound to its list and the list’s order', async () => {
   for (const scope of others) await expect(startOf(OLD, token, scope)).rejects.toThrow('page_token');
 });
 
+it('a token is rejected if any of it was changed', async () => {
+  const token = await cut(OLD);
+  for (let at = 0; at < token.length; at += 1) {
+    const changed = token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);
+    await expect(startOf(OLD, changed)).rejects.toMatchObject({ reason: 'INVALID_PAGE_TOKEN' });
+  }
+});
+
+it('a page has 50 rows if its size is not given', async () => {
+  const pagination = new Pagination(KeyRing.parse(OLD));
+  const more = async ({ limit }: { limit: number }) => Array<typeof ROW>(limit).fill(ROW);
+  const { rows, nextPageToken } = await pagination.page(SCOPE, { pageSize: 0, pageToken: '' }, more);
+  expect([rows.length, nextPageToken !== '']).toEqual([50, true]);
+});
+
 it('an absent filter equals an undefined one', async () => {
   const token = await cut(OLD);
   expect(await startOf(OLD, token, { ...SCOPE, filters: { status: 'PAID' } })).toHaveLength(2);

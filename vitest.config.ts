@@ -17,13 +17,15 @@ const ISOLATED = [
 const SLOW = [
   'test/architecture/rpc-other-transports.test.ts',
   'test/docs/internal-api.test.ts',
-  'test/journeys/{books.property,demo-connector,newcomer,outages,operations,resend,work-queues}.test.ts',
+  'test/journeys/{books.property,demo-connector,newcomer,outages,work-queues}.test.ts',
   'test/journeys/{database-failures,mutual-tls,point-in-time-recovery,separate-processes}.test.ts',
-  'test/journeys/{traces,wrong-clocks}.test.ts',
+  'test/journeys/{traces-and-logs,wrong-clocks}.test.ts',
   'test/workflows/{encoded-payloads,lost-state,secured-temporal}.test.ts',
-  'test/workflows/accounts/{notify-contact,quiet-hour,worker-death}.test.ts',
+  'test/workflows/accounts/{notify-contact,quiet-hour}.test.ts',
   'test/workflows/area-check/area-check.test.ts',
   'test/workflows/{funds/funds-history,refunds/funding-history,refunds/refund-funding}.test.ts',
+  'test/workflows/refunds/refund-fencing.property.test.ts',
+  'test/services/funds/funds-database.property.test.ts',
   'test/workflows/webhooks/{changed-code,temporal-on-postgres}.test.ts',
   'test/services/webhooks/{retention,retention-locks}.test.ts',
   'test/services/platform/database/{read-replicas,silent-database}.test.ts',
@@ -34,18 +36,12 @@ const SLOW = [
   'test/gateway/dashboard/api-keys/key-secrecy.test.ts',
   'test/gateway/dashboard/members/people-in-chromium.test.ts',
   'test/gateway/dashboard/sign-in/sign-in-browser.test.ts',
-  'test/gateway/dashboard/probes/{parameters,typed-values}.test.ts',
+  'test/gateway/dashboard/probes/{forms,parameters,typed-values}.test.ts',
   'test/gateway/dashboard/tables-browser.test.ts',
   'test/gateway/dashboard/{advances,funds,overview,simulate}/*-browser.test.ts',
   'test/gateway/dashboard/simulate/simulate-workflows.test.ts',
   'test/gateway/dashboard/webhooks/subscriptions/{webhooks-browser,secret-in-logs}.test.ts',
-  'test/gateway/dashboard/webhooks/deliveries/deliveries-{chromium,journey,live}.test.ts',
-];
-
-/** Property tests of `npm test` that try more sequences in the slow project. */
-const SLOW_PROPERTIES = [
-  'test/services/funds/funds-{rules,database}.property.test.ts',
-  'test/workflows/refunds/refund-fencing.property.test.ts',
+  'test/gateway/dashboard/webhooks/deliveries/deliveries-{chromium,live}.test.ts',
 ];
 
 /** Journeys that fill the machine with faults or processes: after `slow`, three at a time, since each waits for minutes to recover. */
@@ -62,8 +58,7 @@ const LONGEST = [
   ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
   ...['journeys/newcomer', 'journeys/separate-processes', 'docs/internal-api', 'journeys/demo-connector'],
   ...['local/demo/demo-data', 'journeys/point-in-time-recovery', 'journeys/outages'],
-  ...['journeys/books.property', 'workflows/accounts/worker-death', 'gateway/docs-browser'],
-  ...['journeys/database-failures', 'journeys/mutual-tls', 'journeys/operations', 'journeys/resend'],
+  ...['journeys/books.property', 'gateway/docs-browser', 'journeys/database-failures', 'journeys/mutual-tls'],
   ...['workflows/webhooks/changed-code', 'gateway/dashboard/webhooks/subscriptions/webhooks-browser'],
   ...['workflows/refunds/refund-fencing.property', 'workflows/area-check/area-check', 'local/first-start'],
   ...['services/funds/funds-database.property', 'architecture/rpc-transports'],
@@ -103,7 +98,6 @@ function project(
   }: {
     exclude?: string[];
     isolate?: boolean;
-    env?: Record<string, string>;
     testTimeout?: number;
     maxWorkers?: number;
     sequence?: { groupOrder: number };
@@ -145,10 +139,7 @@ export default defineConfig({
         exclude: [...ISOLATED, ...SLOW, ...FAULTS, ...ALONE],
       }),
       project('isolated', ISOLATED, { isolate: true }),
-      project('slow', [...SLOW, ...SLOW_PROPERTIES], {
-        env: { SLOW_PROPERTIES: 'true' },
-        testTimeout: 180_000,
-      }),
+      project('slow', SLOW, { testTimeout: 180_000 }),
       project('faults', FAULTS, { isolate: true, maxWorkers: 3, sequence: { groupOrder: 1 } }),
       project('alone', ALONE, { isolate: true, maxWorkers: 1, sequence: { groupOrder: 2 } }),
     ],

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { ALL_GRANTS, bearer, createTestDatabase } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
@@ -18,7 +18,7 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** Services, gateway and worker as separate processes, and their logs; killed with their test. */
+/** Services, gateway and worker as separate processes, and their logs. */
 export interface ObservedSystem {
   /** Calls the services as a team with every grant. */
   readonly transport: Transport;
@@ -28,9 +28,13 @@ export interface ObservedSystem {
   lines(): LogLine[];
 }
 
-/** @param settings for all three, beside those that connect them. */
+/**
+ * @param settings for all three, beside those that connect them.
+ * @param atEnd registers what kills them.
+ */
 export async function startObservedSystem(
   settings: Readonly<Record<string, string>>,
+  atEnd: (kill: () => void) => void,
 ): Promise<ObservedSystem> {
   const [databaseUrl, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
   const [rpc, live, sandbox] = [await findFreePort(), await findFreePort(), await findFreePort()];
@@ -44,9 +48,10 @@ export async function startObservedSystem(
     const process = startRuntime(
       file,
       Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)])),
+      atEnd,
     );
     processes.push(process);
-    await expect.poll(process.logged, STARTED).toContain(listening);
+    await vi.waitFor(() => expect(process.logged()).toContain(listening), STARTED);
   };
   const services = {
     DATABASE_URL: databaseUrl,

@@ -1,22 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from '@connectrpc/connect';
-import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { findFreePort } from '../../local/ports.ts';
-import { EventService, WebhookSubscriptionState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { ALL_GRANTS, bearer, createTestDatabase } from '../support/harness.ts';
-import { loopbackSettings } from '../support/loopback-settings.ts';
-import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
-import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
-import { startReceiver } from '../support/tls-receiver.ts';
-import { startProgram } from './child-program.ts';
 import { LaneOwners } from './lane-owners.ts';
-import { SandboxMerchant } from './sandbox-merchant.ts';
 
-const { ACTIVE } = WebhookSubscriptionState;
-/** Seconds alone, far more beside other tests. */
-const START_MS = 90_000;
 /** The lease of lanes lasts four seconds; a busy machine takes as long again. */
 const TAKEN_OVER_MS = 8_000;
 const PAUSE_MS = 8_000;
@@ -89,57 +74,4 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
       { timeout: 60_000, interval: 200 },
     );
   });
-});
-
-describe('the whole system in one process', () => {
-  let temporal: TestNamespace;
-  beforeAll(async () => {
-    temporal = await createTestNamespace();
-  }, TEMPORAL_START_MS);
-  afterAll(() => temporal?.[Symbol.asyncDispose]());
-
-  it('loses nothing that was committed when it is killed and started again', async () => {
-    await using receiver = await startReceiver();
-    const port = await findFreePort();
-    const token = `mps_${randomBytes(24).toString('base64url')}`;
-    const key = () => `v1:${randomBytes(32).toString('base64')}`;
-    const settings = {
-      ...loopbackSettings(),
-      DATABASE_URL: await createTestDatabase(),
-      LOG_LEVEL: 'error',
-      TEMPORAL_ADDRESS: temporal.address,
-      TEMPORAL_NAMESPACE: temporal.namespace,
-      ...testWorkflowBundles(),
-      API_KEY_PEPPERS: key(),
-      WEBHOOK_SECRET_KEYS: key(),
-      CURSOR_KEYS: key(),
-      GRPC_PORT: `${port}`,
-      SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
-    };
-    const baseUrl = `http://127.0.0.1:${port}`;
-    const transport = createGrpcTransport({ baseUrl, interceptors: [bearer(token)] });
-    const isUp = () =>
-      vi.waitFor(
-        () => createClient(EventService, transport).listEventTypes({}, { timeoutMs: 1_000 }),
-        START_MS,
-      );
-
-    await using first = startProgram('test/journeys/whole-process.ts', settings);
-    await isUp();
-    const merchant = await SandboxMerchant.subscribe(transport, receiver);
-    await merchant.becomes(ACTIVE);
-    const committed: string[] = [];
-    while (committed.length < 20) committed.push(await merchant.publish());
-    // Its response may be lost.
-    const last = merchant.publish().then(
-      (id) => committed.push(id),
-      () => undefined,
-    );
-    await first.kill();
-    await last;
-    await using second = startProgram('test/journeys/whole-process.ts', settings);
-    await isUp();
-    await merchant.received(committed);
-    expect(second.errors).toBe('');
-  }, 240_000);
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -130,8 +131,10 @@ test('the image has what its programs import, the Node.js of the lock file, and 
   expect(dockerfile.trimEnd().split('\n').at(-1)).toBe('USER node');
 });
 
+const hashOf = (token: string | undefined) => createHash('sha256').update(token!).digest('hex');
+
 test('every container has valid settings and only the secrets that it needs', async () => {
-  const { containers } = await readComposeFile();
+  const { containers, env } = await readComposeFile();
   const settingsOf = (name: string) => {
     const environment = containers[name]!.environment!;
     for (const setting of Object.keys(environment)) expect(SETTINGS).toHaveProperty(setting);
@@ -144,12 +147,16 @@ test('every container has valid settings and only the secrets that it needs', as
   readConfig(settingsOf('webhook-lanes'), { required: ['DATABASE_URL'], unused: otherSecrets });
   const gateway = readConfig(settingsOf('gateway'), remote);
   expect(signInFaults(gateway)).toEqual([]);
-  readConfig(settingsOf('worker'), { ...remote, required: [...remote.required, 'TEMPORAL_ADDRESS'] });
-  expect(services.SERVICE_TOKENS.map(({ name }: Config['SERVICE_TOKENS'][number]) => name)).toEqual([
-    'gateway',
-    'dashboard',
-    'worker',
-    'operator',
+  const worker = readConfig(settingsOf('worker'), {
+    ...remote,
+    required: [...remote.required, 'TEMPORAL_ADDRESS'],
+  });
+  const callers: Config['SERVICE_TOKENS'] = services.SERVICE_TOKENS;
+  expect(callers.map(({ name, tokenSha256 }) => [name, tokenSha256])).toEqual([
+    ['gateway', hashOf(gateway.SERVICE_TOKEN)],
+    ['dashboard', expect.any(String)],
+    ['worker', hashOf(worker.SERVICE_TOKEN)],
+    ['operator', hashOf(env.OPERATOR_TOKEN)],
   ]);
   for (const secret of [...otherSecrets, 'SERVICE_TOKENS', 'SERVICE_TOKEN']) {
     expect(containers['webhook-lanes']!.environment).not.toHaveProperty(secret);

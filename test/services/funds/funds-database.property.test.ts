@@ -13,9 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const SEQUENCES = 3;
-/** Additional sequences, tried while a command has not succeeded. */
-const SLOW_SEQUENCES = 8;
+/** As many more are tried while a command has not succeeded. */
+const SEQUENCES = 8;
 const MAX_COMMANDS = 60;
 /** Names the counterexample when there is no time to shrink it further. */
 const LIMIT = { interruptAfterTimeLimit: 300_000, markInterruptAsFailure: true };
@@ -47,12 +46,12 @@ test('after any sequential or concurrent commands, the database matches the mode
     await play.run(all);
     for (const outcome of play.outcomes) outcomes.add(outcome);
   });
-  await fc.assert(property, { numRuns: propertyRuns(SEQUENCES, SLOW_SEQUENCES), ...LIMIT });
+  await fc.assert(property, { numRuns: propertyRuns(SEQUENCES), ...LIMIT });
   const missing = () => COMMAND_NAMES.filter((name) => !outcomes.has(`${name} OK`));
   // Fewer sequences do not always reach every command.
-  if (env.SLOW_PROPERTIES && !env.FC_SEED && !env.FC_RUNS) {
+  if (!env.FC_SEED && !env.FC_RUNS) {
     for (let tries = 0; tries < 5 && missing().length > 0; tries += 1) {
-      await fc.assert(property, { numRuns: SLOW_SEQUENCES });
+      await fc.assert(property, { numRuns: SEQUENCES });
     }
     expect(missing()).toEqual([]);
   }

@@ -205,7 +205,7 @@ describe('a hold', () => {
           if (unheld) expect(alone).toBe(true);
         }
       }),
-      { numRuns: propertyRuns(300, 2000) },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

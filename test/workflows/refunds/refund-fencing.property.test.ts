@@ -218,7 +218,7 @@ async function play(
   });
 }
 
-const RUNS = propertyRuns(10, 40);
+const RUNS = propertyRuns(40);
 
 test('whatever is paused, a refund is debited if and only if it is processing or has succeeded', async () => {
   const sequence = fc.array(fc.constantFrom(...INTERRUPTIONS), { minLength: 1, maxLength: 4 });

@@ -45,7 +45,7 @@ test('a form without its session’s CSRF token has no effect', async () => {
     ];
     const another = (visitor === other ? world.people[2] : other).proof()._csrf;
     expect((await send(visitor, address, without)).status, nameOf(target)).toBe(403);
-    for (const _csrf of [another, ...someOf(forged, turn, 3)]) {
+    for (const _csrf of [another, ...someOf(forged, turn, 1)]) {
       expect((await send(visitor, address, { ...form, _csrf })).status, nameOf(target)).toBe(403);
     }
     const twice = new URLSearchParams([...Object.entries(form), ['_csrf', token]]);
@@ -58,7 +58,7 @@ test('a form without its session’s CSRF token has no effect', async () => {
 test('a form from another site has no effect, even with the right token', async () => {
   await atEveryAction(async (target, turn) => {
     const { visitor, form, address } = permitted(target, worlds);
-    for (const site of ['cross-site', ...someOf(['same-site', 'none', 'x'], turn, 1)]) {
+    for (const site of someOf(['cross-site', 'same-site', 'none', 'x'], turn, 1)) {
       const { status } = await send(visitor, address, form, { 'sec-fetch-site': site });
       expect(status, nameOf(target)).toBe(403);
     }
@@ -68,8 +68,8 @@ test('a form from another site has no effect, even with the right token', async 
 test('a form without its own idempotency key has no effect', async () => {
   await atEveryAction(async (target, turn) => {
     const { visitor, form, address } = permitted(target, worlds);
-    const keys = ['x', `${randomUUID()}x`, '\u0000'.repeat(36), randomUUID().repeat(20)];
-    for (const _key of ['', ...someOf(keys, turn, 1)]) {
+    const keys = ['', 'x', `${randomUUID()}x`, '\u0000'.repeat(36), randomUUID().repeat(20)];
+    for (const _key of someOf(keys, turn, 1)) {
       expect((await send(visitor, address, { ...form, _key })).status, nameOf(target)).toBe(400);
     }
   });
@@ -92,7 +92,7 @@ test('a body of another content type has no effect', async () => {
       [text, 'x'],
       target.hasFile ? [text, 'application/x-www-form-urlencoded'] : [multipart, undefined],
     ];
-    for (const [body, type] of someOf(bodies, turn, 3)) {
+    for (const [body, type] of someOf(bodies, turn, 1)) {
       const init = { method: 'POST', body, ...(type && { headers: { 'content-type': type } }) };
       const { status } = await ask(visitor, address, init);
       expect(status, `${nameOf(target)} ${type}`).toBe(400);
@@ -128,7 +128,7 @@ test('actions reject GET, and pages reject POST', async () => {
     }
     if (!acted.has(target.path))
       expect((await send(visitor, address, form)).status, nameOf(target)).toBe(404);
-    for (const method of someOf(methods, turn, 2)) {
+    for (const method of someOf(methods, turn, 1)) {
       const { status } = await ask(visitor, address, { method });
       expect(status, `${method} ${nameOf(target)}`).toBe(404);
     }

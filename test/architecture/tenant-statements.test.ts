@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transport } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { declaredServices } from '../../local/grants-table.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
+import { distributedTables, recordStatements, unscopedStatements } from './distributed-tables.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 import { isScopedToTenant } from './tenant-scope.ts';
 
@@ -59,12 +60,17 @@ async function declaredRpcs(): Promise<string[]> {
 
 describe('statements', () => {
   let harness: TestHarness;
+  let sent: Set<string>;
   beforeAll(async () => {
+    sent = recordStatements();
     const started = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }, record);
     const transports = { ...started.transports, inProcess: recording(started.transports.inProcess) };
     harness = { ...started, transports };
   });
-  afterAll(() => harness.close());
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await harness.close();
+  });
 
   test.for(Object.entries(SCENARIOS))(
     'of %s are limited to one merchant in one environment',
@@ -81,6 +87,13 @@ describe('statements', () => {
 
   test('were recorded for every RPC', async () => {
     expect([...succeeded].sort()).toEqual(await declaredRpcs());
+  });
+
+  test('name the merchant of the rows of distributed tables', async () => {
+    const distributed = await distributedTables();
+    const named = [...sent].join(' ').replaceAll('"', '');
+    expect(distributed.filter((table) => !named.includes(table))).toEqual([]);
+    expect(await unscopedStatements(sent, distributed)).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Call, call, expectProblem } from './http-call.ts';
 
-/** The contract's bounds, and what documented-parameters.test.ts does not try at every operation. */
+/** What neither error-table.test.ts provokes nor documented-parameters.test.ts tries at every operation. */
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
@@ -41,17 +41,10 @@ const PARAMETERS: Row[] = [
     `/v1/products/${uuid}?foo=1`,
     "'foo' is unknown; allowed: none",
   ],
-  [
-    'broken encoding',
-    'INVALID_REQUEST',
-    '/v1/refund-cases?after=%E0%A4',
-    "'after' must be percent-encoded UTF-8",
-  ],
   ['half a percent', 'INVALID_REQUEST', '/v1/refund-cases?after=%', "'after' must be percent-encoded UTF-8"],
   ['broken name', 'INVALID_REQUEST', '/v1/refund-cases?%ff=1', 'The query must be percent-encoded UTF-8'],
   ['__proto__', 'INVALID_REQUEST', '/v1/refund-cases?__proto__=1', "'__proto__' is unknown"],
   ['UNSPECIFIED', 'INVALID_REQUEST', '/v1/refund-cases?status=UNSPECIFIED', 'must be one of'],
-  ['long id', 'INVALID_REQUEST', `/v1/products/${'a'.repeat(500)}`, "Path parameter 'id' must be a UUID"],
   ['29 February 2100', 'INVALID_REQUEST', '/v1/funds/releases?to=2100-02-29', "'to' must be a valid date"],
   [
     'from after to',
@@ -61,7 +54,6 @@ const PARAMETERS: Row[] = [
   ],
   ['escaped name', 'INVALID_REQUEST', '/v1/refund-cases?a/b~c=1', "Query parameter 'a/b~c' is unknown"],
   ['no name', 'INVALID_REQUEST', '/v1/refund-cases?=1', "Query parameter '' is unknown"],
-  ['limit 101', 'INVALID_REQUEST', '/v1/refund-cases?limit=101', 'from 1 to 100'],
   ['limit 51 of advances', 'INVALID_REQUEST', '/v1/advance/requests?limit=51', 'from 1 to 50'],
   ['long cursor', 'INVALID_REQUEST', `/v1/refund-cases?after=${'a'.repeat(201)}`, '1 to 200 characters'],
   ['long cursor of funds', 'INVALID_REQUEST', `/v1/funds/releases?after=${'a'.repeat(101)}`, '1 to 100'],
@@ -78,23 +70,8 @@ const PARAMETERS: Row[] = [
 
 const BODIES: Row[] = [
   ['no body', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be a JSON object', create('')],
-  ['no JSON', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be well-formed JSON', create('{"url":')],
   ['no object', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be a JSON object', create('[]')],
   ['null', 'INVALID_REQUEST', SUBSCRIPTIONS, 'The body must be a JSON object', create('null')],
-  [
-    'invalid UTF-8',
-    'INVALID_REQUEST',
-    SUBSCRIPTIONS,
-    'must be UTF-8',
-    create(Buffer.from('{"url":"\xff"}', 'latin1')),
-  ],
-  [
-    'long url',
-    'INVALID_REQUEST',
-    SUBSCRIPTIONS,
-    '/url must be a string of at most 2048 characters',
-    create({ ...creation, url: `https://shop.example/${'a'.repeat(2048)}` }),
-  ],
   ['empty url', 'INVALID_WEBHOOK_URL', SUBSCRIPTIONS, '/url', create({ ...creation, url: '' })],
   [
     'half a character',
@@ -147,13 +124,6 @@ const BODIES: Row[] = [
     create({ ...creation, url: `https://shop.example/${'é'.repeat(1_000)}` }),
   ],
   [
-    '51 event types',
-    'INVALID_REQUEST',
-    SUBSCRIPTIONS,
-    '/eventTypes must be an array of 1 to 50 distinct',
-    create({ ...creation, eventTypes: Array.from({ length: 51 }, String) }),
-  ],
-  [
     'empty event type',
     'INVALID_EVENT_TYPE',
     SUBSCRIPTIONS,
@@ -169,25 +139,11 @@ const BODIES: Row[] = [
   ],
   ['body on a GET', 'INVALID_REQUEST', '/v1/refund-cases', 'takes no body', { method: 'GET', body: '{}' }],
   [
-    'body on disable',
-    'INVALID_REQUEST',
-    `${SUBSCRIPTIONS}/${uuid}/disable`,
-    'takes no body',
-    { method: 'POST', body: {} },
-  ],
-  [
     'text body on disable',
     'INVALID_REQUEST',
     `${SUBSCRIPTIONS}/${uuid}/disable`,
     'takes no body',
     { method: 'POST', body: 'x' },
-  ],
-  [
-    'no UUID to disable',
-    'INVALID_REQUEST',
-    `${SUBSCRIPTIONS}/42/disable`,
-    "'id' must be a UUID",
-    { method: 'POST' },
   ],
   [
     'no content type',
@@ -217,26 +173,11 @@ const BODIES: Row[] = [
     'application/json',
     create('{}', { 'content-type': ';' }),
   ],
-  [
-    'compressed',
-    'UNSUPPORTED_MEDIA_TYPE',
-    SUBSCRIPTIONS,
-    'Content-Encoding',
-    create('{}', { 'content-encoding': 'gzip' }),
-  ],
-  ['64 KiB and a byte', 'PAYLOAD_TOO_LARGE', SUBSCRIPTIONS, '64 KiB', create(' '.repeat(65_537))],
   ['2 MiB', 'PAYLOAD_TOO_LARGE', SUBSCRIPTIONS, '64 KiB', create(' '.repeat(2_097_152))],
 ];
 
 const IDEMPOTENCY: Row[] = [
   ['no key', 'IDEMPOTENCY_KEY_MISSING', SUBSCRIPTIONS, 'Idempotency-Key', { body: creation }],
-  [
-    'empty key',
-    'IDEMPOTENCY_KEY_MISSING',
-    SUBSCRIPTIONS,
-    'Idempotency-Key',
-    create(creation, { 'idempotency-key': '' }),
-  ],
   [
     'long key',
     'INVALID_REQUEST',

@@ -102,78 +102,7 @@ async function startCommanded(refundCaseId: string) {
 
 const runCommanded = async (refundCaseId: string) => (await startCommanded(refundCaseId)).result();
 
-describe('the execution of a refund', () => {
-  it('debits the merchant once, however often it runs', async () => {
-    const { sell, approved, start, available, statusOf } = merchantOf();
-    await sell(1_500n);
-    const id = await approved();
-    await start(id);
-    expect(await runCommanded(id)).toBe('PROCESSING');
-    expect(await statusOf(id)).toBe(Status.PROCESSING);
-    expect(await available()).toBe(500n);
-    expect(await runCommanded(id)).toBe('ENDED');
-    expect(await available()).toBe(500n);
-  });
-
-  it('continues where the previous run died: after the debit, before recording it', async () => {
-    const { funds, write, sell, approved, start, available, statusOf } = merchantOf();
-    await sell(1_500n);
-    const id = await approved();
-    await start(id);
-    await funds.debitForRefund({ ...write(), refundCaseId: id, amountMinor: 1_000n });
-    expect(await runCommanded(id)).toBe('PROCESSING');
-    expect(await statusOf(id)).toBe(Status.PROCESSING);
-    expect(await available()).toBe(500n);
-  });
-
-  it('asks for funding when the balance does not suffice, and is executed again once it does', async () => {
-    const { sell, approved, start, available, statusOf } = merchantOf();
-    await sell(999n);
-    const id = await approved();
-    await start(id);
-    expect(await runCommanded(id)).toBe('FUNDING_REQUIRED');
-    expect(await statusOf(id)).toBe(Status.FUNDING_REQUIRED);
-    expect(await available()).toBe(999n);
-    await sell(1n);
-    expect(await runCommanded(id)).toBe('ENDED');
-    expect(await available()).toBe(1_000n);
-    await start(id);
-    const again = await startCommanded(id);
-    expect(again.workflowId).toBe(`refund-${id}-2`);
-    expect(await again.result()).toBe('PROCESSING');
-    expect(await available()).toBe(0n);
-  });
-
-  it('leaves a canceled case alone', async () => {
-    const { refunds, write, sell, approved, start, available, statusOf } = merchantOf();
-    const id = await approved();
-    await start(id);
-    expect(await runCommanded(id)).toBe('FUNDING_REQUIRED');
-    await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
-    await sell(5_000n);
-    expect(await runCommanded(id)).toBe('ENDED');
-    expect(await statusOf(id)).toBe(Status.CANCELED);
-    expect(await available()).toBe(5_000n);
-  });
-});
-
 describe('the reversal of a refund', () => {
-  it('gives the debit of a failed refund back, late returns too, and once', async () => {
-    const { refunds, write, sell, approved, start, available } = merchantOf();
-    await sell(1_500n);
-    const id = await approved();
-    await start(id);
-    await runCommanded(id);
-    for (const outcome of [ProviderOutcome.SUCCEEDED, ProviderOutcome.FAILED]) {
-      await refunds.recordProviderOutcome({ ...write(), refundCaseId: id, outcome });
-    }
-    expect(await available()).toBe(500n);
-    for (let times = 0; times < 2; times += 1) {
-      await runCommanded(id);
-      expect(await available()).toBe(1_500n);
-    }
-  });
-
   it('gives nothing back of a refund that has not failed, when it is run by hand', async () => {
     const { tenant, sell, approved, start, available } = merchantOf();
     await sell(1_500n);

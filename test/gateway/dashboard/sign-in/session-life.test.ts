@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CookieBrowser } from './cookie-browser.ts';
 import { goToProvider, SESSION, type SignInFixture, signIn, startSignInFixture } from './sign-in-fixture.ts';
 
@@ -11,6 +11,13 @@ async function openFixture(overrides: Record<string, string> = {}): Promise<Sign
   fixtures.push(fixture);
   return fixture;
 }
+
+/** With a provider, for tests that neither change settings nor stop it. */
+let fixture: SignInFixture;
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.startProvider();
+});
 
 const isOpen = async (fixture: SignInFixture, browser: CookieBrowser) =>
   (await browser.open(`${fixture.baseUrl}/account`)).url.pathname === '/account';
@@ -61,8 +68,6 @@ test('a session expires after its lifetime, even if it is in use', async () => {
 });
 
 test('signing out clears the cookie and invalidates its token', async () => {
-  const fixture = await openFixture();
-  await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
   const kept = browser.cookies.get(SESSION)!;
   const out = await browser.submit(page, '/sign-out', {});
@@ -76,8 +81,6 @@ test('signing out clears the cookie and invalidates its token', async () => {
 });
 
 test('forms of other sites or other sessions cannot sign a person out', async () => {
-  const fixture = await openFixture();
-  await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
   const other = await signIn(fixture);
   const theirs = other.page.document.querySelector('form[action="/sign-out"] input')!.getAttribute('value')!;
@@ -93,8 +96,6 @@ test('forms of other sites or other sessions cannot sign a person out', async ()
 });
 
 test('signing out of an expired session gets the same response', async () => {
-  const fixture = await openFixture();
-  await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
   const second = new CookieBrowser();
   second.cookies.set(SESSION, browser.cookies.get(SESSION)!);
@@ -105,8 +106,6 @@ test('signing out of an expired session gets the same response', async () => {
 });
 
 test('signing out everywhere ends the sessions of all browsers, but of no other person', async () => {
-  const fixture = await openFixture();
-  await fixture.startProvider();
   const [first, second] = [await signIn(fixture), await signIn(fixture)];
   const other = await fixture.signIn({});
   const out = await first.browser.submit(first.page, '/sign-out-everywhere', {});
@@ -136,8 +135,6 @@ test('a person sees their open sessions and can end them, but not those of other
 });
 
 test('signing out at the provider is offered too', async () => {
-  const fixture = await openFixture();
-  await fixture.startProvider();
   const { browser, page } = await signIn(fixture);
   const out = await browser.submit(page, '/sign-out', {});
   const leave = out.document.querySelectorAll('a').find((link) => link.text.includes('as well'));
@@ -149,7 +146,6 @@ test('signing out at the provider is offered too', async () => {
 });
 
 test('the chosen language is kept, whatever the browser requests, and the link stays on this host', async () => {
-  const fixture = await openFixture();
   const browser = new CookieBrowser();
   const english = await browser.open(`${fixture.baseUrl}/sign-in`);
   expect(english.document.querySelector('html')!.getAttribute('lang')).toBe('en');

@@ -13,10 +13,12 @@ import { webhooksFixture } from '../../webhooks/webhooks-fixture.ts';
 import { deliverWaiting } from './deliver-waiting.ts';
 import { HOSTILE_FORMS, HOSTILE_HOSTS } from './hostile-urls.ts';
 
-const HOSTS = HOSTILE_HOSTS.map((host, index) =>
+/** One in ten: webhook-url.test.ts checks each, and guarded-connector.test.ts each host at the connection. */
+const oneInTen = <T>(all: readonly T[]) => all.filter((_, index) => index % 10 === 0);
+const HOSTS = oneInTen(HOSTILE_HOSTS).map((host, index) =>
   index % 2 ? `https://${host}:8443/hook?a=b` : `https://${host}/hook`,
 );
-const FORMS = HOSTILE_FORMS.map(([text]) => text);
+const FORMS = oneInTen(HOSTILE_FORMS).map(([text]) => text);
 const EVENT_TYPES = ['payment.succeeded.v1'];
 
 let gateways: GatewayHarness;
@@ -61,7 +63,7 @@ const subscriptions = async () =>
   (await fixture().sql<{ count: string }>('select count(*) from webhooks.subscription'))[0]!.count;
 
 describe('a hostile URL', () => {
-  it('is rejected by CreateWebhookSubscription in every spelling, and nothing is stored', async () => {
+  it('is rejected by CreateWebhookSubscription, and nothing is stored', async () => {
     const isRefusal = (reason: string) => reason === 'INVALID_WEBHOOK_URL';
     expect(await unexpectedAnswers(HOSTS, overRpc, isRefusal)).toEqual([]);
     const isRefusalOfForm = (reason: string) => isRefusal(reason) || reason === 'INVALID_ARGUMENT';
@@ -69,7 +71,7 @@ describe('a hostile URL', () => {
     expect(await subscriptions()).toBe('0');
   });
 
-  it('is rejected by the public API in every spelling, and nothing is stored', async () => {
+  it('is rejected by the public API, and nothing is stored', async () => {
     const { keys } = await newMerchant(gateways);
     const overHttp = async (url: string) => {
       const answer = await call(gateways.ports.live, '/v1/webhook-subscriptions', {

@@ -108,21 +108,11 @@ async function subscribeThenDeliver(atCreation: DnsAnswer, atConnection: DnsAnsw
   return (await deliveries.getDelivery({ ...tenant, deliveryId: delivery!.id })).attempts;
 }
 
+/** Answers of DNS; address-policy.test.ts has the other addresses. */
 const REBOUND: readonly (readonly [string, DnsAnswer])[] = [
   ['loopback', ['127.0.0.1']],
-  ['IPv6 loopback', ['::1']],
-  ['cloud metadata', ['169.254.169.254']],
   ['one private address among public ones', [...PUBLIC, '10.0.0.1']],
   ['one private address of the other family', ['93.184.215.14', 'fd00::1']],
-  ['a mapped IPv4 address', ['::ffff:7f00:1']],
-  ['NAT64', ['64:ff9b::7f00:1']],
-  ['6to4', ['2002:7f00:1::1']],
-  ['ISATAP', ['2606:4700::5efe:7f00:1']],
-  ['an alias of localhost', { aliases: ['localhost'], addresses: ['127.0.0.1'] }],
-  [
-    'a chain of aliases that ends at loopback',
-    { aliases: ['cdn.example.net', 'edge.example.org', 'db.internal'], addresses: ['127.0.0.1'] },
-  ],
   [
     'a chain of aliases that ends at public and private addresses',
     { aliases: ['a.example.net', 'b.example.net'], addresses: [...PUBLIC, '192.168.0.1'] },

@@ -28,7 +28,7 @@ export function cancelResend(
     if (resend.state === 'RUNNING') {
       await tx.command(cancelCommand(resend.id));
       await refreshOwners(tx, WITH_OPEN_DELIVERIES, { resendId: resend.id });
-      await cancelOpenDeliveries(tx, 'resend_id', resend.id);
+      while ((await cancelOpenDeliveries(tx, 'resend_id', resend.id)).last);
       await countEnded(tx, resend);
       resend.state = 'CANCELED';
       resend.endedAt = new Date();

@@ -40,6 +40,26 @@ describe('a resend that is canceled', () => {
     expect(await fixture.get(tenant, id)).toEqual(canceled);
   });
 
+  it('cancels all that an endpoint which fails has left open', async () => {
+    const tenant = newTenant();
+    const { id } = await fixture.begun(tenant, 1);
+    await fixture.goOn(id);
+    await fixture.sql(
+      `with more as (
+         insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
+           object_id, sequence, request_id, resend_id, ordered, status, attempt_count, next_attempt_at)
+         select merchant_id, environment, uuidv7(), subscription_id, lane, event_id, event_type,
+                object_id, sequence, request_id, resend_id, ordered, 'HELD', 1, next_attempt_at
+           from webhooks.open_delivery cross join generate_series(1, 2500) where resend_id = $1
+         returning id
+       )
+       update webhooks.resend set open_ids = open_ids || array(select id from more), made_count = 2501 where id = $1`,
+      [id],
+    );
+    const counts = { madeCount: 2501n, canceledCount: 2501n, openCount: 0n };
+    expect(await fixture.cancel(tenant, id)).toMatchObject({ state: CANCELED, ...counts });
+  });
+
   it('does not change when it has completed', async () => {
     const tenant = newTenant();
     const { id } = await fixture.begun(tenant, 2);

@@ -142,8 +142,13 @@ export class LaneDispatcher {
       queue.clear();
       queue.hasMore = false;
       this.#readySinceMs.delete(id);
-      if (queue.isIdle) this.#queues.delete(id);
     }
+  }
+
+  /** Forgets subscriptions without deliveries, whose limits and concurrency would be the same for a new queue. */
+  dropIdle(): void {
+    const nowMs = performance.now();
+    for (const [id, queue] of this.#queues) if (queue.isIdle(nowMs)) this.#queues.delete(id);
   }
 
   /** Starts the attempts that may start. */
@@ -273,7 +278,6 @@ export class LaneDispatcher {
   #freed(id: string, queue: SubscriptionQueue): void {
     if (!queue.isEmpty) this.#markReady(id);
     else if (queue.needsMore) this.#deps.onNeedsMore(id);
-    else if (queue.isIdle) this.#queues.delete(id);
     this.pump();
   }
 }

@@ -106,6 +106,7 @@ export class LaneReading {
   async refresh(): Promise<void> {
     const { dispatcher } = this.#deps;
     dispatcher.changed(await this.subscriptions.refresh());
+    dispatcher.dropIdle();
     this.subscriptions.trim((id) => dispatcher.hasQueue(id));
   }
 

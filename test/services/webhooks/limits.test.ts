@@ -116,6 +116,18 @@ describe('a limit of attempts a second', () => {
     await eventually(() => expect(times).toHaveLength(40));
     expect(new Set(endpoint.eventIds).size).toBe(40);
   });
+
+  it('also holds for events that come one after the other', async () => {
+    await limited({ maxAttemptsPerSecond: 1 });
+    const startedAtMs = performance.now();
+    for (let count = 1; count <= 4; count += 1) {
+      await publish(1);
+      await eventually(async () =>
+        expect(await webhooks.statuses(tenant)).toEqual(Array(count).fill('SUCCEEDED')),
+      );
+    }
+    expect(performance.now() - startedAtMs).toBeGreaterThan(2_500);
+  });
 });
 
 describe('a resend', () => {

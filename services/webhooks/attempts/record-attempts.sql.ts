@@ -4,7 +4,7 @@ import type { Statement } from '../../platform/database/cross-tenant-database.ts
 import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryChange, DeliveryStatusName } from '../deliveries/delivery.ts';
-import { endDeliveries, fence, RECORD_IN_WORKFLOW } from '../deliveries/end-deliveries.ts';
+import { END_FAILED_RETRIES, endDeliveries, fence, RECORD_IN_WORKFLOW } from '../deliveries/end-deliveries.ts';
 import type { PlannedReport, ReportedRow } from './plan-reports.ts';
 
 /**
@@ -203,11 +203,7 @@ with ${REPORTS}, ${endDeliveries(`using allowed r where r.ended_at is not null a
   ${insertCommandsOf(retryDelivery.recheckCommand(''), 'moved where rechecks')}
 ), started as (
   ${insertCommandsOf(START_RETRY, 'moved where starts', RETRY_INPUT)}
-), failed as (
-  -- The workflow of an exhausted delivery fails, and must not be started again.
-  delete from platform.outbox_command c using ended
-   where ended.end_status = 'EXHAUSTED' and c.kind = 'START' and c.workflow_id = '${retryDelivery.workflowId('')}' || ended.id
-)${INSERT_ATTEMPTS}
+), ${END_FAILED_RETRIES}${INSERT_ATTEMPTS}
 select merchant_id, environment, id, ${ATTEMPT} from ended
  union all
 select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,

@@ -58,6 +58,14 @@ ended as (
 }
 
 /**
+ * A part of a `with` clause after `ended`: the workflow of an exhausted delivery fails, and must not be started again.
+ */
+export const END_FAILED_RETRIES = `failed as (
+  delete from platform.outbox_command c using ended
+   where ended.end_status = 'EXHAUSTED' and c.kind = 'START' and c.workflow_id = '${retryDelivery.workflowId('')}' || ended.id
+)`;
+
+/**
  * How long to wait before a workflow of records is started: until its period is over and its deliveries are recorded.
  */
 const START_AFTER = `interval '${recordDeliveries.PERIOD_MS + 1_000} ms'`;

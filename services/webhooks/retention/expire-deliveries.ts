@@ -5,7 +5,7 @@ import { isDatabaseUnavailable } from '../../platform/database/database-errors.t
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { deliveryFacts } from '../deliveries/delivery-facts.ts';
-import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.ts';
 import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionError } from '../subscriptions/subscription.ts';
@@ -50,8 +50,8 @@ export const FIND_OLD = [
 const EXPIRE: Statement = {
   name: 'expire_deliveries',
   text: `
-with ${endDeliveries('where d.id = any (:ids::uuid[])', { status: `'EXHAUSTED'`, endedAt: 'now()' })}
-, failing as (
+with ${endDeliveries('where d.id = any (:ids::uuid[])', { status: `'EXHAUSTED'`, endedAt: 'now()' })},
+${END_FAILED_RETRIES}, failing as (
   update webhooks.subscription s
      set state = 'ERROR',
          error = case when s.state = 'ERROR' then coalesce(s.error, :error::jsonb) else :error::jsonb end,

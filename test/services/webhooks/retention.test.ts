@@ -269,7 +269,7 @@ describe('retention', () => {
     ).toEqual([]);
   });
 
-  it('unblocks the next event of an object when it ends an earlier one', async () => {
+  it('unblocks the next event of an object when it ends an earlier one, whose workflow is not started again', async () => {
     const tenant = newTenant();
     const write = { ...tenant, idempotencyKey: newKey() };
     const about = { url: newUrl(), eventTypes: ['payment.succeeded.v1'], ordered: true };
@@ -279,6 +279,11 @@ describe('retention', () => {
     await fixture.publish(tenant, objectId);
     await deliverAll(500);
     await backdate(fixture, tenant.merchantId, '38 days');
+    await fixture.sql(
+      `update platform.outbox_command c set workflow_id = 'delivery-' || d.id
+         from webhooks.open_delivery d where d.merchant_id = $1 and c.merchant_id = $1 and c.kind = 'START'`,
+      [tenant.merchantId],
+    );
     const { id: eventId } = await fixture.publish(tenant, objectId);
     await deliverAll();
     const status = async () =>
@@ -286,6 +291,8 @@ describe('retention', () => {
     expect(await status()).toBe(DeliveryStatus.BLOCKED);
     expect(await fixture.dispatch.applyRetention({})).toMatchObject({ expiredDeliveries: 1n });
     expect(await status()).toBe(DeliveryStatus.PENDING);
+    const started = `select workflow_id from platform.outbox_command where merchant_id = $1 and workflow_type = 'retryDelivery'`;
+    expect(await fixture.sql(started, [tenant.merchantId])).toEqual([]);
     await deliverAll();
     expect(await status()).toBe(DeliveryStatus.SUCCEEDED);
   });

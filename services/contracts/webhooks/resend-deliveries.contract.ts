@@ -7,8 +7,8 @@ export const workflowType = 'resendDeliveries';
 export const workflowId = (resendId: string) => `resend-${resendId}`;
 
 /**
- * The maximum number of deliveries of one resend that wait for their first attempt: half of what a subscription may
- * have in memory, so that live events have capacity too.
+ * The maximum number of deliveries that wait to be sent, of one resend and of all resends of a subscription together:
+ * half of what a subscription may have in memory, so that live events have capacity too.
  */
 export const MAX_WAITING = 100;
 

@@ -1,4 +1,5 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import { SENDABLE } from '../lanes/waiting.sql.ts';
 import type { ResendRow } from './resend.entity.ts';
 
 /**
@@ -36,14 +37,27 @@ export async function countEnded(tx: TenantTransaction, resend: ResendRow): Prom
 }
 
 const WAITING = `
-select count(*) as waiting from webhooks.open_delivery d
- where d.merchant_id = :merchantId and d.environment = :environment and d.id = any (:openIds::uuid[])
-   and d.attempt_count = 0`;
+select greatest(
+  (select count(*) from webhooks.open_delivery d
+    where d.merchant_id = :merchantId and d.environment = :environment and d.id = any (:openIds::uuid[])
+      and d.attempt_count = 0),
+  (select count(*) from webhooks.open_delivery d
+    where d.merchant_id = :merchantId and d.environment = :environment
+      and d.lane = webhooks.lane_of(:subscriptionId) and d.subscription_id = :subscriptionId
+      and d.resend_id is not null and ${SENDABLE})) as waiting`;
 
-/** Counts the deliveries of a resend that have not had their first attempt. */
-export async function countWaiting(tx: TenantTransaction, { openIds }: ResendRow): Promise<number> {
-  if (openIds.length === 0) return 0;
-  const [row] = await tx.execute<{ waiting: string }>(WAITING, { openIds: uuidArray(openIds) });
+/**
+ * Counts the deliveries that wait to be sent: those of the resend that have not had their first attempt or, if they are
+ * more, those of all resends of its subscription.
+ */
+export async function countWaiting(
+  tx: TenantTransaction,
+  { openIds, subscriptionId }: ResendRow,
+): Promise<number> {
+  const [row] = await tx.execute<{ waiting: string }>(WAITING, {
+    openIds: uuidArray(openIds),
+    subscriptionId,
+  });
   return Number(row!.waiting);
 }
 

@@ -52,6 +52,18 @@ describe('a resend in progress', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
   });
 
+  it('leaves capacity for new events beside any number of resends of a subscription', async () => {
+    const tenant = newTenant();
+    const { id, subscriptionId } = await fixture.begun(tenant, 120);
+    const { id: other } = await fixture.again(tenant, subscriptionId);
+    expect(await fixture.goOn(id, 60)).toMatchObject({ resend: { madeCount: 60n } });
+    expect(await fixture.goOn(other)).toMatchObject({ more: true, resend: { madeCount: 40n } });
+    expect(await fixture.goOn(id)).toMatchObject({ waiting: true, resend: { madeCount: 60n } });
+    await fixture.deliverAll();
+    expect(await fixture.goOn(id)).toMatchObject({ more: false, resend: { madeCount: 120n } });
+    await fixture.cancel(tenant, other);
+  });
+
   it('creates no more at a time than requested, even for one event of several subscriptions', async () => {
     const tenant = newTenant();
     for (let n = 0; n < 3; n += 1) await fixture.subscribe(tenant);

@@ -14,7 +14,6 @@ import { Database, type DatabaseState } from './platform/database/database.ts';
 import type { EnvironmentGuards } from './platform/egress/environment-guards.ts';
 import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
-import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
 import type { ServicesConfig } from './platform/process/config.ts';
@@ -74,11 +73,10 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const database = await openDatabase(options, areas);
   const people = new PersonCheck(database, config.DASHBOARD_SESSION_IDLE);
   const interceptors = rpcInterceptors(logger, people);
-  const outboxSignal = new OutboxSignal(database);
-  const workSignal = new WorkSignal({ database, outboxSignal, logger });
+  const outboxSignal = new OutboxSignal(database, logger);
   const pagination = new Pagination(config.CURSOR_KEYS);
   const stopping = new AbortController();
-  const commands = { db: new CrossTenantDatabase(database), workSignal, stopping: stopping.signal };
+  const commands = { db: new CrossTenantDatabase(database), outboxSignal, stopping: stopping.signal };
   // These belong to no area: every services process serves the commands of all areas, and the tokens.
   const bindings: ServiceBinding[] = [
     bindService(WorkflowCommandService, workflowCommandService(commands)),
@@ -93,7 +91,6 @@ export async function createServices(options: ServicesOptions): Promise<Services
     database,
     outboxSignal,
     deliveryHandover: new DeliveryHandover(),
-    workSignal,
     logger,
     writes,
     pagination,

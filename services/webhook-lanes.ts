@@ -1,7 +1,6 @@
 import { Database } from './platform/database/database.ts';
 import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
-import { WorkSignal } from './platform/outbox/work-signal.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
 import { RPC_TLS, readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { Drain } from './platform/process/drain.ts';
@@ -31,8 +30,7 @@ await runProcess('webhook-lanes', async () => {
     preparedStatements: config.DATABASE_PREPARED_STATEMENTS,
     entities: webhooks.entities,
   });
-  const outboxSignal = new OutboxSignal(database);
-  const workSignal = new WorkSignal({ database, outboxSignal, logger });
+  const outboxSignal = new OutboxSignal(database, logger);
   const writes = new Writes(
     database,
     outboxSignal,
@@ -46,7 +44,6 @@ await runProcess('webhook-lanes', async () => {
     database,
     writes,
     outboxSignal,
-    workSignal,
     deliveryHandover,
     logger,
   });

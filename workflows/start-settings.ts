@@ -1,7 +1,7 @@
 import * as notifyContact from '../services/contracts/accounts/notify-contact.contract.ts';
 import * as recordDeliveries from '../services/contracts/webhooks/record-deliveries.contract.ts';
 import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.contract.ts';
-import type { StartSettingsByType } from './relay/execute-command.ts';
+import type { StartSettingsByType } from './relay/command-relay.ts';
 import { searchAttributesOf } from './temporal/search-attributes.ts';
 
 /** The workflow types that outbox commands start differently from the defaults. */

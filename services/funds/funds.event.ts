@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import type { OutboxEvent } from '../platform/outbox/outbox.ts';
+import type { OutboxEvent } from '../platform/outbox/outbox-events.ts';
 import { type ReleaseStatus, statusOf } from './installment.ts';
 import {
   blockedReasons,

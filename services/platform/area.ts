@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { Database, EntityDefinition } from './database/database.ts';
 import type { DeliveryHandover } from './outbox/delivery-handover.ts';
 import type { OutboxSignal } from './outbox/outbox-signal.ts';
-import type { WorkSignal } from './outbox/work-signal.ts';
 import type { ServicesConfig } from './process/config.ts';
 import type { Exports } from './reads/exports.ts';
 import type { Pagination } from './reads/pagination.ts';
@@ -19,7 +18,6 @@ export interface AreaDependencies {
   readonly exports: Exports;
   readonly outboxSignal: OutboxSignal;
   readonly deliveryHandover: DeliveryHandover;
-  readonly workSignal: WorkSignal;
   readonly logger: Logger;
   /** Calls the other areas, wherever they run, with this area as the caller. Never use it inside a transaction. */
   readonly transport: Transport;

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type WorkflowCommand, WorkflowCommandKind } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { workflowId, workflowType } from '../../services/contracts/accounts/notify-contact.contract.ts';
-import { executeCommand } from '../../workflows/relay/execute-command.ts';
+import { executeCommand } from '../../workflows/relay/command-relay.ts';
 import { START_SETTINGS } from '../../workflows/start-settings.ts';
 import { WorkflowClient } from '../../workflows/temporal/workflow-client.ts';
 import { newTenant } from '../support/harness.ts';

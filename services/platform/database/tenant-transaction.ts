@@ -7,7 +7,8 @@ import {
   LockMode,
   type RequiredEntityData,
 } from '@mikro-orm/postgresql';
-import { insertCommand, insertEvents, type OutboxEvent, type PublishedEvent } from '../outbox/outbox.ts';
+import { insertCommand } from '../outbox/outbox-commands.ts';
+import { insertEvents, type OutboxEvent, type PublishedEvent } from '../outbox/outbox-events.ts';
 import type { OutboxWork } from '../outbox/outbox-signal.ts';
 import type { WorkflowCommand } from '../outbox/workflow-command.ts';
 import type { Origin } from '../rpc/call-context.ts';

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PoolClient } from 'pg';
+import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 
 /** What a commit added to the outbox: only events, or also commands. */
@@ -7,40 +10,85 @@ export type OutboxWork = 'EVENTS' | 'COMMANDS';
 
 export const OUTBOX_CHANNEL = 'payments_outbox';
 const NOTIFY_INTERVAL_MS = 10;
+/** How long the listener stays open after the last wait, so that the next one can reuse it. */
+const LINGER_MS = 500;
+const RECONNECT_MS = 1_000;
+
+/** The kind of work to wait for, and for how long. */
+interface WorkWait {
+  /** COMMANDS ignores commits that add only events. */
+  readonly work: OutboxWork;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Signals that a commit added work to the outbox: immediately within this process, and to other processes by NOTIFY on a
- * separate connection, at most once per 10 ms. A lost notification delays work until the next poll, but never loses it.
+ * separate connection, at most once per 10 ms. Wakes callers that wait for work: one connection LISTENs while they wait.
+ * A lost notification delays work until the next poll, but never loses it.
  */
 export class OutboxSignal {
-  readonly #emitter = new EventEmitter().setMaxListeners(0);
   readonly #database: Database;
+  readonly #logger: Logger;
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
   /** Identifies this process in notifications. */
   readonly #sender = randomUUID();
+  /** What the next notification announces. */
   #pending: OutboxWork | undefined;
+  /** Incremented by every signal. A version read before a query shows whether a signal came after it. */
+  readonly #versions = { EVENTS: 0, COMMANDS: 0 };
+  #waiting = 0;
+  #listener: Promise<PoolClient | undefined> | undefined;
+  #linger: NodeJS.Timeout | undefined;
 
-  constructor(database: Database) {
+  constructor(database: Database, logger: Logger) {
     this.#database = database;
+    this.#logger = logger;
   }
 
   /** Call this after the commit. */
   committed(work: OutboxWork): void {
-    this.#emitter.emit('work', work);
+    this.#wake(work);
     if (this.#pending === undefined) setTimeout(() => void this.#notify(), NOTIFY_INTERVAL_MS);
     if (this.#pending !== 'COMMANDS') this.#pending = work;
   }
 
-  /** Parses a notification; undefined for those sent by this process, which has handled them already. */
-  parseNotification(payload: string): OutboxWork | undefined {
-    const [sender, work] = payload.split(' ');
-    if (sender === this.#sender) return undefined;
-    return work === 'EVENTS' ? 'EVENTS' : 'COMMANDS';
+  /**
+   * Calls `poll` on each signal and timeout until it finds work; undefined when the time is up or the caller aborts.
+   */
+  async await<T>(
+    wait: WorkWait,
+    poll: () => Promise<{ found: T | undefined; pollMs: number }>,
+  ): Promise<T | undefined> {
+    const endsAt = performance.now() + wait.waitMs;
+    while (!wait.signal.aborted) {
+      const seen = this.#versions[wait.work];
+      const { found, pollMs } = await poll();
+      const remainingMs = endsAt - performance.now();
+      if (found !== undefined) return found;
+      if (remainingMs <= 0) break;
+      await this.#wait(seen, Math.min(remainingMs, pollMs), wait);
+    }
+    return undefined;
   }
 
-  /** Calls the listener whenever this process commits to the outbox; returns a function that unsubscribes. */
-  onWork(listener: (work: OutboxWork) => void): () => void {
-    this.#emitter.on('work', listener);
-    return () => this.#emitter.off('work', listener);
+  /** Calls the listener on each signal, until the returned function is called. */
+  subscribe(work: OutboxWork, listener: () => void): () => void {
+    this.#emitter.on(work, listener);
+    this.#startWaiting();
+    return () => {
+      this.#emitter.off(work, listener);
+      this.#stopWaiting();
+    };
+  }
+
+  /** Wakes the callers of this process that wait for such work. */
+  #wake(work: OutboxWork): void {
+    const kinds: readonly OutboxWork[] = work === 'EVENTS' ? ['EVENTS'] : ['EVENTS', 'COMMANDS'];
+    for (const kind of kinds) {
+      this.#versions[kind] += 1;
+      this.#emitter.emit(kind);
+    }
   }
 
   async #notify(): Promise<void> {
@@ -52,5 +100,81 @@ export class OutboxSignal {
     } catch {
       // The next poll finds the work.
     }
+  }
+
+  /** Resolves on the first signal after version `seen`, after the timeout, or when the caller aborts. */
+  async #wait(seen: number, timeoutMs: number, { work, signal }: WorkWait): Promise<void> {
+    this.#startWaiting();
+    const done = new AbortController();
+    const either = AbortSignal.any([done.signal, signal]);
+    try {
+      if (this.#versions[work] !== seen) return;
+      const woken = once(this.#emitter, work, { signal: either });
+      const timeout = delay(timeoutMs, undefined, { signal: either });
+      await Promise.race([woken, timeout].map((wait) => wait.catch(() => undefined)));
+    } finally {
+      done.abort();
+      this.#stopWaiting();
+    }
+  }
+
+  #startWaiting(): void {
+    this.#waiting += 1;
+    clearTimeout(this.#linger);
+    this.#listener ??= this.#listen();
+  }
+
+  #stopWaiting(): void {
+    this.#waiting -= 1;
+    if (this.#waiting === 0) this.#linger = setTimeout(() => this.#stopListening(), LINGER_MS).unref();
+  }
+
+  async #listen(): Promise<PoolClient | undefined> {
+    let connection: PoolClient | undefined;
+    try {
+      connection = await this.#database.connect();
+      connection.on('notification', ({ payload = '' }) => this.#onNotification(payload));
+      connection.on('error', (error) => this.#reconnect(error));
+      await connection.query(`listen ${OUTBOX_CHANNEL}`);
+      void pingUntilEnd(connection, this.#database.maxSilenceMs / 3);
+      return connection;
+    } catch (error) {
+      connection?.release(true);
+      this.#reconnect(error);
+      return undefined;
+    }
+  }
+
+  /** Ignores those sent by this process, which has handled them already. */
+  #onNotification(payload: string): void {
+    const [sender, work] = payload.split(' ');
+    if (sender !== this.#sender) this.#wake(work === 'EVENTS' ? 'EVENTS' : 'COMMANDS');
+  }
+
+  /** Reconnects after a delay, if callers still wait then. */
+  #reconnect(error: unknown): void {
+    this.#logger.warn({ err: error }, 'listening for work failed; falling back to polling');
+    const failed = this.#listener;
+    setTimeout(() => {
+      void failed?.then((connection) => connection?.release(true)).catch(() => undefined);
+      if (this.#listener === failed) this.#listener = this.#waiting > 0 ? this.#listen() : undefined;
+    }, RECONNECT_MS).unref();
+  }
+
+  #stopListening(): void {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    void listener?.then((connection) => connection?.release(true)).catch(() => undefined);
+  }
+}
+
+async function pingUntilEnd(connection: PoolClient, everyMs: number): Promise<void> {
+  try {
+    for (;;) {
+      await delay(everyMs, undefined, { ref: false });
+      await connection.query('');
+    }
+  } catch {
+    // The connection has ended; its error handler reconnects.
   }
 }

@@ -6,21 +6,21 @@ import {
 } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import type { CrossTenantDatabase } from '../database/cross-tenant-database.ts';
 import { environmentEnum } from '../tenant.ts';
+import { registerCommandMetrics } from './command-metrics.ts';
 import {
   type ClaimedCommand,
   claimCommands,
   confirmCommands,
   endStarts,
   resendStarts,
-} from './claim-commands.ts';
-import { registerCommandMetrics } from './command-metrics.ts';
-import type { WorkSignal } from './work-signal.ts';
+} from './outbox-commands.ts';
+import type { OutboxSignal } from './outbox-signal.ts';
 
 const POLL_MS = 1_000;
 
 interface Dependencies {
   readonly db: CrossTenantDatabase;
-  readonly workSignal: WorkSignal;
+  readonly outboxSignal: OutboxSignal;
   /** Aborted when the services begin to close: claims that wait for work end then. */
   readonly stopping: AbortSignal;
 }
@@ -28,14 +28,14 @@ interface Dependencies {
 /** Serves the workflow commands of all areas to the Temporal worker. */
 export function workflowCommandService({
   db,
-  workSignal,
+  outboxSignal,
   stopping,
 }: Dependencies): ServiceImpl<typeof WorkflowCommandService> {
   registerCommandMetrics(db);
   return {
     claimCommands: async ({ waitMs, maxCommands }, context) => {
       const signal = AbortSignal.any([context.signal, stopping]);
-      const claimed = await workSignal.await({ work: 'COMMANDS', waitMs, signal }, async () => {
+      const claimed = await outboxSignal.await({ work: 'COMMANDS', waitMs, signal }, async () => {
         const rows = await claimCommands(db.run, maxCommands);
         return { found: rows.length > 0 ? rows : undefined, pollMs: POLL_MS };
       });

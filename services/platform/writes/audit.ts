@@ -3,7 +3,7 @@ import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
 import { executeNamed } from '../database/named-sql.ts';
-import { starterOf } from '../outbox/outbox.ts';
+import { starterOf } from '../outbox/outbox-commands.ts';
 import { actorOf, originOf, requestIdOf } from '../rpc/call-context.ts';
 import { rpcName } from '../rpc/rpc-name.ts';
 import type { Tenant } from '../tenant.ts';

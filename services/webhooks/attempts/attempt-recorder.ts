@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from 'uuid';
 import type { AreaDependencies } from '../../platform/area.ts';
 import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
 import type { Config } from '../../platform/process/config.ts';
@@ -78,15 +79,14 @@ export class AttemptRecorder {
    * Records reports, at most one per delivery. Most are successes, which take one statement; the others are decided while
    * their subscriptions and deliveries are locked.
    */
-  async record(reports: readonly ReportedAttempt[], requestId: string): Promise<Recording> {
+  async record(reports: readonly ReportedAttempt[]): Promise<Recording> {
     const succeeded = await this.#recordSuccesses(reports);
     this.#countSuccesses(succeeded, reports);
     const recorded = new Map<string, RecordedDelivery>(
       succeeded.map(({ id }) => [id, { id, status: 'SUCCEEDED', nextAttemptAt: null }]),
     );
     const others = reports.filter(({ deliveryId }) => !recorded.has(deliveryId));
-    const { decided, locked } =
-      others.length > 0 ? await this.#recordOthers(others, requestId) : NOTHING_DECIDED;
+    const { decided, locked } = others.length > 0 ? await this.#recordOthers(others) : NOTHING_DECIDED;
     logReports(this.#deps.logger, decided);
     for (const { row, change, report } of decided) {
       if (change && 'result' in report.outcome)
@@ -134,8 +134,8 @@ export class AttemptRecorder {
     }
   }
 
-  async #recordOthers(reports: readonly ReportedAttempt[], requestId: string): Promise<Decisions> {
-    await this.#disableGone(reports, requestId);
+  async #recordOthers(reports: readonly ReportedAttempt[]): Promise<Decisions> {
+    await this.#disableGone(reports);
     return this.#deps.db.transaction(async (run) => {
       const ids = reports.map(({ deliveryId }) => deliveryId);
       const locked = new Set(
@@ -175,13 +175,13 @@ export class AttemptRecorder {
   }
 
   /** A 410 disables the subscription before it is recorded, so that no crash in between leaves it enabled. */
-  async #disableGone(reports: readonly ReportedAttempt[], requestId: string): Promise<void> {
+  async #disableGone(reports: readonly ReportedAttempt[]): Promise<void> {
     const gone = reports.filter(({ outcome }) => 'result' in outcome && outcome.result.httpStatus === GONE);
     if (gone.length === 0) return;
     for (const { row, change, report } of await this.#plan(this.#deps.db.run, gone)) {
       if (!change || report.generation !== row.generation) continue;
       const tenant = tenantOfRow(row);
-      await this.#deps.writes.transaction(tenant, backgroundContext(requestId), async (tx) => {
+      await this.#deps.writes.transaction(tenant, backgroundContext(uuidv7()), async (tx) => {
         const position = await lockSubscriptions(tx);
         const subscription = await tx.lockOne(SubscriptionEntity, { id: row.subscription_id });
         if (subscription?.generation !== report.generation) return;

@@ -1,10 +1,15 @@
 import { LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
-import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
+import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { DeliveryChange, DeliveryStatusName } from '../deliveries/delivery.ts';
-import { END_FAILED_RETRIES, endDeliveries, fence, RECORD_IN_WORKFLOW } from '../deliveries/end-deliveries.ts';
+import {
+  END_FAILED_RETRIES,
+  endDeliveries,
+  fence,
+  RECORD_IN_WORKFLOW,
+} from '../deliveries/end-deliveries.ts';
 import type { PlannedReport, ReportedRow } from './plan-reports.ts';
 
 /**

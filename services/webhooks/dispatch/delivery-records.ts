@@ -1,3 +1,8 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type {
+  ListDeliveryRecordsRequest,
+  ListDeliveryRecordsResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.contract.ts';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
@@ -16,10 +21,11 @@ select record.value as delivery
 /** Lists the deliveries that a workflow of records shows. */
 export async function listDeliveryRecords(
   db: CrossTenantDatabase,
-  workflowId: string,
-): Promise<recordDeliveries.DeliveryRecord[]> {
+  { workflowId }: ListDeliveryRecordsRequest,
+): Promise<MessageInitShape<typeof ListDeliveryRecordsResponseSchema>> {
   const rows = await db.run<{ delivery: unknown }>(LIST, { workflowId });
-  return rows.map(({ delivery }) => delivery).filter(isRecord);
+  const records = rows.map(({ delivery }) => delivery).filter(isRecord);
+  return { deliveries: records.map(({ id: deliveryId, ...record }) => ({ deliveryId, ...record })) };
 }
 
 function isRecord(value: unknown): value is recordDeliveries.DeliveryRecord {

@@ -7,7 +7,6 @@ import { continueResend } from '../resends/continue-resend.ts';
 import { applyRetention } from '../retention/apply-retention.ts';
 import { workflowLink } from '../workflow-link.ts';
 import { listDeliveryRecords } from './delivery-records.ts';
-import { deliveryRecordMessage, deliveryStateMessage } from './dispatch.message.ts';
 import { registerDispatchMetrics } from './dispatch-metrics.ts';
 import { awaitAttempt, requestAttempt } from './retry-attempt.ts';
 
@@ -19,18 +18,9 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
   const retention = { live: config.WEBHOOK_RETENTION_LIVE, test: config.WEBHOOK_RETENTION_SANDBOX };
   registerDispatchMetrics(db);
   return {
-    requestAttempt: async ({ deliveryId, now }) => {
-      const { attemptNumber, state } = await requestAttempt(db, deliveryId, now);
-      if (attemptNumber !== undefined) outboxSignal.committed('EVENTS');
-      return { attemptNumber, state: deliveryStateMessage(state) };
-    },
-    awaitAttempt: async ({ deliveryId: id, attemptNumber, waitMs }, { signal }) => {
-      const { ended, state } = await awaitAttempt(db, { id, attemptNumber, waitMs }, signal);
-      return { ended, state: deliveryStateMessage(state) };
-    },
-    listDeliveryRecords: async ({ workflowId }) => ({
-      deliveries: (await listDeliveryRecords(db, workflowId)).map(deliveryRecordMessage),
-    }),
+    requestAttempt: (request) => requestAttempt(db, outboxSignal, request),
+    awaitAttempt: (request, { signal }) => awaitAttempt(db, request, signal),
+    listDeliveryRecords: (request) => listDeliveryRecords(db, request),
     continueResend: (request, context) => continueResend(resendDeps, request, requestIdOf(context)),
     applyRetention: () => applyRetention({ database, db, retention, logger }),
   };

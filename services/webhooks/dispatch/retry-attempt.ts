@@ -1,5 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  AttemptFailure,
+  type AwaitAttemptRequest,
+  type AwaitAttemptResponseSchema,
+  type DeliveryStateSchema,
+  DeliveryStatus,
+  type RequestAttemptRequest,
+  type RequestAttemptResponseSchema,
+} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import { DELIVERY_BY_ID } from '../attempts/record-attempts.sql.ts';
 import type { AttemptFailureName, DeliveryStatusName } from '../deliveries/delivery.ts';
 
@@ -13,76 +24,50 @@ update webhooks.open_delivery
    and in_flight_until is null and not requested`,
 };
 
-/** The number of the requested attempt, undefined if none is due, and the state of the delivery. */
-export interface RequestedAttempt {
-  readonly attemptNumber: number | undefined;
-  readonly state: RetryState;
-}
-
-/** Requests the next attempt, if it is due. */
+/** Requests the next attempt of a delivery, if it is due, from the owner of its lane. */
 export async function requestAttempt(
   { run }: CrossTenantDatabase,
-  id: string,
-  now: boolean,
-): Promise<RequestedAttempt> {
+  outboxSignal: OutboxSignal,
+  { deliveryId: id, now }: RequestAttemptRequest,
+): Promise<MessageInitShape<typeof RequestAttemptResponseSchema>> {
   await run(REQUEST, { id, now });
-  const state = await readRetryState(run, id);
-  return { attemptNumber: state.requested ? state.attemptCount + 1 : undefined, state };
+  const row = await readRetry(run, id);
+  if (!row.requested) return { state: stateMessage(row) };
+  outboxSignal.committed('EVENTS');
+  return { attemptNumber: row.attempt_count + 1, state: stateMessage(row) };
 }
 
 /** The first wait between two polls: most attempts end soon, but one that hangs takes 15 s. */
 const FIRST_POLL_MS = 25;
 const MAX_POLL_MS = 1_000;
 
-/** Waits for the end of an attempt. @returns whether it has ended, and the state of the delivery. */
+/** Waits for the end of an attempt. @param signal ends the wait. */
 export async function awaitAttempt(
-  db: CrossTenantDatabase,
-  { id, attemptNumber, waitMs }: { id: string; attemptNumber: number; waitMs: number },
+  { run }: CrossTenantDatabase,
+  { deliveryId: id, attemptNumber, waitMs }: AwaitAttemptRequest,
   signal: AbortSignal,
-): Promise<{ readonly ended: boolean; readonly state: RetryState }> {
+): Promise<MessageInitShape<typeof AwaitAttemptResponseSchema>> {
   const endsAt = performance.now() + waitMs;
   for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * 2, MAX_POLL_MS)) {
-    const state = await readRetryState(db.run, id);
-    const ended = hasEnded(state, attemptNumber);
+    const row = await readRetry(run, id);
+    const ended = hasEnded(row, attemptNumber);
     const leftMs = endsAt - performance.now();
-    if (ended || leftMs <= 0 || signal.aborted) return { ended, state };
+    if (ended || leftMs <= 0 || signal.aborted) return { ended, state: stateMessage(row) };
     await delay(Math.min(pollMs, leftMs), undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** An attempt that is recorded as in flight has not ended; one that is no longer requested will never be made. */
-function hasEnded({ status, requested, attemptCount, last }: RetryState, attemptNumber: number): boolean {
-  if (status !== 'RETRYING') return true;
-  if (attemptCount < attemptNumber) return !requested;
-  return attemptCount > attemptNumber || last?.httpStatus !== undefined || last?.failure !== undefined;
-}
-
-/** A delivery as its retry workflow needs it. */
-export interface RetryState {
+/** A delivery, open or ended, as its retry workflow needs it, with the last attempt. */
+interface RetryRow {
   readonly status: DeliveryStatusName;
+  /** Whether the next attempt has been requested and is not recorded yet. */
   readonly requested: boolean;
   /** The number of recorded attempts, including one in flight. */
-  readonly attemptCount: number;
-  /** Milliseconds until the next attempt is due or, while one is in flight, until that one counts as lost. */
-  readonly delayMs: number;
-  /** The last attempt; in progress if it has neither status nor failure. */
-  readonly last: LastAttempt | undefined;
-}
-
-interface LastAttempt {
-  readonly number: number;
-  readonly httpStatus: number | undefined;
-  readonly failure: AttemptFailureName | undefined;
-}
-
-interface StateRow {
-  readonly status: DeliveryStatusName;
-  readonly requested: boolean;
   readonly attempt_count: number;
   readonly due_in_ms: number | null;
   readonly in_flight_for_ms: number | null;
   readonly number: number | null;
-  readonly in_progress: boolean;
+  /** Like the failure, null while the attempt is in flight. */
   readonly http_status: number | null;
   readonly failure: AttemptFailureName | null;
 }
@@ -93,40 +78,53 @@ const READ: Statement = {
 select d.status, d.requested, d.attempt_count,
        extract(epoch from d.next_attempt_at - now())::float8 * 1000 as due_in_ms,
        extract(epoch from d.in_flight_until - now())::float8 * 1000 as in_flight_for_ms,
-       a.number, a.number is not null and a.ended_at is null as in_progress, a.http_status, a.failure
+       a.number, a.http_status, a.failure
   from (select :id::uuid as id) asked${DELIVERY_BY_ID}
   left join lateral (
-    select number, ended_at, http_status, failure from webhooks.attempt
+    select number, http_status, failure from webhooks.attempt
      where environment = d.environment and delivery_id = d.id and number = d.attempt_count limit 1
   ) a on true`,
 };
 
-const CLOSED_WITHIN_MS = 1_000;
-
-/** The state of a delivery that retention has dropped, with nothing left to do. */
-const GONE: RetryState = {
+/** A delivery that retention has dropped, with nothing left to do. */
+const GONE: RetryRow = {
   status: 'CANCELED',
   requested: false,
-  attemptCount: 0,
-  delayMs: 0,
-  last: undefined,
+  attempt_count: 0,
+  due_in_ms: null,
+  in_flight_for_ms: null,
+  number: null,
+  http_status: null,
+  failure: null,
 };
 
-/** The state of a delivery, open or ended. */
-export async function readRetryState(run: Run, id: string): Promise<RetryState> {
-  const [row] = await run<StateRow>(READ, { id });
-  if (!row) return GONE;
-  const { number, in_progress, http_status, failure, in_flight_for_ms } = row;
+export async function readRetry(run: Run, id: string): Promise<RetryRow> {
+  const [row] = await run<RetryRow>(READ, { id });
+  return row ?? GONE;
+}
+
+/** An attempt that is recorded as in flight has not ended; one that is no longer requested will never be made. */
+function hasEnded(row: RetryRow, attemptNumber: number): boolean {
+  if (row.status !== 'RETRYING') return true;
+  if (row.attempt_count < attemptNumber) return !row.requested;
+  return row.attempt_count > attemptNumber || !isInFlight(row);
+}
+
+/** Whether the last attempt is recorded as in flight. */
+const isInFlight = ({ number, http_status, failure }: RetryRow) =>
+  number !== null && http_status === null && failure === null;
+
+const CLOSED_WITHIN_MS = 1_000;
+
+function stateMessage(row: RetryRow): MessageInitShape<typeof DeliveryStateSchema> {
   // The owner of the lane closes an attempt whose process has died.
-  const inFlightMs = in_progress ? Math.max(in_flight_for_ms ?? 0, CLOSED_WITHIN_MS) : 0;
+  const inFlightMs = isInFlight(row) ? Math.max(row.in_flight_for_ms ?? 0, CLOSED_WITHIN_MS) : 0;
+  const delayMs = Math.max(inFlightMs, row.due_in_ms ?? 0, 0);
   return {
-    status: row.status,
-    requested: row.requested,
-    attemptCount: row.attempt_count,
-    delayMs: Math.max(inFlightMs, row.due_in_ms ?? 0, 0),
-    last:
-      number === null
-        ? undefined
-        : { number, httpStatus: http_status ?? undefined, failure: failure ?? undefined },
+    status: DeliveryStatus[row.status],
+    delayMs: BigInt(Math.ceil(delayMs)),
+    lastAttemptNumber: row.number ?? undefined,
+    httpStatus: row.http_status ?? undefined,
+    failure: row.failure ? AttemptFailure[row.failure] : undefined,
   };
 }

@@ -8,7 +8,7 @@ import type {
   CommittedEvent,
   DeliveryHandover,
 } from '../../platform/outbox/delivery-handover.ts';
-import { eventRow, type OutboxEvent, type PublishedEvent } from '../../platform/outbox/outbox.ts';
+import { eventRow, type OutboxEvent, type PublishedEvent } from '../../platform/outbox/outbox-events.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import { originOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { traceStep } from '../../platform/tracing/tracing.ts';

@@ -1,6 +1,6 @@
 import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
 import { executeNamed } from '../../platform/database/named-sql.ts';
-import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
+import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
 const BATCH_ROWS = 1_000;

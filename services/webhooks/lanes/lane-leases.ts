@@ -59,7 +59,7 @@ const RELEASE: Statement = {
 const LEAVE: Statement = {
   name: 'leave_lanes',
   text: `
-with left_by as (delete from webhooks.lane_owner where id = :ownerId or leased_until < now() - interval '1 day')
+with left_by as (delete from webhooks.lane_owner where id = :ownerId)
 update webhooks.lane set owner_id = null where owner_id = :ownerId`,
 };
 

@@ -46,7 +46,6 @@ interface Pending extends Follower {
 export class ResultRecorder {
   readonly #recorder: Pick<AttemptRecorder, 'record'>;
   readonly #logger: Logger;
-  readonly #requestId: string;
   #pending: Pending[] = [];
   /** What is being recorded. */
   #recording: readonly Pending[] = [];
@@ -59,15 +58,9 @@ export class ResultRecorder {
 
   readonly #tryAgainMs: number;
 
-  constructor(
-    recorder: Pick<AttemptRecorder, 'record'>,
-    logger: Logger,
-    requestId: string,
-    tryAgainMs: number = TRY_AGAIN_MS,
-  ) {
+  constructor(recorder: Pick<AttemptRecorder, 'record'>, logger: Logger, tryAgainMs: number = TRY_AGAIN_MS) {
     this.#recorder = recorder;
     this.#logger = logger;
-    this.#requestId = requestId;
     this.#tryAgainMs = tryAgainMs;
   }
 
@@ -167,10 +160,7 @@ export class ResultRecorder {
    */
   async #record(batch: readonly Pending[]): Promise<void> {
     try {
-      const { recorded, locked } = await this.#recorder.record(
-        batch.map(({ report }) => report),
-        this.#requestId,
-      );
+      const { recorded, locked } = await this.#recorder.record(batch.map(({ report }) => report));
       for (const pending of batch) {
         const { report, onRecorded } = pending;
         if (locked.has(report.deliveryId)) continue;

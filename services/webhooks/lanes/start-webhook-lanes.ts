@@ -13,10 +13,7 @@ import { WebhookLanes } from './webhook-lanes.ts';
 type LanesConfig = EgressConfig & RecorderConfig & Pick<Config, 'WEBHOOK_SECRET_KEYS'>;
 
 export interface LanesDependencies
-  extends Pick<
-    AreaDependencies,
-    'database' | 'writes' | 'workSignal' | 'outboxSignal' | 'deliveryHandover' | 'logger'
-  > {
+  extends Pick<AreaDependencies, 'database' | 'writes' | 'outboxSignal' | 'deliveryHandover' | 'logger'> {
   readonly config: LanesConfig;
 }
 
@@ -28,7 +25,7 @@ export function startWebhookLanes(
   dependencies: LanesDependencies,
   guards: EnvironmentGuards = createEnvironmentGuards(dependencies.config),
 ): WebhookLanes {
-  const { config, database, workSignal, outboxSignal, deliveryHandover, logger } = dependencies;
+  const { config, database, outboxSignal, deliveryHandover, logger } = dependencies;
   const db = new CrossTenantDatabase(database);
   const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = config;
   const statistics = new EndpointStatistics(db.run, logger);
@@ -38,7 +35,6 @@ export function startWebhookLanes(
     statistics,
     guards,
     keys: config.WEBHOOK_SECRET_KEYS,
-    workSignal,
     outboxSignal,
     deliveryHandover,
     firstWaits: { live: live[0] ?? 0, test: test[0] ?? 0 },

@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
 import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { closeGuards, type EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
 import type { DeliveryHandover } from '../../platform/outbox/delivery-handover.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
-import type { WorkSignal } from '../../platform/outbox/work-signal.ts';
 import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
 import { unblockLanes } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
@@ -47,7 +45,6 @@ export interface WebhookLanesDeps {
   readonly statistics: Pick<EndpointStatistics, 'close'>;
   readonly guards: EnvironmentGuards;
   readonly keys: KeyRing;
-  readonly workSignal: WorkSignal;
   readonly outboxSignal: OutboxSignal;
   readonly deliveryHandover: DeliveryHandover;
   readonly firstWaits: Readonly<Record<'live' | 'test', number>>;
@@ -84,17 +81,16 @@ export class WebhookLanes {
   #running: Promise<void> | undefined;
 
   constructor(deps: WebhookLanesDeps) {
-    const { db, recorder, guards, logger, workSignal, outboxSignal, firstWaits } = deps;
+    const { db, recorder, guards, logger, outboxSignal, firstWaits } = deps;
     const reads = this.#reads;
     this.#deps = deps;
-    // The request id of events and commands that results cause.
-    this.#results = new ResultRecorder(recorder, logger, uuidv7());
+    this.#results = new ResultRecorder(recorder, logger);
     const leases = new LaneLeases({
       db,
       logger,
       onTaken: (lanes) => {
         for (const lane of lanes) this.#unread.add(lane);
-        workSignal.wake('EVENTS');
+        this.#sleep.wake();
       },
       onLost: () => this.#dispatcher.dropLost(),
       beforeRelease: (lanes) => this.#recordInFlight(lanes),
@@ -154,7 +150,7 @@ export class WebhookLanes {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    const stopListening = this.#deps.workSignal.subscribe('EVENTS', () => this.#sleep.wake());
+    const stopListening = this.#deps.outboxSignal.subscribe('EVENTS', () => this.#sleep.wake());
     let failures = 0;
     while (!signal.aborted) {
       try {

@@ -13,7 +13,7 @@ import { EVENT_CATALOG, requireEventTypes } from '../events/event-types/event-ca
 import { endListenerDelivery, type ListenerDeliveryRow, selectOldestOpen } from './listener-deliveries.ts';
 import { addListener, removeListener, renewListener } from './listener-store.ts';
 
-type Dependencies = Pick<AreaDependencies, 'database' | 'writes' | 'workSignal' | 'stopping' | 'logger'>;
+type Dependencies = Pick<AreaDependencies, 'database' | 'writes' | 'outboxSignal' | 'stopping' | 'logger'>;
 
 /** The maximum number of deliveries that were sent and not yet reported. */
 const MAX_UNREPORTED = 50;
@@ -141,7 +141,7 @@ class Listener {
   /** Waits for open deliveries that have not been sent, within the limit of unreported ones. */
   async #awaitNew(waitMs: number, signal: AbortSignal): Promise<readonly ListenerDeliveryRow[]> {
     const wait = { work: 'EVENTS', waitMs, signal } as const;
-    const found = await this.#dependencies.workSignal.await(wait, async () => {
+    const found = await this.#dependencies.outboxSignal.await(wait, async () => {
       const rows = await this.#readNew(signal);
       const isFull = this.#sentAtMs.size === MAX_UNREPORTED;
       return { found: rows.length > 0 ? rows : undefined, pollMs: isFull ? MIN_PAUSE_MS : POLL_MS };

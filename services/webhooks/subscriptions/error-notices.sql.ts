@@ -1,5 +1,5 @@
 import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
-import { insertCommandsOf } from '../../platform/outbox/outbox.ts';
+import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 
 /**
  * The final part of a statement, which notifies the contacts of subscriptions that have entered ERROR.

@@ -115,12 +115,9 @@ it('a call that has waited too long blames the calls before it, or a database th
   const database = await Database.open({ ...options, url: url.href });
   onTestFinished(() => database.close());
   const people = new PersonCheck(database, 60_000);
-  const signal = new OutboxSignal(database);
-  const writes = new AccountWrites(
-    new Writes(database, signal, people, pino({ level: 'silent' })),
-    database,
-    300,
-  );
+  const logger = pino({ level: 'silent' });
+  const signal = new OutboxSignal(database, logger);
+  const writes = new AccountWrites(new Writes(database, signal, people, logger), database, 300);
   const context = { ...backgroundContext('test'), signal: new AbortController().signal };
   const write = (seconds: number) =>
     writes.transaction(tenantOf(funds.tenant), context, (_tx, em) =>

@@ -89,7 +89,7 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     entities: [...webhooks.entities],
   });
   const logger = createLogger('fatal');
-  const outboxSignal = new OutboxSignal(database);
+  const outboxSignal = new OutboxSignal(database, logger);
   const writes = new Writes(
     database,
     outboxSignal,
@@ -116,7 +116,7 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
 
   /** Records reports; returns the deliveries after that, in their order, without those that were refused. */
   async function record(...reports: readonly ReportedAttempt[]): Promise<RecordedDelivery[]> {
-    const { recorded, locked } = await recorder.record(reports, 'test');
+    const { recorded, locked } = await recorder.record(reports);
     await statistics.flush();
     const again = reports.filter(({ deliveryId }) => locked.has(deliveryId));
     const others = reports.flatMap(({ deliveryId }) => recorded.get(deliveryId) ?? []);
@@ -128,7 +128,7 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     due,
     record,
     /** Closes attempts in flight whose process has died, as the owner of all lanes. */
-    closeLost: async () => recorder.record(await recorder.findLost(ALL_LANES, []), 'test'),
+    closeLost: async () => recorder.record(await recorder.findLost(ALL_LANES, [])),
     /** Records this status for all deliveries that may be sent now; returns them in the order of sending. */
     async answerAll(httpStatus = 200, merchantId?: string): Promise<DueAttempt[]> {
       const attempts = await due(merchantId);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Run } from '../../../services/platform/database/cross-tenant-database.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { bindNamed } from '../../../services/platform/database/named-sql.ts';
-import { eventRow } from '../../../services/platform/outbox/outbox.ts';
+import { eventRow } from '../../../services/platform/outbox/outbox-events.ts';
 import {
   FIND_LOST,
   LOCK_REPORTED,
@@ -16,7 +16,7 @@ import {
   LANES as MEASURE_LANES,
   SUBSCRIPTIONS,
 } from '../../../services/webhooks/dispatch/dispatch-metrics.ts';
-import { readRetryState } from '../../../services/webhooks/dispatch/retry-attempt.ts';
+import { readRetry } from '../../../services/webhooks/dispatch/retry-attempt.ts';
 import { PUBLISH_CALLS } from '../../../services/webhooks/events/event-intake.ts';
 import { DeliveryReader } from '../../../services/webhooks/lanes/delivery-reader.ts';
 import { FIRST_KEPT } from '../../../services/webhooks/retention/apply-retention.ts';
@@ -156,7 +156,7 @@ async function runAll(run: Run, deliveries: readonly string[], next: string): Pr
   await run(READ_REPORTED, { ids, numbers: ids.map(() => 1) });
   await run(RECORD, { rows: JSON.stringify(failures), ids });
   await run(FIND_LOST, { lanes: LANES, exclude: [] });
-  if (deliveries[0]) await readRetryState(run, deliveries[0]);
+  if (deliveries[0]) await readRetry(run, deliveries[0]);
   const reader = new DeliveryReader(run, { next, inProgress: [] });
   await reader.readWaiting({ lane, id: subscriptionId }, undefined, SIZE, []);
   await reader.findSubscriptions(LANES);

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
-import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
 import { type FaultyLink, openLink } from '../../../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
@@ -84,8 +83,7 @@ it('survives the closing of idle connections', async () => {
 
 it('listens for work for longer than a server may be silent, and through a silence', async () => {
   const { lines, logger } = recordedLog();
-  const [outboxSignal, sender] = [new OutboxSignal(database), new OutboxSignal(elsewhere)];
-  const work = new WorkSignal({ database, outboxSignal, logger });
+  const [work, sender] = [new OutboxSignal(database, logger), new OutboxSignal(elsewhere, logger)];
   const stop = new AbortController();
   let polls = 0;
   const waiting = work.await({ work: 'EVENTS', waitMs: 60_000, signal: stop.signal }, async () => {
@@ -112,7 +110,7 @@ it('listens for work for longer than a server may be silent, and through a silen
 it('releases a connection on which LISTEN failed', async () => {
   const { lines, logger } = recordedLog();
   const single = await open(1);
-  const work = new WorkSignal({ database: single, outboxSignal: new OutboxSignal(single), logger });
+  const work = new OutboxSignal(single, logger);
   await single.ping();
   const end = link.begin('drop');
   const stop = new AbortController();

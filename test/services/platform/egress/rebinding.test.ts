@@ -8,7 +8,6 @@ import {
 import { Database } from '../../../../services/platform/database/database.ts';
 import { DeliveryHandover } from '../../../../services/platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
-import { WorkSignal } from '../../../../services/platform/outbox/work-signal.ts';
 import { PersonCheck } from '../../../../services/platform/people/person-check.ts';
 import type { Config } from '../../../../services/platform/process/config.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
@@ -50,7 +49,7 @@ beforeAll(async () => {
   const { entities } = area;
   database = await Database.open({ url: databaseUrl, poolSize: 5, preparedStatements: true, entities });
   const logger = createLogger('fatal');
-  const outboxSignal = new OutboxSignal(database);
+  const outboxSignal = new OutboxSignal(database, logger);
   const interceptors = rpcInterceptors(logger);
   const writes = new Writes(
     database,
@@ -65,7 +64,6 @@ beforeAll(async () => {
     outboxSignal,
     deliveryHandover: new DeliveryHandover(),
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
-    workSignal: new WorkSignal({ database, outboxSignal, logger }),
     writes,
     exports: new Exports(database, writes),
     pagination: new Pagination(config.CURSOR_KEYS),

@@ -1,20 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
-import {
-  OUTBOX_CHANNEL,
-  OutboxSignal,
-  type OutboxWork,
-} from '../../../../services/platform/outbox/outbox-signal.ts';
+import { OUTBOX_CHANNEL, OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
 let database: Database;
 let listener: Client;
 const payloads: string[] = [];
+const logger = createLogger('fatal');
 beforeAll(async () => {
   const url = await createTestDatabase();
-  database = await Database.open({ url, poolSize: 2, preparedStatements: true, entities: [] });
+  database = await Database.open({ url, poolSize: 4, preparedStatements: true, entities: [] });
   listener = new Client({ connectionString: url });
   await listener.connect();
   listener.on('notification', ({ payload = '' }) => payloads.push(payload));
@@ -25,19 +23,40 @@ afterAll(async () => {
   await database.close();
 });
 
+/** The connections that have executed LISTEN. */
+async function listeners(): Promise<number> {
+  const { rows } = await listener.query(
+    `select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and query like 'listen %' and state = 'idle' and pid <> pg_backend_pid()`,
+  );
+  return rows[0].count;
+}
+
+/** Counts how often a signal wakes those who wait for events and for commands. */
+function countWakes(signal: OutboxSignal) {
+  const wakes = { EVENTS: 0, COMMANDS: 0 };
+  for (const work of ['EVENTS', 'COMMANDS'] as const) {
+    onTestFinished(
+      signal.subscribe(work, () => {
+        wakes[work] += 1;
+      }),
+    );
+  }
+  return wakes;
+}
+
 it('signals each commit at once in this process, and to others what was committed since the last notification', async () => {
-  const [signal, elsewhere] = [new OutboxSignal(database), new OutboxSignal(database)];
-  const received: OutboxWork[] = [];
-  signal.onWork((work) => received.push(work));
+  const [signal, elsewhere] = [new OutboxSignal(database, logger), new OutboxSignal(database, logger)];
+  const [here, there] = [countWakes(signal), countWakes(elsewhere)];
+  await expect.poll(listeners).toBe(2);
   signal.committed('EVENTS');
   signal.committed('COMMANDS');
   signal.committed('EVENTS');
-  expect(received).toEqual(['EVENTS', 'COMMANDS', 'EVENTS']);
-  await expect.poll(() => payloads).toHaveLength(1);
+  expect(here).toEqual({ EVENTS: 3, COMMANDS: 1 });
+  await expect.poll(() => there).toEqual({ EVENTS: 1, COMMANDS: 1 });
   signal.committed('EVENTS');
-  await expect.poll(() => payloads).toHaveLength(2);
-  expect(payloads.map((payload) => elsewhere.parseNotification(payload))).toEqual(['COMMANDS', 'EVENTS']);
-  expect(payloads.map((payload) => signal.parseNotification(payload))).toEqual([undefined, undefined]);
+  await expect.poll(() => there).toEqual({ EVENTS: 2, COMMANDS: 1 });
   await delay(50);
   expect(payloads).toHaveLength(2);
+  expect(here).toEqual({ EVENTS: 4, COMMANDS: 1 });
 });

@@ -134,7 +134,7 @@ describe('results that cannot be recorded', () => {
       [id],
     ))!;
     await duplicateAsEnded(eventId!);
-    const recorder = new ResultRecorder(attempts.recorder, LOGGER, 'test', 50);
+    const recorder = new ResultRecorder(attempts.recorder, LOGGER, 50);
     const states: unknown[] = [];
     const attempt = { deliveryId: due!.id, subscriptionId: id, eventId: eventId!, number: 1, generation: 1n };
     const report = answered({ ...attempt, lane: due!.lane, epoch: BigInt(due!.epoch) }, 200);

@@ -46,7 +46,7 @@ describe('results', () => {
   const NONE = { recorded: new Map(), locked: new Set<string>() };
 
   it('that arrive just after others were recorded are recorded too', async () => {
-    const recorder = new ResultRecorder({ record: async () => NONE }, createLogger('fatal'), 'test');
+    const recorder = new ResultRecorder({ record: async () => NONE }, createLogger('fatal'));
     const recorded = (isPatient: boolean) =>
       new Promise<void>((resolve) => {
         recorder.add(success(), { onRecorded: () => resolve(), isPatient });
@@ -66,7 +66,7 @@ describe('results', () => {
       return NONE;
     };
     let arriving = true;
-    const recorder = new ResultRecorder({ record }, createLogger('fatal'), 'test');
+    const recorder = new ResultRecorder({ record }, createLogger('fatal'));
     let recorded = false;
     recorder.add(success(), {
       onRecorded: () => {

@@ -1,61 +1,10 @@
-import type { JsonObject } from '@bufbuild/protobuf';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
-import type { Statement } from '../database/cross-tenant-database.ts';
+import type { Run, Statement } from '../database/cross-tenant-database.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import type { Origin } from '../rpc/call-context.ts';
-import type { Tenant } from '../tenant.ts';
-import type { WorkflowCommand } from './workflow-command.ts';
-
-/** An event of the catalog, delivered after the transaction that publishes it commits. */
-export interface OutboxEvent {
-  /** An event type of the catalog, such as `refund.requested.v1`. */
-  readonly type: string;
-  /** The object that the event is about; its events are numbered from 1 without gaps. */
-  readonly objectId: string;
-  readonly data: JsonObject;
-  /** The id of the request that caused the event. */
-  readonly requestId: string;
-  readonly occurredAt: Date;
-}
-
-/** Publishes events of any merchants: `:events` is a JSON array of {@link eventRow}s. Returns a row per event, in order. */
-const PUBLISH_EVENTS: Statement = {
-  name: 'publish_events',
-  text: 'select id, sequence from webhooks.publish(:events::json)',
-};
-
-/** An event's id, and its sequence number among the events of its object. */
-export interface PublishedEvent {
-  readonly id: string;
-  readonly sequence: bigint;
-}
-
-/** An event as {@link PUBLISH_EVENTS} takes it. */
-export const eventRow = ({ merchantId, environment }: Tenant, event: OutboxEvent) => ({
-  merchant_id: merchantId,
-  environment,
-  type: event.type,
-  object_id: event.objectId,
-  request_id: event.requestId,
-  occurred_at: event.occurredAt,
-  data: event.data,
-});
-
-/** Publishes events in the caller's transaction with one statement; those of an object keep their order. */
-export async function insertEvents(
-  em: EntityManager,
-  tenant: Tenant,
-  events: readonly OutboxEvent[],
-): Promise<PublishedEvent[]> {
-  const rows = events.map((event) => eventRow(tenant, event));
-  const published = await executeNamed<{ id: string; sequence: string | number | bigint }>(
-    em,
-    PUBLISH_EVENTS.text,
-    { events: JSON.stringify(rows) },
-  );
-  return published.map(({ id, sequence }) => ({ id, sequence: BigInt(sequence) }));
-}
+import type { EnvironmentName, Tenant } from '../tenant.ts';
+import { COMMAND_LEASE_MS, type WorkflowCommand } from './workflow-command.ts';
 
 const INSERT_COMMAND = `
 insert into platform.outbox_command
@@ -131,4 +80,81 @@ export function insertCommandsOf(
   return `${INSERT_COMMAND}) select merchant_id, environment, uuidv7(), '${command.kind}',
        '${command.workflowId}' || id, ${workflowType}, ${signalName}, ${argumentsSql}, request_id
   from ${source}`;
+}
+
+/** A stored workflow command, to be executed in Temporal. */
+export interface ClaimedCommand {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+  readonly kind: 'START' | 'SIGNAL' | 'CANCEL';
+  readonly workflow_id: string;
+  readonly workflow_type: string | null;
+  readonly signal_name: string | null;
+  readonly arguments: string;
+  readonly request_id: string;
+}
+
+const CLAIM: Statement = {
+  name: 'claim_commands',
+  text: `
+with leased as (
+  update platform.outbox_command c
+     set due_at = now() + interval '${COMMAND_LEASE_MS} ms'
+    from (select id from platform.outbox_command
+           where due_at <= now()
+           order by due_at, id limit :limit for update skip locked) next
+   where c.id = next.id
+  returning c.*
+)
+select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_name,
+       arguments::text as arguments, request_id
+  from leased order by id`,
+};
+
+/** Leases commands for 30 s, the longest due first, and returns them in order of creation. */
+export const claimCommands = (run: Run, limit: number) => run<ClaimedCommand>(CLAIM, { limit });
+
+/** A START is sent again after a minute, doubling each time up to an hour. */
+const CONFIRM: Statement = {
+  name: 'confirm_commands',
+  text: `
+with started as (
+  update platform.outbox_command
+     set starts = starts + 1,
+         due_at = now() + least(interval '1 minute' * 2 ^ least(starts, 6), interval '1 hour')
+   where id = any (:ids::uuid[]) and kind = 'START'
+)
+delete from platform.outbox_command where id = any (:ids::uuid[]) and kind <> 'START'`,
+};
+
+/** Deletes commands that have been executed, except each START: its workflow ends it. */
+export async function confirmCommands(run: Run, ids: readonly string[]): Promise<void> {
+  await run(CONFIRM, { ids });
+}
+
+const END_STARTS: Statement = {
+  name: 'end_starts',
+  text: `delete from platform.outbox_command where id = any (:ids::uuid[]) and kind = 'START'`,
+};
+
+/** Deletes the START commands of a workflow that has completed its work. */
+export async function endStarts(run: Run, ids: readonly string[]): Promise<void> {
+  await run(END_STARTS, { ids });
+}
+
+/**
+ * Spreads them, so that Temporal does not get all starts at once. Resets their count to one start, so that a relay
+ * which confirms an earlier start after this delays the next one by two minutes instead of an hour.
+ */
+const RESEND_STARTS: Statement = {
+  name: 'resend_starts',
+  text: `
+update platform.outbox_command set due_at = least(due_at, now() + interval '30 s' * random()), starts = 1
+ where kind = 'START' and starts > 0`,
+};
+
+/** Makes every START due within half a minute. */
+export async function resendStarts(run: Run): Promise<void> {
+  await run(RESEND_STARTS, {});
 }

@@ -142,9 +142,11 @@ const RETRY_INPUT = `jsonb_build_array(jsonb_build_object(
 const REPORTS = `
 report as (
   select * from json_to_recordset(:rows::json) as r (
-    environment text, delivery_id uuid, status text, next_attempt_at timestamptz, ended_at timestamptz, in_flight_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
+    environment text, delivery_id uuid, status text, next_attempt_at timestamptz, ended_at timestamptz,
+    in_flight_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
     attempt_deadline_at timestamptz, attempt_ended_at timestamptz, latency_ms int, http_status int, failure text,
-    response_excerpt text, detail text, signature text, timing_ms int[], response_headers text, rechecks boolean, lane smallint, epoch bigint, workflow_id text)
+    response_excerpt text, detail text, signature text, timing_ms int[], response_headers text, rechecks boolean,
+    lane smallint, epoch bigint, workflow_id text)
 ), ${fence('report')}, allowed as materialized (
   select r.* from report r
    where r.lane is null or exists (select from fence f where f.id = r.lane and f.epoch = r.epoch)
@@ -175,9 +177,10 @@ insert into webhooks.attempt as a
 /** Two workers may have sent the same attempt: the one that reports the end sets its start. */
 const END_KNOWN_ATTEMPT = `
 on conflict (delivery_id, number, environment) do update
-   set started_at = excluded.started_at, ended_at = excluded.ended_at, latency_ms = excluded.latency_ms, http_status = excluded.http_status,
-       failure = excluded.failure, response_excerpt = excluded.response_excerpt, detail = excluded.detail,
-       signature = excluded.signature, timing_ms = excluded.timing_ms, response_headers = excluded.response_headers
+   set started_at = excluded.started_at, ended_at = excluded.ended_at, latency_ms = excluded.latency_ms,
+       http_status = excluded.http_status, failure = excluded.failure, response_excerpt = excluded.response_excerpt,
+       detail = excluded.detail, signature = excluded.signature, timing_ms = excluded.timing_ms,
+       response_headers = excluded.response_headers
  where a.ended_at is null
 returning delivery_id`;
 

@@ -6,8 +6,7 @@ import { codeOf, EgressError, isNotHttp } from '../../platform/egress/egress-err
 import type { EgressGuard } from '../../platform/egress/egress-guard.ts';
 import type { TracedConnection, TracedHandler } from '../../platform/egress/guarded-pools.ts';
 import type { AttemptFailureName, AttemptResult } from '../deliveries/delivery.ts';
-import { describeResponseHeaders, ResponseExcerpt } from './response-record.ts';
-import { parseRetryAfter } from './retry-after.ts';
+import { describeResponseHeaders, parseRetryAfter, ResponseExcerpt } from './response-record.ts';
 
 export interface SendAttemptDeps {
   /** The guard of the delivery's environment. */

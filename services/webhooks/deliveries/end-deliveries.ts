@@ -50,7 +50,8 @@ ended as (
   delete from webhooks.open_delivery d ${which}
   returning ${kept}, d.status as open_status, ${status} as end_status, ${attemptCount} as end_count,
             ${endedAt} as end_at,
-            case d.status when 'RETRYING' then '${retryDelivery.workflowId('')}' || d.id else ${workflowId} end as end_workflow${returning ? `, ${returning}` : ''}
+            case d.status when 'RETRYING' then '${retryDelivery.workflowId('')}' || d.id else ${workflowId} end
+              as end_workflow${returning ? `, ${returning}` : ''}
 ), logged as (
   insert into webhooks.ended_delivery (${KEPT.join(', ')}, status, attempt_count, ended_at, workflow_id${more})
   select ${KEPT.join(', ')}, end_status, end_count, end_at, end_workflow${more} from ended

@@ -145,10 +145,9 @@ export class LaneDispatcher {
     }
   }
 
-  /** Forgets subscriptions without deliveries, whose limits and concurrency would be the same for a new queue. */
+  /** Forgets subscriptions that have had no deliveries for a while. */
   dropIdle(): void {
-    const nowMs = performance.now();
-    for (const [id, queue] of this.#queues) if (queue.isIdle(nowMs)) this.#queues.delete(id);
+    for (const [id, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(id);
   }
 
   /** Starts the attempts that may start. */
@@ -278,6 +277,7 @@ export class LaneDispatcher {
   #freed(id: string, queue: SubscriptionQueue): void {
     if (!queue.isEmpty) this.#markReady(id);
     else if (queue.needsMore) this.#deps.onNeedsMore(id);
+    else if (queue.isIdle) this.#queues.delete(id);
     this.pump();
   }
 }

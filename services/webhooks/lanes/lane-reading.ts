@@ -124,6 +124,8 @@ export class LaneReading {
     }
     if (queue.isReading) return;
     queue.isReading = true;
+    // Events that have been published since come before resent ones.
+    if (queue.cursor?.resent) queue.cursor = undefined;
     try {
       while (queue.hasMore && !queue.isFull && leases.epochOf(subscription.lane) !== undefined) {
         const addedNone = await this.#readPage(subscription, queue);

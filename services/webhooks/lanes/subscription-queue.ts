@@ -45,11 +45,11 @@ export class SubscriptionQueue {
     return this.#ready.length + this.#resent.length === 0;
   }
 
-  /** Whether no delivery is in memory or known to be in the table, and the next one may start at once. */
-  isIdle(nowMs: number): boolean {
+  /** Whether no delivery is in memory or known to be in the table, and no limit depends on earlier attempts. */
+  get isIdle(): boolean {
     if (this.#known.size > 0 || this.hasMore || this.isReading) return false;
-    // No rate is below one attempt a second.
-    return this.#tokens === undefined || nowMs - this.#tokensAtMs >= 1_000;
+    // After a second, any rate allows as much as in a new queue.
+    return this.#tokens === undefined || performance.now() - this.#tokensAtMs >= 1_000;
   }
 
   get isFull(): boolean {

@@ -47,6 +47,17 @@ async function publish(count: number): Promise<string[]> {
   return ids;
 }
 
+/** Adds deliveries of an event, like resends. */
+const resend = (eventId: string, subscriptionId: string, count: number) =>
+  webhooks.sql(
+    `insert into webhooks.open_delivery
+       (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
+        resend_id, ordered, status, attempt_count, next_attempt_at)
+     select merchant_id, environment, uuidv7(), $2, webhooks.lane_of($2), id, type, object_id, sequence, request_id, $3,
+            false, 'PENDING', 0, now() from webhooks.event cross join generate_series(1, $4::int) where id = $1`,
+    [eventId, subscriptionId, randomUUID(), count],
+  );
+
 describe('a limit of attempts in flight', () => {
   it('starts no more until some end', async () => {
     const { endpoint } = await limited({ maxConcurrentAttempts: 3 });
@@ -136,14 +147,7 @@ describe('a resend', () => {
     const [resent] = await publish(1);
     await eventually(() => expect(endpoint.eventIds).toEqual([resent]));
     const held = endpoint.hold();
-    await webhooks.sql(
-      `insert into webhooks.open_delivery
-         (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
-          resend_id, ordered, status, attempt_count, next_attempt_at)
-       select merchant_id, environment, uuidv7(), $2, webhooks.lane_of($2), id, type, object_id, sequence, request_id, $3,
-              false, 'PENDING', 0, now() from webhooks.event cross join generate_series(1, 15) where id = $1`,
-      [resent, id, randomUUID()],
-    );
+    await resend(resent!, id, 15);
     await eventually(() => expect(held.count).toBe(1));
     const fresh = await publish(3);
     // Read by the owner of the lane, but not sent.
@@ -155,6 +159,25 @@ describe('a resend', () => {
     const sent = endpoint.requests.filter(({ headers }) => headers['webhook-id'] === resent);
     expect(sent).toHaveLength(1 + 15);
     expect(new Set(sent.map(({ body }) => body.toString())).size).toBe(1);
+  });
+});
+
+describe('more resent deliveries than memory holds', () => {
+  it('do not go before new events that were published since they were read', async () => {
+    const { id, endpoint } = await limited({ maxConcurrentAttempts: 1 });
+    const [first] = await publish(1);
+    await eventually(() => expect(endpoint.eventIds).toEqual([first]));
+    const held = endpoint.hold();
+    await resend(first!, id, 210);
+    await eventually(() => expect(held.count).toBe(1));
+    await resend(first!, id, 790);
+    await delay(IN_EFFECT_MS);
+    endpoint.answer(200);
+    held.release(200);
+    await eventually(() => expect(endpoint.eventIds.length).toBeGreaterThan(300));
+    const [fresh] = await publish(1);
+    await eventually(() => expect(endpoint.eventIds).toContain(fresh));
+    expect(endpoint.eventIds.indexOf(fresh!)).toBeLessThan(750);
   });
 });
 

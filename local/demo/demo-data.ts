@@ -12,6 +12,7 @@ import { createDemoProducts } from './data/demo-products.ts';
 import { openDemoRefunds, topUpDemoRefunds } from './data/demo-refunds.ts';
 import { blockAndDeduct, type DemoSale, planDemoSales, recordDemoSale } from './data/demo-sales.ts';
 import { DemoTenant, FULL_SIZE, SMALL_SIZE } from './data/demo-tenant.ts';
+import { endCompletedWorkflows } from './demo-workflows.ts';
 
 const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
 const OTHER_MERCHANT_ID = 'c2f7d3b4-1e6a-4b58-8f0e-93a5d47e6c21';
@@ -48,6 +49,7 @@ export async function writeDemoData(transport: Transport, now: Date): Promise<De
     tenant(OTHER_MERCHANT_ID, Environment.TEST),
   ]);
   await nameMerchants(transport);
+  await endCompletedWorkflows(transport);
   return {
     live: { merchantId: MERCHANT_ID, ...live },
     sandbox: { merchantId: MERCHANT_ID, ...sandbox },

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
 
-const workflowType = 'executeRefund';
+export const workflowType = 'executeRefund';
 
 /** Each execution of a case has its own workflow, so a new one cannot collide with the end of the previous one. */
 export const workflowId = (refundCaseId: string, execution: number) =>

@@ -5,6 +5,7 @@ import type {
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { within64Bits } from '../platform/within-64-bits.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { DebtPaymentEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -23,7 +24,7 @@ export function recordDebtPayment(
     if (await tx.findOne(DebtPaymentEntity, { paymentId })) {
       throw alreadyExists('DEBT_PAYMENT_ALREADY_RECORDED', 'a payment with this id has been recorded');
     }
-    const openMinor = await account.openDebtsMinor();
+    const openMinor = within64Bits(await account.openDebtsMinor());
     if (amountMinor > openMinor) {
       throw failedPrecondition('OPEN_DEBTS_EXCEEDED', 'the payment is more than the sum of the open debts', {
         openDebtsAmountMinor: String(openMinor),

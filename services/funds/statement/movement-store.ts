@@ -1,7 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import { civilDateAt } from '../../platform/civil-date.ts';
+import { isNumberOutOfRange } from '../../platform/database/database-errors.ts';
 import { jsonRows } from '../../platform/database/json-rows.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
+import { outOfRange } from '../../platform/errors.ts';
 import type { Movement } from './movement.ts';
 
 const INSERT = `
@@ -26,7 +28,10 @@ select :merchantId, :environment, "id", "kind", "sourceId", "saleId", "releaseDa
        "scheduledMinor", "blockedMinor", "occurredAt"
   from moved`;
 
-/** Adds movements to the statement of the account whose lock the transaction holds, and to the sums of their days. */
+/**
+ * Adds movements to the statement of the account whose lock the transaction holds, and to the sums of their days.
+ * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when those would exceed 64 bits: debts have no limit.
+ */
 export async function recordMovements(tx: TenantTransaction, movements: readonly Movement[]): Promise<void> {
   if (movements.length === 0) return;
   const rows = movements.map((movement) => ({
@@ -34,5 +39,10 @@ export async function recordMovements(tx: TenantTransaction, movements: readonly
     id: uuidv7(),
     date: civilDateAt(movement.occurredAt),
   }));
-  await tx.execute(INSERT, { rows: jsonRows(rows) });
+  try {
+    await tx.execute(INSERT, { rows: jsonRows(rows) });
+  } catch (error) {
+    if (!isNumberOutOfRange(error)) throw error;
+    throw outOfRange('AMOUNT_OUT_OF_RANGE', 'the movements of a day exceed 64 bits');
+  }
 }

@@ -18,6 +18,9 @@ export function isRetryable(error: unknown): boolean {
 /** Whether a statement failed because of lock_timeout. */
 export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === '55P03';
 
+/** Whether a statement computed a number that its type cannot hold. */
+export const isNumberOutOfRange = (error: unknown): boolean => sqlStateOf(error) === '22003';
+
 /** Whether a statement was canceled: by statement_timeout, or by an operator. */
 export const isStatementCanceled = (error: unknown): boolean => sqlStateOf(error) === '57014';
 

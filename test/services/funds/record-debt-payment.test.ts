@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
@@ -58,4 +59,26 @@ it('refuses more than all open debts, and a second payment with the same id', as
   await pay(120n, paymentId);
   expect(await open()).toEqual([]);
   await expectRefusal(pay(1n, paymentId.toUpperCase()), Code.AlreadyExists, 'DEBT_PAYMENT_ALREADY_RECORDED');
+});
+
+it('and a deduction are refused when the debts, or the movements of a day, would exceed 64 bits', async () => {
+  const { client, tenant, pay, deduct } = await debtor();
+  const largest = 9_007_199_254_740_991n;
+  await sqlOf(
+    harness,
+    `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
+     select $1, 'live', gen_random_uuid(), $2, $2, '2020-06-02T12:00:00Z' from generate_series(1, 1025)`,
+    [tenant.merchantId, largest],
+  );
+  await expectRefusal(pay(1n), Code.OutOfRange, 'AMOUNT_OUT_OF_RANGE');
+  expect((await client.listDebts({ ...tenant, pageSize: 1 })).debts).toMatchObject([
+    { openAmountMinor: 70n },
+  ]);
+  await sqlOf(
+    harness,
+    `update funds.balance_day set available_minor = -9223372036854775000
+      where merchant_id = $1 and environment = 'live' and date = '2020-06-02'`,
+    [tenant.merchantId],
+  );
+  await expectRefusal(deduct(largest, undefined, '2020-06-02'), Code.OutOfRange, 'AMOUNT_OUT_OF_RANGE');
 });

@@ -198,6 +198,7 @@ export const PostingEntity = defineEntity({
   },
 });
 
+export type BlockRow = InferEntity<typeof BlockEntity>;
 export type DeductionRow = InferEntity<typeof DeductionEntity>;
 export type InstallmentRow = InferEntity<typeof InstallmentEntity>;
 export type ReleaseEntityRow = InferEntity<typeof ReleaseEntity>;

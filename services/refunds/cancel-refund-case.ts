@@ -7,17 +7,20 @@ import * as merchantReview from '../contracts/refunds/merchant-review.contract.t
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockRefundCase, storeChange } from './refund-case-store.ts';
+import { lockPaymentOf, lockRefundCase, storeChange } from './refund-case-store.ts';
 import { cancelCase } from './refund-review.ts';
+import { unblockCovered } from './unblock-covered.ts';
 
-/** Cancels a case whose execution has not started. */
+/** Cancels a case whose execution has not started. What it leaves of the payment may suffice for blocked cases. */
 export function cancelRefundCase(writes: Writes, request: CancelRefundCaseRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof CancelRefundCaseResponseSchema>(request, context, async (tx) => {
+    const payment = await lockPaymentOf(tx, request.refundCaseId);
     const row = await lockRefundCase(tx, request.refundCaseId);
     const { status } = row;
     await storeChange(tx, row, cancelCase(row, at));
     if (status === 'MERCHANT_REVIEW') await tx.command(merchantReview.cancelCommand(row.id));
+    await unblockCovered(tx, payment, at);
     return { refundCase: storedRefundCaseMessage(row) };
   });
 }

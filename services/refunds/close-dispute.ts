@@ -10,12 +10,12 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
-import { returnedMinor, wasLostElsewhere } from './lost-disputes.ts';
-import { DisputeEntity, RefundCaseEntity, type RefundCaseRow } from './refund-case.entity.ts';
+import { returnedOf, wasLostElsewhere } from './lost-disputes.ts';
+import { DisputeEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockDispute, lockPayment, storeChange, unclaimedMinorOf } from './refund-case-store.ts';
-import { unblockDisputed } from './refund-execution.ts';
+import { lockDispute, lockPayment } from './refund-case-store.ts';
+import { unblockCovered } from './unblock-covered.ts';
 
 /**
  * Closes a dispute. With the payment's last open dispute, PAYMENT_DISPUTED is cleared from the cases that lost ones have left
@@ -29,7 +29,7 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
     const { paidAmountMinor } = payment;
     const saleId = (await wasLostElsewhere(tx, payment)) ? null : payment.saleId;
-    const disputed = { saleId, paidAmountMinor, returnedMinor: await returnedMinor(tx, payment) };
+    const disputed = { saleId, paidAmountMinor, ...(await returnedOf(tx, payment)) };
     const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
     Object.assign(dispute, ended);
     const lostMinor = ended.lostMinor === null ? null : String(ended.lostMinor);
@@ -44,40 +44,12 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
     if (dispute.saleId !== null || (ended.lostMinor ?? 0n) > 0n) {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
-    const unblocked =
-      paidAmountMinor === null ? [] : await unblockCovered(tx, payment.id, paidAmountMinor, at);
+    const unblocked = await unblockCovered(tx, payment, at);
     return {
       refundCases: unblocked.map(storedRefundCaseMessage),
       dispute: storedDisputeMessage(dispute),
     };
   });
-}
-
-/**
- * Clears PAYMENT_DISPUTED from the cases that disputes and other refunds have left enough of the payment for, oldest first.
- * The payment is locked.
- */
-async function unblockCovered(
-  tx: TenantTransaction,
-  paymentIntentId: string,
-  paidAmountMinor: bigint,
-  at: Date,
-): Promise<RefundCaseRow[]> {
-  let leftMinor = await unclaimedMinorOf(tx, paymentIntentId, paidAmountMinor);
-  if (leftMinor <= 0n) return [];
-  const blocked = await tx.lock(
-    RefundCaseEntity,
-    { paymentIntentId, blockedBy: { $contains: ['PAYMENT_DISPUTED'] } },
-    { orderBy: { requestedAt: 'asc', id: 'asc' } },
-  );
-  const unblocked: RefundCaseRow[] = [];
-  for (const row of blocked) {
-    if (row.amountMinor > leftMinor) continue;
-    leftMinor -= row.amountMinor;
-    await storeChange(tx, row, unblockDisputed(row, at));
-    unblocked.push(row);
-  }
-  return unblocked;
 }
 
 /** Locks the dispute's payment, which serializes disputes and new cases of a payment, and then the dispute. */

@@ -33,6 +33,11 @@ export type Dispute = Readonly<{
   outcome: DisputeOutcome | null;
   /** What it takes in centavos when it is lost without a sale. With one, funds know what is left of it. */
   lostMinor: bigint | null;
+  /**
+   * What refunds had returned of the payment when it was lost without an amount, in centavos: it took the rest. Null for
+   * every other dispute.
+   */
+  refundedMinor: bigint | null;
 }>;
 
 /** The due date of a dispute that opens at a time. DUE_DATE_BEFORE_OPENING. */
@@ -119,17 +124,28 @@ export type DisputedPayment = Pick<KnownPayment, 'saleId' | 'paidAmountMinor'> &
   readonly returnedMinor: bigint;
 };
 
+/** A payment at the end of one of its disputes. */
+export type EndedPayment = DisputedPayment & {
+  /** What refunds have returned to the customer, in centavos. */
+  readonly refundedMinor: bigint;
+  /** When the last of its disputes was lost; null if none was. */
+  readonly lastLostAt: Date | null;
+};
+
 /**
  * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now. One that
- * is lost has a sale or an amount, so that funds know what to deduct. DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS,
+ * is lost has a sale or an amount, so that funds know what to deduct. Disputes of a payment are lost in the order of their
+ * closedAt: each of them takes what the earlier ones have left. DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS,
  * DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN.
  */
 export function endDispute(
   dispute: Dispute,
   { outcome, amountMinor: namedMinor }: DisputeEnd,
-  payment: DisputedPayment,
+  payment: EndedPayment,
   at: Date,
-): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome' | 'lostMinor'> & { readonly closedAt: Date } {
+): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome' | 'lostMinor' | 'refundedMinor'> & {
+  readonly closedAt: Date;
+} {
   requireOpen(dispute);
   const { openedAt, respondedAt, responseSubmittedAt } = dispute;
   const saleId = dispute.saleId ?? payment.saleId;
@@ -138,13 +154,14 @@ export function endDispute(
     const message = 'the dispute has neither a sale nor an amount: name the amount that was lost';
     throw failedPrecondition('DISPUTE_AMOUNT_UNKNOWN', message, { field: 'amount_minor' });
   }
+  const closedAt = later(responseSubmittedAt ?? respondedAt ?? openedAt, at);
+  const ended = { saleId, amountMinor, outcome, closedAt, lostMinor: null, refundedMinor: null };
+  if (outcome === 'WON') return ended;
   return {
-    saleId,
-    amountMinor,
-    closedAt: later(responseSubmittedAt ?? respondedAt ?? openedAt, at),
-    outcome,
-    lostMinor:
-      outcome === 'LOST' && saleId === null && amountMinor !== null ? lostAmount(amountMinor, payment) : null,
+    ...ended,
+    closedAt: later(payment.lastLostAt ?? closedAt, closedAt),
+    lostMinor: saleId === null && amountMinor !== null ? lostAmount(amountMinor, payment) : null,
+    refundedMinor: amountMinor === null ? payment.refundedMinor : null,
   };
 }
 
@@ -220,18 +237,23 @@ export function dueNoticeAt(
 }
 
 /**
- * What disputes leave of a payment for refunds, in centavos: nothing while one is open, or after one was lost whose amount
- * is not known. The customer received the amounts of those that were lost.
+ * What disputes leave of a payment for refunds, in centavos: nothing while one is open. The customer received the amounts of
+ * those that were lost, the first one first. One without an amount left only what refunds had returned by then: those that
+ * are returned later can be made again.
  */
 export function undisputedMinor(
   paidAmountMinor: bigint,
-  disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome'>[],
+  disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'refundedMinor'>[],
 ): bigint {
+  if (disputes.some(({ closedAt }) => closedAt === null)) return 0n;
+  const lost = disputes
+    .filter(({ outcome }) => outcome === 'LOST')
+    .toSorted((one, other) => one.closedAt!.getTime() - other.closedAt!.getTime());
   let leftMinor = paidAmountMinor;
-  for (const { amountMinor, closedAt, outcome } of disputes) {
-    if (outcome === 'WON') continue;
-    if (closedAt === null || amountMinor === null || amountMinor > leftMinor) return 0n;
-    leftMinor -= amountMinor;
+  for (const { amountMinor, refundedMinor } of lost) {
+    const restMinor = amountMinor === null ? (refundedMinor ?? 0n) : leftMinor - amountMinor;
+    if (restMinor <= 0n) return 0n;
+    if (restMinor < leftMinor) leftMinor = restMinor;
   }
   return leftMinor;
 }

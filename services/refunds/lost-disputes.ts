@@ -1,30 +1,42 @@
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { lostAmount } from './dispute.ts';
+import { type EndedPayment, lostAmount } from './dispute.ts';
 import { DisputeEntity, type PaymentRow } from './refund-case.entity.ts';
 
 type Payment = Pick<PaymentRow, 'id' | 'saleId' | 'paidAmountMinor'>;
 
+const RETURNED = `
+select refunded.minor::text as refunded_minor, (refunded.minor + lost.minor)::text as returned_minor,
+       lost.last_at::text
+  from (select coalesce(sum(amount_minor), 0) as minor from refunds.refund_case
+         where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+           and status in ('PROCESSING', 'SUCCEEDED')) as refunded
+ cross join (
+   select max(closed_at) as last_at,
+          coalesce(sum(coalesce(lost_minor, amount_minor, :paidAmountMinor::bigint - coalesce(refunded_minor, 0)))
+                     filter (where sale_id is null or sale_id is distinct from :saleId::uuid), 0) as minor
+     from refunds.dispute
+    where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
+      and outcome = 'LOST') as lost`;
+
 /**
- * What refunds, and disputes that were lost without the payment's sale, have returned of a payment to the customer, in
- * centavos. Such a dispute whose amount is not known may have returned all of it.
+ * What refunds, and disputes that were lost without the payment's sale, have returned of a payment to the customer. Such a
+ * dispute whose amount is not known may have returned all that refunds had not.
  */
-export async function returnedMinor(
+export async function returnedOf(
   tx: TenantTransaction,
   { id: paymentIntentId, saleId, paidAmountMinor }: Payment,
-): Promise<bigint> {
+): Promise<Pick<EndedPayment, 'refundedMinor' | 'returnedMinor' | 'lastLostAt'>> {
   await tx.flush();
-  const [row] = await tx.execute<{ returned: string }>(
-    `select (
-       (select coalesce(sum(amount_minor), 0) from refunds.refund_case
-         where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-           and status in ('PROCESSING', 'SUCCEEDED'))
-       + (select coalesce(sum(coalesce(lost_minor, amount_minor, :paidAmountMinor::bigint)), 0) from refunds.dispute
-           where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-             and outcome = 'LOST' and (sale_id is null or sale_id is distinct from :saleId::uuid)))::text as returned`,
+  const [row] = await tx.execute<{ refunded_minor: string; returned_minor: string; last_at: string | null }>(
+    RETURNED,
     { paymentIntentId, saleId, paidAmountMinor },
   );
-  return BigInt(row!.returned);
+  return {
+    refundedMinor: BigInt(row!.refunded_minor),
+    returnedMinor: BigInt(row!.returned_minor),
+    lastLostAt: row!.last_at === null ? null : new Date(row!.last_at),
+  };
 }
 
 /**
@@ -55,7 +67,7 @@ export async function raiseLostDisputes(
   );
   for (const dispute of disputes) {
     const takenMinor = dispute.lostMinor!;
-    const others = (await returnedMinor(tx, payment)) - takenMinor;
+    const others = (await returnedOf(tx, payment)).returnedMinor - takenMinor;
     const lostMinor = lostAmount(dispute.amountMinor!, { ...payment, returnedMinor: others });
     if (lostMinor <= takenMinor) continue;
     dispute.lostMinor = lostMinor;

@@ -14,6 +14,7 @@ import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockPaymentOf, lockRefundCase, storeChange } from './refund-case-store.ts';
 import type { ProviderReport } from './refund-execution.ts';
 import { recordOutcome } from './refund-execution.ts';
+import { unblockCovered } from './unblock-covered.ts';
 
 /**
  * Records the provider's report on a refund. If it fails the refund, its debit is reversed. If a succeeded one was returned,
@@ -27,8 +28,9 @@ export function recordProviderOutcome(
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
     const outcome = enumName(ProviderOutcome, request.outcome);
-    // Serializes a return with the disputes of the payment.
-    const payment = outcome === 'FAILED' ? await lockPaymentOf(tx, request.refundCaseId) : null;
+    // Serializes a failure, which leaves its amount of the payment again, with the payment's disputes and other cases.
+    const isFailure = outcome === 'FAILED' || outcome === 'REFUSED';
+    const payment = isFailure ? await lockPaymentOf(tx, request.refundCaseId) : null;
     const row = await lockRefundCase(tx, request.refundCaseId);
     const was = row.status;
     const change = recordOutcome(row, outcome, reportOf(request), at);
@@ -37,6 +39,7 @@ export function recordProviderOutcome(
       await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
     }
     if (payment && was === 'SUCCEEDED') await raiseLostDisputes(tx, payment, row.id);
+    if (payment) await unblockCovered(tx, payment, at);
     return { refundCase: storedRefundCaseMessage(row) };
   });
 }

@@ -79,6 +79,7 @@ export const DisputeEntity = defineEntity({
     closedAt: timestampColumn().strictNullable(),
     outcome: p.string().$type<DisputeOutcome>().strictNullable(),
     lostMinor: amountColumn().strictNullable(),
+    refundedMinor: amountColumn().strictNullable(),
   },
 });
 

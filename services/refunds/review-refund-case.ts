@@ -8,7 +8,7 @@ import {
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import type { RefundCaseRow } from './refund-case.entity.ts';
+import type { PaymentRow, RefundCaseRow } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
@@ -20,6 +20,7 @@ import {
 } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 import { approveInReview, rejectInReview } from './refund-review.ts';
+import { unblockCovered } from './unblock-covered.ts';
 
 /** Records the decision of operations or risk policy in SERVICE_REVIEW. */
 export function reviewRefundCase(
@@ -32,25 +33,25 @@ export function reviewRefundCase(
   const reviewer = request.approvalMode === ApprovalMode.OPERATIONS ? 'OPERATIONS' : 'RISK_POLICY';
   const decide = request.decision === ReviewDecision.APPROVE ? approveInReview : rejectInReview;
   return writes.run<typeof ReviewRefundCaseResponseSchema>(request, context, async (tx) => {
-    const row = await lockReviewed(tx, request, at);
+    const payment = await lockPaymentOf(tx, request.refundCaseId);
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    if (request.decision === ReviewDecision.APPROVE) await unblockIfCovered(tx, payment, row, at);
     await storeChange(tx, row, decide(row, reviewer, at));
     await executeIfApproved(tx, row, execution);
+    if (row.status === 'REJECTED') await unblockCovered(tx, payment, at);
     return { refundCase: storedRefundCaseMessage(row) };
   });
 }
 
-/** Locks the case. To approve it, first unblocks it if lost disputes and other refunds have left enough of its payment since. */
-async function lockReviewed(
+/** Unblocks a case in review that lost disputes and other refunds have left enough of its payment for. */
+async function unblockIfCovered(
   tx: TenantTransaction,
-  { refundCaseId, decision }: ReviewRefundCaseRequest,
+  { id, paidAmountMinor }: PaymentRow,
+  row: RefundCaseRow,
   at: Date,
-): Promise<RefundCaseRow> {
-  if (decision !== ReviewDecision.APPROVE) return lockRefundCase(tx, refundCaseId);
-  const { id, paidAmountMinor } = await lockPaymentOf(tx, refundCaseId);
-  const row = await lockRefundCase(tx, refundCaseId);
+): Promise<void> {
   const isBlocked = row.status === 'SERVICE_REVIEW' && row.blockedBy.includes('PAYMENT_DISPUTED');
   if (isBlocked && row.amountMinor <= (await unclaimedMinorOf(tx, id, paidAmountMinor!))) {
     await storeChange(tx, row, unblockDisputed(row, at));
   }
-  return row;
 }

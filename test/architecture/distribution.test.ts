@@ -54,7 +54,7 @@ const ACROSS_MERCHANTS = {
   'FundsService.VerifyFunds': ['funds.account'],
   'RefundCaseService.ListDisputeQueue': ['refunds.dispute'],
   'RefundCaseService.ListProviderQueue': ['refunds.refund_case'],
-  'RefundCaseService.ListRefundCaseQueue': ['refunds.refund_case'],
+  'RefundCaseService.ListRefundCaseQueue': ['refunds.dispute', 'refunds.refund_case'],
   'RefundCaseService.ScanDisputes': ['refunds.dispute'],
   'RefundCaseService.ScanRefundCases': ['refunds.refund_case'],
 };

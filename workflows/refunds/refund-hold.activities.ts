@@ -41,12 +41,12 @@ export function createHoldActivities(clients: RefundClients) {
     tenant: ReturnType<typeof tenantOf>,
     keys: { readonly hold: string; readonly end: string },
     held: Hold,
-    outcome: BlockOutcome,
+    ending: { readonly outcome: BlockOutcome; readonly refundedAmountMinor?: bigint | undefined },
   ): Promise<HoldResult> {
     await hold(tenant, keys.hold, held);
     const { amountMinor: _, ...block } = held;
     try {
-      const lifted = { ...block, outcome, deductUnmet: outcome === BlockOutcome.CONSUMED };
+      const lifted = { ...block, ...ending, deductUnmet: ending.outcome === BlockOutcome.CONSUMED };
       await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end }, CALL);
     } catch (error) {
       requireEnded(error);
@@ -86,7 +86,7 @@ export function createHoldActivities(clients: RefundClients) {
       }
       if (saleId === undefined) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
-      return end(tenantOf(input), keys, block, BlockOutcome.RETURNED);
+      return end(tenantOf(input), keys, block, { outcome: BlockOutcome.RETURNED });
     },
 
     /** Holds the disputed amount of the sale, by default the rest: what was captured less what has been refunded. */
@@ -103,13 +103,14 @@ export function createHoldActivities(clients: RefundClients) {
      */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const dispute = await disputeOf(input);
-      const { saleId, closedAt, outcome, id: sourceId, amountMinor } = dispute;
+      const { saleId, closedAt, id: sourceId, amountMinor, refundedAmountMinor } = dispute;
       if (!closedAt) return 'HELD';
-      const lost = outcome === DisputeOutcome.LOST;
+      const lost = dispute.outcome === DisputeOutcome.LOST;
       if (saleId === undefined) return endWithoutSale(funds, input, dispute);
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
-      return end(tenantOf(input), keys, block, lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED);
+      const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
+      return end(tenantOf(input), keys, block, { outcome, refundedAmountMinor });
     },
   };
 }

@@ -40,11 +40,12 @@ export async function listProviderQueue(
 }
 
 function itemOf(row: ProcessingReadRow, rules: QueueRules, now: number): ProviderQueueItem {
-  const { since, dueAt } = nextRefundStep(row, rules);
+  const { since, dueAt } = nextRefundStep({ ...row, is_disputed: false, undisputed_at: null }, rules);
+  const isSilent = dueAt !== undefined && timestampMs(dueAt) <= now;
   return {
     $typeName: 'payments.refunds.v1.ProviderQueueItem',
     refundCase: refundCaseMessage(row),
-    nextAction: ProviderQueueAction[timestampMs(dueAt) <= now ? 'CONTACT_PROVIDER' : 'AWAIT_PROVIDER'],
+    nextAction: ProviderQueueAction[isSilent ? 'CONTACT_PROVIDER' : 'AWAIT_PROVIDER'],
     waitingSince: since,
     dueAt,
   };

@@ -12,9 +12,8 @@ import { enumName } from '../../platform/enum-name.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { refundCaseMessage } from '../refund-case.message.ts';
-import type { RefundCaseReadRow } from '../refund-case.queries.ts';
 import { refundCaseQueueOrder, selectRefundCaseQueue } from './queue.queries.ts';
-import { nextRefundStep, type QueueRules } from './refund-next-step.ts';
+import { nextRefundStep, type QueuedCaseReadRow, type QueueRules } from './refund-next-step.ts';
 
 interface Dependencies {
   readonly database: Database;
@@ -47,7 +46,7 @@ export async function listRefundCaseQueue(
   };
 }
 
-function itemOf(row: RefundCaseReadRow, rules: QueueRules): RefundCaseQueueItem {
+function itemOf(row: QueuedCaseReadRow, rules: QueueRules): RefundCaseQueueItem {
   const { action, owner, since, dueAt } = nextRefundStep(row, rules);
   return {
     $typeName: 'payments.refunds.v1.RefundCaseQueueItem',

@@ -34,6 +34,11 @@ select environment, owner, count(*)::int as cases
         and status_changed_at <= now() - interval '1 ms' * :workDueAfterMs::float8
         and not (status = 'APPROVED_FOR_EXECUTION' and execution_started_at is not null)
         and not (status = 'APPROVED_FOR_EXECUTION' and blocked_by = '{}' and :automatic::boolean)
+        and not (status = 'SERVICE_REVIEW' and exists (
+          select from refunds.dispute
+           where dispute.merchant_id = refund_case.merchant_id and dispute.environment = refund_case.environment
+             and dispute.payment_intent_id = refund_case.payment_intent_id
+             and (closed_at is null or closed_at > now() - interval '1 ms' * :workDueAfterMs::float8)))
       limit ${COUNT_LIMIT})
     union all
     (select environment, 'SERVICE'

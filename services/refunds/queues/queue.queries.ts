@@ -9,7 +9,7 @@ import { type DisputeReadRow, type DueDisputeReadRow, dueDateOrder } from '../di
 import { DisputeEntity, RefundCaseEntity } from '../refund-case.entity.ts';
 import type { RefundCaseReadRow } from '../refund-case.queries.ts';
 import type { Blocker, RefundStatus } from '../refund-case.ts';
-import { OPEN_STATUSES } from './refund-next-step.ts';
+import { OPEN_STATUSES, type QueuedCaseReadRow } from './refund-next-step.ts';
 
 // The conditions that select open work are literals, not parameters: only then does the planner use the partial indexes.
 
@@ -23,17 +23,28 @@ interface RefundCaseQueuePage extends MerchantFilter, PageRange {
 }
 
 /** Open cases are listed oldest first. */
-export const refundCaseQueueOrder: ListOrder<RefundCaseReadRow> = {
+export const refundCaseQueueOrder: ListOrder<QueuedCaseReadRow> = {
   columns: ['requested_at', 'id'],
   direction: 'asc',
 };
 
 const OPEN = sql.join(OPEN_STATUSES.map((status) => sql.lit(status)));
 
+/** The disputes of a case's payment. */
+const disputesOfCase = sql`select closed_at from refunds.dispute
+  where dispute.merchant_id = refund_case.merchant_id and dispute.environment = refund_case.environment
+    and dispute.payment_intent_id = refund_case.payment_intent_id`;
+
 /** One page of open cases. */
-export const selectRefundCaseQueue = prepareRead<RefundCaseQueuePage, RefundCaseReadRow>((parameters) => {
+export const selectRefundCaseQueue = prepareRead<RefundCaseQueuePage, QueuedCaseReadRow>((parameters) => {
   let query = matchingMerchant(
-    db.selectFrom('refunds.refund_case').select(columnsOf(RefundCaseEntity)),
+    db
+      .selectFrom('refunds.refund_case')
+      .select(columnsOf(RefundCaseEntity))
+      .select(sql<boolean>`exists (${disputesOfCase} and closed_at is null)`.as('is_disputed'))
+      .select(
+        sql<Timestamp | null>`(select max(closed_at) from (${disputesOfCase}) as closed)`.as('undisputed_at'),
+      ),
     parameters,
   );
   query = query.where(sql<boolean>`status in (${OPEN})`);

@@ -30,6 +30,14 @@ const OWNERS: Readonly<Record<Action, Owner>> = {
   AWAIT_PROVIDER: 'PROVIDER',
 };
 
+/** An open case as its queue reads it. */
+export type QueuedCaseReadRow = RefundCaseReadRow & {
+  /** Whether a dispute of its payment is open. */
+  is_disputed: boolean;
+  /** When the last closed dispute of its payment ended. */
+  undisputed_at: Timestamp | null;
+};
+
 /** The settings that determine who must act next, and by when. */
 export interface QueueRules {
   readonly execution: RefundExecutionMode;
@@ -43,17 +51,18 @@ interface NextStep {
   readonly action: Action;
   readonly owner: Owner;
   readonly since: Timestamp;
-  readonly dueAt: Timestamp;
+  /** Undefined while a dispute has to end first, which has a due time of its own. */
+  readonly dueAt: Timestamp | undefined;
 }
 
 /** What is to be done next about an open case, by whom, since when and until when. Throws TypeError for a closed one. */
-export function nextRefundStep(row: RefundCaseReadRow, rules: QueueRules): NextStep {
+export function nextRefundStep(row: QueuedCaseReadRow, rules: QueueRules): NextStep {
   const action = nextActionOf(row, rules.execution);
   const since = waitingSince(row, action);
   const after = (ms: number) => timestampFromMs(timestampMs(since) + ms);
   return { action, owner: OWNERS[action], since, dueAt: dueAt() };
 
-  function dueAt(): Timestamp {
+  function dueAt(): Timestamp | undefined {
     switch (action) {
       case 'AWAIT_MERCHANT':
         return row.merchant_review_deadline_at!;
@@ -61,19 +70,27 @@ export function nextRefundStep(row: RefundCaseReadRow, rules: QueueRules): NextS
         return after(EXECUTION_DUE_AFTER_MS);
       case 'AWAIT_PROVIDER':
         return after(rules.silentAfterMs);
+      case 'RESOLVE_DISPUTE':
+        return row.is_disputed ? undefined : after(rules.workDueAfterMs);
       default:
         return after(rules.workDueAfterMs);
     }
   }
 }
 
-function waitingSince(row: RefundCaseReadRow, action: Action): Timestamp {
+function waitingSince(row: QueuedCaseReadRow, action: Action): Timestamp {
+  const reviewableAt = row.is_disputed ? null : laterOf(row.status_changed_at, row.undisputed_at);
   const times: Partial<Record<Action, Timestamp | null>> = {
+    REVIEW: reviewableAt,
+    RESOLVE_DISPUTE: reviewableAt,
     AWAIT_EXECUTION: row.execution_started_at,
     AWAIT_PROVIDER: row.provider_reported_at ?? row.processing_started_at,
   };
   return times[action] ?? row.status_changed_at;
 }
+
+const laterOf = (one: Timestamp, other: Timestamp | null): Timestamp =>
+  other !== null && timestampMs(other) > timestampMs(one) ? other : one;
 
 function nextActionOf(
   { status, blocked_by: blockedBy, execution_started_at: executionStartedAt }: RefundCaseReadRow,

@@ -78,8 +78,13 @@ export class AccountModel {
   unblock(
     saleId: string,
     block: Block,
-    { lost, deductUnmet }: { readonly lost: boolean; readonly deductUnmet: boolean },
+    {
+      lost,
+      deductUnmet,
+      refundedMinor,
+    }: { readonly lost: boolean; readonly deductUnmet: boolean; readonly refundedMinor: bigint | undefined },
   ): Outcome {
+    if (lost && refundedMinor !== undefined) this.funds.fixLostRest(saleId, block, refundedMinor);
     const open = this.funds.findBlock(saleId, block);
     if (open === undefined) return 'BLOCK_NOT_FOUND';
     const held = this.funds.installmentsOf(saleId).filter((installment) => isHeldBy(installment, block));

@@ -196,20 +196,25 @@ const block = command(
 
 const unblock = command(
   'unblock',
-  fc.tuple(pick, reason, few, fc.boolean(), fc.boolean()),
-  (situation, [index, why, source, lost, deductUnmet]) => {
+  fc.tuple(pick, reason, few, fc.boolean(), fc.boolean(), fc.option(fc.bigInt(0n, 300n), { nil: undefined })),
+  (situation, [index, why, source, lost, deductUnmet, refundedMinor]) => {
     const { caller, on, model } = situation;
     const any = { saleId: saleAt(situation, index), reason: why, sourceId: idOf(3, source) };
     const { saleId, reason, sourceId } = oneOf<typeof any>(model.openBlocks(), index, any);
     const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
-    const end = { reason: BlockReason[reason], outcome, deductUnmet };
+    const end = {
+      reason: BlockReason[reason],
+      outcome,
+      deductUnmet,
+      refundedAmountMinor: refundedMinor,
+    };
     const request = { ...caller.write(on), saleId, sourceId, ...end };
     return {
       async call() {
         const { installments, ...held } = await caller.client.unblockFunds(request);
         return [installments.length, held.heldAmountMinor, `${held.unmetAmountMinor}`];
       },
-      play: (model) => model.unblock(saleId, { reason, sourceId }, { lost, deductUnmet }),
+      play: (model) => model.unblock(saleId, { reason, sourceId }, { lost, deductUnmet, refundedMinor }),
     };
   },
 );

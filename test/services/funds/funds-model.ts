@@ -12,6 +12,7 @@ import {
   adjustHolds,
   type HeldSale,
   heldMinor,
+  lostRestMinor,
   takenOnReversal,
   wantedMinor,
 } from '../../../services/funds/holds.ts';
@@ -137,6 +138,17 @@ export class FundsModel {
     if (this.findBlock(saleId, block)) return;
     const { reason, sourceId } = block;
     this.blocks = [...this.blocks, { id: this.#id('block'), saleId, reason, sourceId, amountMinor }];
+    this.#store([]);
+  }
+
+  /** Gives the amount of a lost dispute of the rest of a sale to its block. */
+  fixLostRest(saleId: string, block: Block, refundedMinor: bigint): void {
+    const open = this.findBlock(saleId, block);
+    const sale = this.#heldSale(saleId);
+    if (open?.reason !== 'HOLD_OR_DISPUTE' || open.amountMinor !== null) return;
+    if (sale.capturedMinor === undefined) return;
+    const amountMinor = lostRestMinor(sale.capturedMinor, sale, refundedMinor);
+    this.blocks = this.blocks.map((each) => (each === open ? { ...open, amountMinor } : each));
     this.#store([]);
   }
 

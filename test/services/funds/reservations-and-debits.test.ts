@@ -198,4 +198,29 @@ describe('the debit of a refund', () => {
       await verifyFunds(harness, funds.tenant);
     },
   );
+
+  it.each([
+    { refund: 'returned after the loss', refundedAmountMinor: 40n, left: 86n },
+    { refund: 'returned before the loss', refundedAmountMinor: 0n, left: 46n },
+    { refund: 'of all of it, returned after the loss', refundedAmountMinor: 100n, left: 146n },
+  ])(
+    'takes for a lost dispute of the rest of a sale the same whenever its refund is reversed: one $refund',
+    async ({ refundedAmountMinor, left }) => {
+      for (const reversal of ['before the end', 'after the end'] as const) {
+        const funds = newFunds();
+        const refundCase = randomUUID();
+        await funds.sell({ on: '2020-06-18', gross: 50n, instant: true });
+        const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n, fees: 4n, instant: true });
+        await funds.debit(refundCase, refundedAmountMinor || 40n, saleId, '2020-06-21');
+        const dispute = { saleId, sourceId: randomUUID(), reason: BlockReason.HOLD_OR_DISPUTE };
+        await funds.client.blockFunds({ ...funds.write('2020-06-22'), ...dispute });
+        if (reversal === 'before the end') await funds.reverse(refundCase, '2020-06-23');
+        const lost = { ...dispute, outcome: BlockOutcome.CONSUMED, deductUnmet: true, refundedAmountMinor };
+        await funds.client.unblockFunds({ ...funds.write('2020-06-24'), ...lost });
+        if (reversal === 'after the end') await funds.reverse(refundCase, '2020-06-25');
+        expect([reversal, (await funds.balance()).availableAmountMinor]).toEqual([reversal, left]);
+        await verifyFunds(harness, funds.tenant);
+      }
+    },
+  );
 });

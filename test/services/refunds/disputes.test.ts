@@ -144,7 +144,9 @@ describe('disputes', () => {
     await refunds.decideRefundCase({ ...write(), refundCaseId: tooMuch.id, decision });
     const approve = (id: string) => refunds.reviewRefundCase({ ...write(), refundCaseId: id, ...approval });
     await expectRefusal(approve(tooMuch.id), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
-    expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
+    const late = await open({ ...facts, amountMinor: 1n });
+    expect(late.blockedBy).toEqual(DISPUTED);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: late.id });
     await refunds.cancelRefundCase({ ...write(), refundCaseId: last.id });
     expect(await open({ ...facts, amountMinor: 5_000n })).toMatchObject({ blockedBy: [] });
     await expectRefusal(approve(tooMuch.id), Code.FailedPrecondition, 'REFUND_CASE_BLOCKED');
@@ -161,6 +163,31 @@ describe('disputes', () => {
     await refunds.openDispute({ ...write(), disputeId, paymentIntentId: facts.paymentIntentId });
     const lost = await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
     expect(lost.refundCases).toEqual([]);
+    expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
+  });
+
+  it('that are lost for all that is left of a sale leave what the provider returns of a refund later', async () => {
+    const { refunds, tenant, write, open, processing } = refundsOf(harness);
+    const facts = { ...payment(), saleId: randomUUID() };
+    const outcome = (refundCaseId: string, outcome: ProviderOutcome) =>
+      refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome });
+    const [before, after] = [
+      await processing({ ...facts, amountMinor: 10_000n }),
+      await processing({ ...facts, amountMinor: 30_000n }),
+    ];
+    for (const { id } of [before, after]) await outcome(id, ProviderOutcome.SUCCEEDED);
+    await outcome(before.id, ProviderOutcome.FAILED);
+    const disputeId = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId: facts.paymentIntentId });
+    const lost = await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    expect(lost.dispute!.refundedAmountMinor).toBe(30_000n);
+    const { id: refundCaseId, blockedBy } = await open({ ...facts, amountMinor: 1n });
+    expect(blockedBy).toEqual(DISPUTED);
+    await outcome(after.id, ProviderOutcome.FAILED);
+    const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
+    expect(refundCase).toMatchObject({ status: Status.SERVICE_REVIEW, blockedBy: [] });
+    expect(await open({ ...facts, amountMinor: 30_000n })).toMatchObject({ blockedBy: DISPUTED });
+    expect(await open({ ...facts, amountMinor: 29_999n })).toMatchObject({ blockedBy: [] });
     expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
   });
 

@@ -6,6 +6,7 @@ import {
   RefundCaseAction as Action,
   ActionOwner,
   ApprovalMode,
+  DisputeOutcome,
   MerchantDecisionKind,
   RefundBlocker,
   RefundCaseStatus,
@@ -109,6 +110,34 @@ it('asks for the dispute first, and lists no case that is closed', async () => {
   const reject = { decision: ReviewDecision.REJECT, approvalMode: ApprovalMode.OPERATIONS };
   await refunds.reviewRefundCase({ ...write(), refundCaseId, ...reject });
   expect(await itemOf(merchant, refundCaseId)).toBeUndefined();
+});
+
+it('awaits the end of a dispute, then a decision from that time on, unless too little of the payment is left', async () => {
+  const merchant = refundsOf(harness, 'grpc');
+  const { refunds, write, open } = merchant;
+  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
+  const facts = { paymentIntentId: randomUUID(), paidAmountMinor: 1_000n, paidAt: hoursAgo(200) };
+  const occurredAt = hoursAgo(100);
+  const opened = async (amountMinor: bigint) =>
+    (await open({ ...facts, amountMinor, occurredAt, initiator: RefundInitiator.MERCHANT })).id;
+  const [small, large] = [await opened(300n), await opened(600n)];
+  const lost = { ...write(), disputeId: randomUUID(), paymentIntentId: facts.paymentIntentId };
+  await refunds.openDispute({ ...lost, amountMinor: 400n, occurredAt: hoursAgo(99) });
+  const items = async () => [await itemOf(merchant, small), await itemOf(merchant, large)];
+  for (const item of await items()) {
+    expect([item!.nextAction, item!.dueAt]).toEqual([Action.RESOLVE_DISPUTE, undefined]);
+  }
+  const closedAt = hoursAgo(1);
+  const outcome = DisputeOutcome.LOST;
+  await refunds.closeDispute({ ...write(), disputeId: lost.disputeId, outcome, occurredAt: closedAt });
+  const since = { waitingSince: closedAt, dueAt: timestampFromMs(timestampMs(closedAt) + 72 * HOUR_MS) };
+  expect(await items()).toMatchObject([
+    { ...since, nextAction: Action.REVIEW },
+    { ...since, nextAction: Action.RESOLVE_DISPUTE },
+  ]);
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: small });
+  expect(await itemOf(merchant, small)).toBeUndefined();
+  expect(await itemOf(merchant, large)).toMatchObject({ ...since, nextAction: Action.REVIEW });
 });
 
 it('lists cases of a minimum age', async () => {

@@ -65,7 +65,7 @@ const byOwner = (count: (owner: (typeof OWNERS)[number]) => number | undefined) 
 async function overdueInQueue(environment: Environment) {
   const { refunds } = refundsOf(harness);
   const { items } = await refunds.listRefundCaseQueue({ environment, pageSize: 100 });
-  const overdue = items.filter(({ dueAt }) => timestampMs(dueAt!) <= Date.now());
+  const overdue = items.filter(({ dueAt }) => dueAt && timestampMs(dueAt) <= Date.now());
   return byOwner((owner) => overdue.filter((item) => item.owner === ActionOwner[owner]).length);
 }
 
@@ -88,6 +88,29 @@ it('counts the cases that are overdue in the queue, by environment and owner', a
     expect(await overdueInMetrics('live')).toEqual(await overdueInQueue(Environment.LIVE));
     expect(await overdueInMetrics('test')).toEqual(await overdueInQueue(Environment.TEST));
   }, 40_000);
+});
+
+it('counts a disputed case only once its dispute is closed, and work has been due since then', async () => {
+  const { refunds, write, open } = refundsOf(harness, 'inProcess', newTenant(Environment.LIVE));
+  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
+  const before = (await overdueInQueue(Environment.LIVE)).OPERATIONS!;
+  const disputed = async () => {
+    const disputeId = randomUUID();
+    const facts = { occurredAt: hoursAgo(30), paidAt: hoursAgo(100) };
+    const { paymentIntentId } = await open({ ...facts, initiator: RefundInitiator.MERCHANT });
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId, occurredAt: hoursAgo(25) });
+    return disputeId;
+  };
+  const [early, late, never] = [await disputed(), await disputed(), await disputed()];
+  const overdue = async () => {
+    const [queue, metrics] = [await overdueInQueue(Environment.LIVE), await overdueInMetrics('live')];
+    return [queue.OPERATIONS! - before, metrics.OPERATIONS! - before];
+  };
+  await vi.waitFor(async () => expect(await overdue()).toEqual([0, 0]), 40_000);
+  await refunds.closeDispute({ ...write(), disputeId: early, occurredAt: hoursAgo(15) });
+  await refunds.closeDispute({ ...write(), disputeId: late, occurredAt: hoursAgo(5) });
+  await vi.waitFor(async () => expect(await overdue()).toEqual([1, 1]), 40_000);
+  await refunds.closeDispute({ ...write(), disputeId: never });
 });
 
 it('reads indexes of open cases only', async () => {

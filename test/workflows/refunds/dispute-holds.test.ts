@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   DisputeOutcome,
   ProviderOutcome,
+  RefundBlocker,
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -223,6 +225,39 @@ describe("a dispute holds its payment's funds", () => {
     await eventually(async () => expect(await raised(disputes[1]!)).toBe(50n));
     await eventually(async () => expect((await funds.balance()).availableAmountMinor).toBe(900n));
     expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
+  });
+
+  it('until it is lost for the rest of its sale; a refund that the bank returns then can be made again', async () => {
+    const { refunds, write, tenant, funds, open, dispute, earn, record, becomes } = merchant();
+    const saleId = await earn(1_000n);
+    await earn(500n);
+    const paymentIntentId = randomUUID();
+    const paidAt = timestampFromMs(Date.now() - 60_000);
+    const payment = { paymentIntentId, saleId, paidAt, paidAmountMinor: 1_000n };
+    const facts = { ...payment, initiator: RefundInitiator.MERCHANT };
+    const refund = async (amountMinor: bigint) => {
+      const { id: refundCaseId } = await open({ ...facts, amountMinor });
+      await refunds.startRefund({ ...write(), refundCaseId });
+      await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
+      await record(refundCaseId, ProviderOutcome.SUCCEEDED);
+      return refundCaseId;
+    };
+    const returned = await refund(400n);
+    const disputeId = await dispute(paymentIntentId);
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    const taken = async () =>
+      (await funds.client.getDeduction({ ...tenant, sourceId: disputeId })).amountMinor;
+    await eventually(async () => expect(await taken()).toBe(600n));
+    const blocked = await open({ ...facts, amountMinor: 1n });
+    expect(blocked.blockedBy).toEqual([RefundBlocker.PAYMENT_DISPUTED]);
+    await refunds.cancelRefundCase({ ...write(), refundCaseId: blocked.id });
+
+    await record(returned, ProviderOutcome.FAILED);
+    await eventually(async () => expect((await funds.balance()).availableAmountMinor).toBe(900n));
+    expect(await taken()).toBe(600n);
+    await refund(400n);
+    expect((await funds.balance()).availableAmountMinor).toBe(500n);
+    expect((await open({ ...facts, amountMinor: 1n })).blockedBy).toEqual([RefundBlocker.PAYMENT_DISPUTED]);
   });
 
   it('even if the sale is known only at its end, or start and end arrive together', async () => {

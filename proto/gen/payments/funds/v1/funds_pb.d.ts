@@ -2761,6 +2761,15 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
    * @generated from field: bool deduct_unmet = 9;
    */
   deductUnmet: boolean;
+
+  /**
+   * With the outcome CONSUMED, for a dispute (HOLD_OR_DISPUTE) of the rest of a sale: what refunds had returned to the customer when it was lost.
+   * Then it takes what they and other lost disputes had left, whatever was debited or reversed since. Absent: what they leave
+   * now.
+   *
+   * @generated from field: optional int64 refunded_amount_minor = 10;
+   */
+  refundedAmountMinor?: bigint | undefined;
 };
 
 /**

@@ -1353,6 +1353,15 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
    * @generated from field: optional int64 lost_amount_minor = 15;
    */
   lostAmountMinor?: bigint | undefined;
+
+  /**
+   * For a dispute without an amount that was lost: what refunds had returned of the payment by then, in centavos. It took the
+   * rest, so refunds that the provider returns later can be made again. Absent for those that were lost before there was this
+   * field: they left nothing.
+   *
+   * @generated from field: optional int64 refunded_amount_minor = 16;
+   */
+  refundedAmountMinor?: bigint | undefined;
 };
 
 /**
@@ -2507,8 +2516,8 @@ export declare type RefundCaseQueueItem = Message<"payments.refunds.v1.RefundCas
   nextAction: RefundCaseAction;
 
   /**
-   * When the case entered its status; once its execution has started, that time; for AWAIT_PROVIDER, the last report of
-   * the provider.
+   * When the case entered its status; in SERVICE_REVIEW, the end of the payment's last dispute if that was later; once its
+   * execution has started, that time; for AWAIT_PROVIDER, the last report of the provider.
    *
    * @generated from field: google.protobuf.Timestamp waiting_since = 3;
    */
@@ -2516,7 +2525,8 @@ export declare type RefundCaseQueueItem = Message<"payments.refunds.v1.RefundCas
 
   /**
    * The deadline of the merchant's review; an hour after waiting_since for AWAIT_EXECUTION, PROVIDER_SILENT_AFTER for
-   * AWAIT_PROVIDER, and REFUND_WORK_DUE_AFTER for everything else. Overdue cases raise the alert RefundCasesOverdue or
+   * AWAIT_PROVIDER, and REFUND_WORK_DUE_AFTER for everything else. Absent for RESOLVE_DISPUTE while a dispute of the payment is
+   * open, because that has to end first (ListDisputeQueue). Overdue cases raise the alert RefundCasesOverdue or
    * RefundProviderSilent.
    *
    * @generated from field: google.protobuf.Timestamp due_at = 4;
@@ -3347,9 +3357,9 @@ export enum RefundCaseAction {
   REVIEW = 2,
 
   /**
-   * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase). After a lost dispute,
-   * approve it if enough of the payment is left, which ReviewRefundCase checks; otherwise reject it: the customer has the
-   * money, and can request what is left, if anything.
+   * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase). After a lost dispute that
+   * has not left enough of the payment, reject it: the customer has the money, and can request what is left, if anything
+   * (GetPayment). When another refund fails, is canceled or rejected, and that leaves enough, the action becomes REVIEW.
    *
    * @generated from enum value: REFUND_CASE_ACTION_RESOLVE_DISPUTE = 3;
    */
@@ -3658,7 +3668,7 @@ export declare const RefundCaseService: GenService<{
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
    * whose status does not change. After a lost dispute the blocker remains on those for which it has not left enough of the
    * payment, oldest first, and new ones get it too, because the customer already has the money; without an amount it has left
-   * nothing. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
+   * only what refunds had returned by then, if the provider returns those later. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
    * amount deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. The disputes of a sale
    * take no more than what was captured less what has been refunded, for which they wait for the sale to be recorded if
    * necessary; without a sale, those of a payment take no more than what was paid less what has been refunded, if that is

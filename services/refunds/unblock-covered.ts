@@ -1,0 +1,32 @@
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { type PaymentRow, RefundCaseEntity, type RefundCaseRow } from './refund-case.entity.ts';
+import { storeChange, unclaimedMinorOf } from './refund-case-store.ts';
+import { unblockDisputed } from './refund-execution.ts';
+
+/**
+ * Clears PAYMENT_DISPUTED from the cases that disputes and other refunds have left enough of the payment for, oldest first.
+ * Runs whenever a dispute closes, or a refund ends without having paid the customer. The payment is locked.
+ */
+export async function unblockCovered(
+  tx: TenantTransaction,
+  { id: paymentIntentId, paidAmountMinor }: Pick<PaymentRow, 'id' | 'paidAmountMinor'>,
+  at: Date,
+): Promise<RefundCaseRow[]> {
+  if (paidAmountMinor === null) return [];
+  await tx.flush();
+  let leftMinor = await unclaimedMinorOf(tx, paymentIntentId, paidAmountMinor);
+  if (leftMinor <= 0n) return [];
+  const blocked = await tx.lock(
+    RefundCaseEntity,
+    { paymentIntentId, blockedBy: { $contains: ['PAYMENT_DISPUTED'] } },
+    { orderBy: { requestedAt: 'asc', id: 'asc' } },
+  );
+  const unblocked: RefundCaseRow[] = [];
+  for (const row of blocked) {
+    if (row.amountMinor > leftMinor) continue;
+    leftMinor -= row.amountMinor;
+    await storeChange(tx, row, unblockDisputed(row, at));
+    unblocked.push(row);
+  }
+  return unblocked;
+}

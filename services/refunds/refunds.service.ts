@@ -16,6 +16,7 @@ import { getEvidence } from './evidence/get-evidence.ts';
 import { listEvidence } from './evidence/list-evidence.ts';
 import { expireReview } from './expire-merchant-review.ts';
 import { getDispute } from './get-dispute.ts';
+import { getPayment } from './get-payment.ts';
 import { getRefundCase } from './get-refund-case.ts';
 import { exportDisputes, listDisputes } from './list-disputes.ts';
 import { exportRefundCases, listRefundCases } from './list-refund-cases.ts';
@@ -67,6 +68,7 @@ export function refundCaseService({
     exportRefundCases: (request, context) => exportRefundCases(exports, request, context),
     listRefundCases: (request) => listRefundCases(database, pagination, request),
     getRefundCase: (request) => getRefundCase(database, request),
+    getPayment: (request) => getPayment(database, request),
     openRefundCase: (request, context) => openRefundCase(opening, request, context),
     decideRefundCase: (request, context) => decideRefundCase(decision, request, context),
     expireMerchantReview: (request, context) => expireReview(writes, request, context),

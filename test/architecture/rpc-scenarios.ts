@@ -145,6 +145,7 @@ async function refunds(harness: TestHarness) {
   await client.recordResponseSubmission({ ...write(), disputeId });
   await client.closeDispute({ ...write(), disputeId });
   await client.getDispute({ ...tenant, disputeId });
+  await client.getPayment({ ...tenant, paymentIntentId });
   await client.cancelRefundCase({ ...write(), refundCaseId: canceled });
   await client.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId: randomUUID() });
   const after = { ...tenant, id: NIL_UUID };

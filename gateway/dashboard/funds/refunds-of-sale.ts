@@ -1,5 +1,6 @@
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
+import { paymentsOfSale, readPayment } from '../refunds/payment-amounts.ts';
 import { stateBadge } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { amountColumn, dataTable, moment } from '../shell/components.ts';
@@ -7,15 +8,22 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { salesTexts } from './sales.texts.ts';
 
-/** The refund cases of a sale, newest first; nothing when it has none. */
+/** The payments of a sale that are shown; it usually has one. */
+const MAX_PAYMENTS = 5;
+
+/** The refund cases of a sale, newest first, and what can still be refunded of its payment; nothing when it has none. */
 export async function refundsOfSale(
-  { refundCases: client }: Pick<DashboardClients, 'refundCases'>,
+  clients: Pick<DashboardClients, 'refundCases'>,
   view: View,
   saleId: string,
 ): Promise<Html> {
   const request = { ...view.tenant, saleIds: [saleId], pageSize: MAX_PAGE_SIZE };
-  const { refundCases } = await client.listRefundCases(request, view.call);
+  const { refundCases } = await clients.refundCases.listRefundCases(request, view.call);
   if (refundCases.length === 0) return nothing;
+  const paymentIds = [...new Set(refundCases.map(({ paymentIntentId }) => paymentIntentId))];
+  const payments = await Promise.all(
+    paymentIds.slice(0, MAX_PAYMENTS).map((id) => readPayment(clients, view, id)),
+  );
   const t = textsFor(view, refundsTexts);
   const table = dataTable<RefundCase>(
     t.newestHint,
@@ -31,5 +39,5 @@ export async function refundsOfSale(
     refundCases,
     '',
   );
-  return html`<h2>${textsFor(view, salesTexts).refunds}</h2>${table}`;
+  return html`<h2>${textsFor(view, salesTexts).refunds}</h2>${table}${paymentsOfSale(view, payments)}`;
 }

@@ -3,6 +3,7 @@ import {
   type Dispute,
   DisputeOutcome,
   type Evidence,
+  type Payment,
   type RefundCase,
   RefundCaseService,
   RefundCaseStatus,
@@ -21,6 +22,8 @@ import { liveRegion } from '../shell/live.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
+import { paymentTexts } from './payment.texts.ts';
+import { paymentAmounts, readPayment } from './payment-amounts.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
 import { facts, providerSide } from './refund-facts.ts';
@@ -41,6 +44,7 @@ interface CaseDetails {
   readonly refundCase: RefundCase;
   readonly evidence: readonly Evidence[];
   readonly disputes: readonly Dispute[];
+  readonly payment: Payment;
   /** Newest first. */
   readonly events: readonly Event[];
   readonly names: SaleNames;
@@ -89,13 +93,14 @@ async function readCase(clients: DashboardClients, view: View, id: string): Prom
   const { tenant, call } = view;
   const { refundCase } = await refundCases.getRefundCase({ ...tenant, refundCaseId: id }, call);
   const { paymentIntentId } = refundCase!;
-  const [{ evidence }, { disputes }, { events: published }, names] = await Promise.all([
+  const [{ evidence }, { disputes }, payment, { events: published }, names] = await Promise.all([
     refundCases.listEvidence({ ...tenant, refundCaseId: id }, call),
     refundCases.listDisputes({ ...tenant, paymentIntentId, pageSize: MAX_DISPUTES }, call),
+    readPayment(clients, view, paymentIntentId),
     events.listEvents({ ...tenant, objectId: id, pageSize: MAX_EVENTS }, call),
     readSaleNames(clients, view, [refundCase!]),
   ]);
-  return { refundCase: refundCase!, evidence, disputes, events: published, names };
+  return { refundCase: refundCase!, evidence, disputes, payment, events: published, names };
 }
 
 function summary(view: View, { refundCase, disputes }: CaseDetails): Html {
@@ -128,9 +133,10 @@ function evidence(view: View, { refundCase, evidence: files }: CaseDetails, faul
   };
 }
 
-function record(view: View, { refundCase, disputes, events, names }: CaseDetails): Html {
+function record(view: View, { refundCase, disputes, payment, events, names }: CaseDetails): Html {
   const t = textsFor(view, refundCaseTexts);
   return html`<h2>${t.details}</h2>${facts(view, refundCase, names)}
+<h2>${textsFor(view, paymentTexts).title}</h2>${paymentAmounts(view, payment)}
 <h2>${t.timeline}</h2>${caseTimeline(view, refundCase)}
 <h2>${t.provider}</h2>${providerSide(view, refundCase)}
 <h2>${t.disputes}</h2>${disputeTable(view, disputes)}

@@ -11,9 +11,11 @@ import {
   RefundBlocker,
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { textOf } from '../page-text.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -148,6 +150,37 @@ it('asks for the response to a dispute while a case is reviewed, and says when n
   expect(await status()).toContain('A dispute of this payment awaits your response');
   await refunds.respondToDispute({ ...write(), disputeId, text: 'Delivered.' });
   expect(await status()).toContain(nothingNeeded);
+});
+
+it('shows on the pages of a case and its sale what was refunded and lost, and what can still be refunded', async () => {
+  const { visitor, list, refunds, tenant, write, open, processing } = await merchant(Role.VIEWER);
+  const funds = fundsCaller(fixture.transport, tenant);
+  const { saleId } = await funds.sell({ gross: 10_000n });
+  const paidAt = timestampFromMs(Date.now() - DAY_MS);
+  const facts = { paymentIntentId: randomUUID(), saleId, paidAt, paidAmountMinor: 10_000n };
+  const { id: refundCaseId } = await processing({ ...facts, amountMinor: 3_000n });
+  await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.SUCCEEDED });
+  await open({ ...facts, amountMinor: 1_500n });
+  const disputeId = randomUUID();
+  const { paymentIntentId } = facts;
+  await refunds.openDispute({ ...write(), disputeId, paymentIntentId, amountMinor: 2_000n });
+  const pages = async () => [
+    textOf((await visitor.get(`${list}/${refundCaseId}`)).document.querySelector('main')),
+    textOf(
+      (await visitor.get(list.replace('/refunds', `/funds/sales/${saleId}`))).document.querySelector('main'),
+    ),
+  ];
+  for (const text of await pages()) {
+    expect(text).toContain(
+      'Paid by the customer R$100.00 Refunded R$30.00 In open refund cases R$15.00 Can still be refunded R$0.00 The payment is disputed',
+    );
+  }
+  await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+  for (const text of await pages()) {
+    expect(text).toContain(
+      'In open refund cases R$15.00 Lost in disputes R$20.00 Can still be refunded R$35.00',
+    );
+  }
 });
 
 it('approves, and contests with a reason; shows the status, and records the person', async () => {

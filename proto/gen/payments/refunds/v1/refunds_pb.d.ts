@@ -530,6 +530,150 @@ export declare type GetRefundCaseResponse = Message<"payments.refunds.v1.GetRefu
 export declare const GetRefundCaseResponseSchema: GenMessage<GetRefundCaseResponse>;
 
 /**
+ * The payment to read.
+ *
+ * @generated from message payments.refunds.v1.GetPaymentRequest
+ */
+export declare type GetPaymentRequest = Message<"payments.refunds.v1.GetPaymentRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string payment_intent_id = 3;
+   */
+  paymentIntentId: string;
+};
+
+/**
+ * Describes the message payments.refunds.v1.GetPaymentRequest.
+ * Use `create(GetPaymentRequestSchema)` to create a new message.
+ */
+export declare const GetPaymentRequestSchema: GenMessage<GetPaymentRequest>;
+
+/**
+ * A payment, as its refund cases and disputes know it. Amounts in centavos.
+ *
+ * @generated from message payments.refunds.v1.Payment
+ */
+export declare type Payment = Message<"payments.refunds.v1.Payment"> & {
+  /**
+   * @generated from field: string payment_intent_id = 1;
+   */
+  paymentIntentId: string;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 3;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: optional string sale_id = 4;
+   */
+  saleId?: string | undefined;
+
+  /**
+   * @generated from field: optional string order_id = 5;
+   */
+  orderId?: string | undefined;
+
+  /**
+   * @generated from field: optional string invoice_id = 6;
+   */
+  invoiceId?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp paid_at = 7;
+   */
+  paidAt?: Timestamp | undefined;
+
+  /**
+   * Absent until the payment's first refund case, and so are lost_amount_minor and refundable_amount_minor.
+   *
+   * @generated from field: optional int64 paid_amount_minor = 8;
+   */
+  paidAmountMinor?: bigint | undefined;
+
+  /**
+   * By SUCCEEDED refunds.
+   *
+   * @generated from field: int64 refunded_amount_minor = 9;
+   */
+  refundedAmountMinor: bigint;
+
+  /**
+   * By refund cases that are open, whether or not they are approved.
+   *
+   * @generated from field: int64 in_progress_amount_minor = 10;
+   */
+  inProgressAmountMinor: bigint;
+
+  /**
+   * In disputes, beyond what refunds had returned.
+   *
+   * @generated from field: optional int64 lost_amount_minor = 11;
+   */
+  lostAmountMinor?: bigint | undefined;
+
+  /**
+   * While a dispute is open, new cases are blocked.
+   *
+   * @generated from field: int32 open_disputes = 12;
+   */
+  openDisputes: number;
+
+  /**
+   * What a new case can be opened for without being blocked by a dispute, whatever the refund window: what was paid less all
+   * of the above, and 0 while a dispute is open.
+   *
+   * @generated from field: optional int64 refundable_amount_minor = 13;
+   */
+  refundableAmountMinor?: bigint | undefined;
+
+  /**
+   * Absent if the payment has none. After its end OpenRefundCase is refused.
+   *
+   * @generated from field: payments.refunds.v1.RefundWindow refund_window = 14;
+   */
+  refundWindow?: RefundWindow | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.Payment.
+ * Use `create(PaymentSchema)` to create a new message.
+ */
+export declare const PaymentSchema: GenMessage<Payment>;
+
+/**
+ * The payment.
+ *
+ * @generated from message payments.refunds.v1.GetPaymentResponse
+ */
+export declare type GetPaymentResponse = Message<"payments.refunds.v1.GetPaymentResponse"> & {
+  /**
+   * @generated from field: payments.refunds.v1.Payment payment = 1;
+   */
+  payment?: Payment | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.GetPaymentResponse.
+ * Use `create(GetPaymentResponseSchema)` to create a new message.
+ */
+export declare const GetPaymentResponseSchema: GenMessage<GetPaymentResponse>;
+
+/**
  * A refund case to open.
  *
  * @generated from message payments.refunds.v1.OpenRefundCaseRequest
@@ -3561,6 +3705,17 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof GetRefundCaseRequestSchema;
     output: typeof GetRefundCaseResponseSchema;
+  },
+  /**
+   * Returns how much of a payment was refunded, is being refunded and was lost in disputes, and how much can still be
+   * refunded. NOT_FOUND (PAYMENT_NOT_FOUND) until a refund case or a dispute names the payment: then all of it can be.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.GetPayment
+   */
+  getPayment: {
+    methodKind: "unary";
+    input: typeof GetPaymentRequestSchema;
+    output: typeof GetPaymentResponseSchema;
   },
   /**
    * Opens a case for a payment. The payment's first case fixes the amount paid, when it was paid, the window, sale,

@@ -1,0 +1,39 @@
+import { type Dispute, undisputedMinor } from './dispute.ts';
+
+/** What is known of a payment that determines how much of it can be refunded. Amounts in centavos. */
+export interface RefundedPayment {
+  readonly paidAmountMinor: bigint;
+  /** The sum of its SUCCEEDED refunds. */
+  readonly refundedMinor: bigint;
+  /** The sum of its open refund cases, and of those among them that a dispute blocks. */
+  readonly inProgressMinor: bigint;
+  readonly blockedMinor: bigint;
+}
+
+type PaymentDispute = Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'refundedMinor'>;
+
+/**
+ * What lost disputes have taken of a payment, and what a new refund case can still be opened for without being blocked by a
+ * dispute: nothing while one is open. In centavos.
+ */
+export function paymentAmounts(
+  { paidAmountMinor, refundedMinor, inProgressMinor, blockedMinor }: RefundedPayment,
+  disputes: readonly PaymentDispute[],
+): { readonly lostMinor: bigint; readonly refundableMinor: bigint } {
+  const closed = disputes.filter(({ closedAt }) => closedAt !== null);
+  const lostMinor = least(
+    paidAmountMinor - undisputedMinor(paidAmountMinor, closed),
+    // A lost dispute took no more than refunds had left.
+    paidAmountMinor - refundedMinor,
+  );
+  const refundableMinor = least(
+    paidAmountMinor - refundedMinor - inProgressMinor,
+    undisputedMinor(paidAmountMinor, disputes) - refundedMinor - (inProgressMinor - blockedMinor),
+  );
+  return { lostMinor, refundableMinor };
+}
+
+function least(one: bigint, other: bigint): bigint {
+  const minor = one < other ? one : other;
+  return minor > 0n ? minor : 0n;
+}

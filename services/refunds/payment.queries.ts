@@ -1,0 +1,56 @@
+import { sql } from 'kysely';
+import { prepareRead } from '../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../platform/reads/query-builder.ts';
+import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
+import type { Tenant } from '../platform/tenant.ts';
+import type { DisputeOutcome } from './dispute.ts';
+import { PaymentEntity } from './refund-case.entity.ts';
+
+/** A dispute of a payment that is open or was lost, as JSON. Amounts in centavos, as text. */
+interface JsonDispute {
+  readonly amount_minor: string | null;
+  readonly refunded_minor: string | null;
+  readonly closed_at_ms: number | null;
+  readonly outcome: DisputeOutcome | null;
+}
+
+/** A payment with the sums of its refund cases in centavos, as text, and its disputes that are open or were lost. */
+export type PaymentReadRow = ReadTable<typeof PaymentEntity> & {
+  refunded_minor: string;
+  in_progress_minor: string;
+  blocked_minor: string;
+  disputes: readonly JsonDispute[];
+};
+
+const db = queryBuilder<{ 'refunds.payment': ReadTable<typeof PaymentEntity> }>();
+
+const OF_PAYMENT = sql`merchant_id = payment.merchant_id and environment = payment.environment
+  and payment_intent_id = payment.id`;
+
+const CASES = sql<Pick<PaymentReadRow, 'refunded_minor' | 'in_progress_minor' | 'blocked_minor'>>`lateral (
+  select coalesce(sum(amount_minor) filter (where status = 'SUCCEEDED'), 0)::text as refunded_minor,
+         coalesce(sum(amount_minor) filter (where status <> 'SUCCEEDED'), 0)::text as in_progress_minor,
+         coalesce(sum(amount_minor) filter (where 'PAYMENT_DISPUTED' = any(blocked_by)), 0)::text as blocked_minor
+    from refunds.refund_case
+   where ${OF_PAYMENT} and status not in ('FAILED', 'CANCELED', 'REJECTED'))`;
+
+const DISPUTES = sql<Pick<PaymentReadRow, 'disputes'>>`lateral (
+  select coalesce(json_agg(json_build_object(
+           'amount_minor', amount_minor::text, 'refunded_minor', refunded_minor::text, 'outcome', outcome,
+           'closed_at_ms', (extract(epoch from closed_at) * 1000)::float8)), '[]') as disputes
+    from refunds.dispute
+   where ${OF_PAYMENT} and (closed_at is null or outcome = 'LOST'))`;
+
+/** A payment, in one statement, so that its sums belong together. */
+export const selectPayment = prepareRead<Tenant & { readonly id: string }, PaymentReadRow>((parameters) =>
+  db
+    .selectFrom('refunds.payment as payment')
+    .innerJoin(CASES.as('cases'), (join) => join.onTrue())
+    .innerJoin(DISPUTES.as('disputed'), (join) => join.onTrue())
+    .where('payment.merchant_id', '=', parameters('merchantId'))
+    .where('payment.environment', '=', parameters('environment'))
+    .where('payment.id', '=', parameters('id'))
+    .select(columnsOf(PaymentEntity, 'payment'))
+    .select(['cases.refunded_minor', 'cases.in_progress_minor', 'cases.blocked_minor', 'disputed.disputes'])
+    .compile(),
+);

@@ -32,7 +32,8 @@ export function advanceService({
 }: AreaDependencies): ServiceImpl<typeof AdvanceService> {
   registerStuckPayoutMetrics(new CrossTenantDatabase(database));
   registerUnrecordedPayoutMetrics(new CrossTenantDatabase(database));
-  const dependencies = { database, writes, funds: createClient(FundsService, transport), logger };
+  const funds = createClient(FundsService, transport);
+  const dependencies = { database, writes, funds, logger };
   const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;
   const terms = { defaultRateBps, validityMs: config.ADVANCE_QUOTE_VALIDITY };
   return {
@@ -49,7 +50,8 @@ export function advanceService({
     settleAdvance: (request, context) => settleAdvance(writes, request, context),
     recordPayoutAnswer: (request, context) => recordPayoutAnswer(writes, request, context),
     scanAdvanceRequests: (request, context) => scanAdvanceRequests(database, request, context),
-    listAdvanceQueue: (request) => listAdvanceQueue(database, pagination, request),
+    listAdvanceQueue: (request, context) =>
+      listAdvanceQueue({ database, pagination, funds }, request, context),
     listProviderQueue: (request) => listProviderQueue(database, pagination, request),
   };
 }

@@ -11,6 +11,7 @@ import { endFundingWait } from './end-funding-wait.ts';
 import { endRefundExecutions } from './end-refund-executions.ts';
 import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
+import { getAdvanceExposure } from './get-advance-exposure.ts';
 import { getBalance } from './get-balance.ts';
 import { getDeduction } from './get-deduction.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
@@ -65,6 +66,7 @@ export function fundsService({
     searchSales: (request) => searchSales(database, request),
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
     getBalance: (request) => getBalance(database, request),
+    getAdvanceExposure: (request) => getAdvanceExposure(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
     listDebtQueue: (request) => listDebtQueue(database, pagination, dueAfterMs, request),
     getDeduction: (request) => getDeduction(database, request),

@@ -209,6 +209,7 @@ async function funds(transport: Transport) {
   await twoPages((page) => client.listReleaseSales({ ...tenant, date, ...page }));
   await client.getReleaseCalendar(tenant);
   await client.getBalance(tenant);
+  await client.getAdvanceExposure({ ...tenant, advanceRequestId });
   await twoPages((page) => client.listMovements({ ...tenant, ...page, includeTotals: true }));
   await twoPages((page) => client.listSaleMovements({ ...tenant, saleId: card.saleId, ...page }));
   await drained(client.exportMovements(tenant));

@@ -1,25 +1,40 @@
+import type { Client, HandlerContext } from '@connectrpc/connect';
 import {
   AdvanceAction,
+  type AdvanceExposure,
   type AdvanceQueueItem,
   AdvanceRequestStatus,
   type ListAdvanceQueueRequest,
   type ListAdvanceQueueResponse,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startOfDay } from '../../platform/civil-date.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
+import { callFor } from '../../platform/rpc/call-context.ts';
+import { errorInfoOf } from '../../platform/rpc/connect-errors.ts';
+import { environmentEnum } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import { advanceRequestMessage } from '../advance.message.ts';
 import type { AdvanceRequestReadRow } from '../advance.queries.ts';
 import { advanceQueueOrder, selectAdvanceQueue } from './queue.queries.ts';
 
-/** A page of requests of all merchants to review or pay out, oldest first, with what is to be done next. */
+interface Dependencies {
+  readonly database: Database;
+  readonly pagination: Pagination;
+  readonly funds: Client<typeof FundsService>;
+}
+
+/**
+ * A page of requests of all merchants to review or pay out, oldest first, with what is to be done next and what the merchant
+ * owes.
+ */
 export async function listAdvanceQueue(
-  database: Database,
-  pagination: Pagination,
+  { database, pagination, funds }: Dependencies,
   request: ListAdvanceQueueRequest,
+  context: HandlerContext,
 ): Promise<ListAdvanceQueueResponse> {
   const filters = { ...merchantFilterOf(request), status: enumName(AdvanceRequestStatus, request.status) };
   const scope = { list: 'advance-queue', filters, order: advanceQueueOrder };
@@ -28,17 +43,39 @@ export async function listAdvanceQueue(
   );
   return {
     $typeName: 'payments.advances.v1.ListAdvanceQueueResponse',
-    items: page.rows.map(itemOf),
+    items: await Promise.all(
+      page.rows.map(async (row) => itemOf(row, await exposureOf(funds, row, context))),
+    ),
     nextPageToken: page.nextPageToken,
   };
 }
 
-function itemOf(row: AdvanceRequestReadRow): AdvanceQueueItem {
+/** What the merchant of a request owes; undefined if a sum is too large for a message: others must stay readable. */
+async function exposureOf(
+  funds: Client<typeof FundsService>,
+  row: AdvanceRequestReadRow,
+  context: HandlerContext,
+): Promise<AdvanceExposure | undefined> {
+  const account = { merchantId: row.merchant_id, environment: environmentEnum(row.environment) };
+  try {
+    const found = await funds.getAdvanceExposure(
+      { ...account, advanceRequestId: row.id },
+      { ...callFor(context), signal: context.signal },
+    );
+    return { ...found, $typeName: 'payments.advances.v1.AdvanceExposure' };
+  } catch (error) {
+    if (errorInfoOf(error)?.reason === 'AMOUNT_OUT_OF_RANGE') return undefined;
+    throw error;
+  }
+}
+
+function itemOf(row: AdvanceRequestReadRow, exposure: AdvanceExposure | undefined): AdvanceQueueItem {
   return {
     $typeName: 'payments.advances.v1.AdvanceQueueItem',
     advanceRequest: advanceRequestMessage(row),
     nextAction: AdvanceAction[row.status === 'APPROVED' ? 'RELEASE' : 'REVIEW'],
     waitingSince: row.reviewed_at ?? row.requested_at,
     dueAt: timestampOf(startOfDay(row.first_date)),
+    exposure,
   };
 }

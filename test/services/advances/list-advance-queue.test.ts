@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -6,9 +7,9 @@ import {
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import type { TestHarness } from '../../support/harness.ts';
-import { newTenant } from '../../support/harness.ts';
-import { startListHarness } from '../../support/list-suite.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { LIST_SETTINGS } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { advanceQueue } from './advance-queue.ts';
@@ -18,7 +19,10 @@ const SOLD = '2020-06-20';
 let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  harness = await startListHarness('funds,advances', statements);
+  // Without the reads in funds, one for each item, of what its merchant owes.
+  harness = await startHarness({ ...LIST_SETTINGS, SERVICES: 'funds,advances' }, (sql) => {
+    if (sql.includes('"advances"."request"')) statements.push(sql);
+  });
 });
 afterAll(() => harness.close());
 
@@ -26,6 +30,34 @@ describeQueue('ListAdvanceQueue', () => advanceQueue(harness), statements, [
   ['', 'request_queue'],
   ['status', 'request_queue'],
 ]);
+
+it('says what the merchant owes, and which disputes of the covered sales cannot hold what is reserved', async () => {
+  const tenant = newTenant();
+  const client = createClient(AdvanceService, harness.transports.grpc);
+  const { sell, write, deduct, block } = fundsCaller(harness.transports.grpc, tenant);
+  const { saleId } = await sell({ on: SOLD, gross: 100n });
+  const { quote } = await client.quoteAdvance(write(SOLD));
+  const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
+  const exposure = async () => (await client.listAdvanceQueue(tenant)).items[0]!.exposure;
+  const none = { availableAmountMinor: 0n, openDebtsAmountMinor: 0n, disputeIds: [] };
+  expect(await exposure()).toMatchObject(none);
+  const disputeId = randomUUID();
+  await block(saleId, disputeId, undefined, SOLD);
+  await block((await sell({ on: SOLD, gross: 30n })).saleId, randomUUID(), undefined, SOLD);
+  await deduct(70n, undefined, SOLD);
+  await sell({ on: SOLD, gross: 20n, instant: true });
+  const owing = { availableAmountMinor: -50n, openDebtsAmountMinor: 70n, disputeIds: [disputeId] };
+  expect(await exposure()).toMatchObject(owing);
+  await client.approveAdvance({ ...write(SOLD), advanceRequestId: advanceRequest!.id });
+  expect(await exposure()).toMatchObject(owing);
+  await sqlOf(
+    harness,
+    `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
+     select $1, 'live', gen_random_uuid(), $2, $2, now() from generate_series(1, 1025)`,
+    [tenant.merchantId, 9_007_199_254_740_991n],
+  );
+  expect(await exposure()).toBeUndefined();
+});
 
 it('has the review, then the payout, as its next action until the first covered date, and none after the payout', async () => {
   const tenant = newTenant();

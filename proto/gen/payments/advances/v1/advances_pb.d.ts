@@ -1267,6 +1267,14 @@ export declare type AdvanceQueueItem = Message<"payments.advances.v1.AdvanceQueu
    * @generated from field: google.protobuf.Timestamp due_at = 4;
    */
   dueAt?: Timestamp | undefined;
+
+  /**
+   * Look at it before ApproveAdvance and ReleaseAdvance, which pay the net amount all the same. Absent if a sum exceeds 64
+   * bits.
+   *
+   * @generated from field: payments.advances.v1.AdvanceExposure exposure = 5;
+   */
+  exposure?: AdvanceExposure | undefined;
 };
 
 /**
@@ -1274,6 +1282,39 @@ export declare type AdvanceQueueItem = Message<"payments.advances.v1.AdvanceQueu
  * Use `create(AdvanceQueueItemSchema)` to create a new message.
  */
 export declare const AdvanceQueueItemSchema: GenMessage<AdvanceQueueItem>;
+
+/**
+ * What the merchant owes beside an advance. Its installments are reserved from the request on: disputes that are opened later
+ * cannot hold them, and debts are not collected from them. RefuseAdvance frees them for both.
+ *
+ * @generated from message payments.advances.v1.AdvanceExposure
+ */
+export declare type AdvanceExposure = Message<"payments.advances.v1.AdvanceExposure"> & {
+  /**
+   * Negative when open debts exceed what has been released.
+   *
+   * @generated from field: int64 available_amount_minor = 1;
+   */
+  availableAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 open_debts_amount_minor = 2;
+   */
+  openDebtsAmountMinor: bigint;
+
+  /**
+   * The open disputes of the sales that it covers (RefundCaseService.GetDispute), or holds of other teams.
+   *
+   * @generated from field: repeated string dispute_ids = 3;
+   */
+  disputeIds: string[];
+};
+
+/**
+ * Describes the message payments.advances.v1.AdvanceExposure.
+ * Use `create(AdvanceExposureSchema)` to create a new message.
+ */
+export declare const AdvanceExposureSchema: GenMessage<AdvanceExposure>;
 
 /**
  * A page of the queue.

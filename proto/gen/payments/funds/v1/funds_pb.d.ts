@@ -652,6 +652,67 @@ export declare type GetBalanceResponse = Message<"payments.funds.v1.GetBalanceRe
 export declare const GetBalanceResponseSchema: GenMessage<GetBalanceResponse>;
 
 /**
+ * The advance to look at.
+ *
+ * @generated from message payments.funds.v1.GetAdvanceExposureRequest
+ */
+export declare type GetAdvanceExposureRequest = Message<"payments.funds.v1.GetAdvanceExposureRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string advance_request_id = 3;
+   */
+  advanceRequestId: string;
+};
+
+/**
+ * Describes the message payments.funds.v1.GetAdvanceExposureRequest.
+ * Use `create(GetAdvanceExposureRequestSchema)` to create a new message.
+ */
+export declare const GetAdvanceExposureRequestSchema: GenMessage<GetAdvanceExposureRequest>;
+
+/**
+ * What the merchant owes, and what is disputed of the advance.
+ *
+ * @generated from message payments.funds.v1.GetAdvanceExposureResponse
+ */
+export declare type GetAdvanceExposureResponse = Message<"payments.funds.v1.GetAdvanceExposureResponse"> & {
+  /**
+   * Negative when open debts exceed what has been released.
+   *
+   * @generated from field: int64 available_amount_minor = 1;
+   */
+  availableAmountMinor: bigint;
+
+  /**
+   * @generated from field: int64 open_debts_amount_minor = 2;
+   */
+  openDebtsAmountMinor: bigint;
+
+  /**
+   * The open blocks with the reason HOLD_OR_DISPUTE of the sales that it covers, by source: disputes, or holds of other
+   * teams. Empty once its reservation is settled or freed.
+   *
+   * @generated from field: repeated string dispute_ids = 3;
+   */
+  disputeIds: string[];
+};
+
+/**
+ * Describes the message payments.funds.v1.GetAdvanceExposureResponse.
+ * Use `create(GetAdvanceExposureResponseSchema)` to create a new message.
+ */
+export declare const GetAdvanceExposureResponseSchema: GenMessage<GetAdvanceExposureResponse>;
+
+/**
  * The account, and the page of its debts.
  *
  * @generated from message payments.funds.v1.ListDebtsRequest
@@ -4614,6 +4675,17 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof GetBalanceRequestSchema;
     output: typeof GetBalanceResponseSchema;
+  },
+  /**
+   * Returns what a merchant owes beside an advance that has reserved installments, and the open disputes of the sales that
+   * these belong to: neither debts nor disputes can use what is reserved. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) as GetBalance.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.GetAdvanceExposure
+   */
+  getAdvanceExposure: {
+    methodKind: "unary";
+    input: typeof GetAdvanceExposureRequestSchema;
+    output: typeof GetAdvanceExposureResponseSchema;
   },
   /**
    * Lists the open debts of a merchant, ascending by (occurred_at, source_id): the order in which they are collected.

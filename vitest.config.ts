@@ -15,7 +15,7 @@ const ISOLATED = [
  * minute and more, and sweeps over every page in Chromium, every documented operation or half a year of demo data.
  */
 const SLOW = [
-  'test/architecture/rpc-other-transports.test.ts',
+  'test/architecture/rpc-transports.test.ts',
   'test/docs/internal-api.test.ts',
   'test/journeys/{books.property,demo-connector,newcomer,outages,work-queues}.test.ts',
   'test/journeys/{database-failures,mutual-tls,point-in-time-recovery,separate-processes}.test.ts',

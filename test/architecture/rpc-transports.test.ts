@@ -1,26 +1,25 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GrpcJsClient } from '../support/grpc-js-transport.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
-import { documentedGrants, grantProbe } from './grant-probe.ts';
 import { overTransport } from './over-transport.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 
-const AREAS = Object.entries(SCENARIOS);
+const TRANSPORTS = ['grpc', 'grpcWeb', 'connect', 'grpcJs'] as const;
 
 let harness: TestHarness;
-let documented: ReadonlyMap<string, string>;
+let grpcJs: GrpcJsClient;
 beforeAll(async () => {
-  documented = await documentedGrants();
   harness = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+  grpcJs = new GrpcJsClient(harness.baseUrl, harness.token);
 });
-afterAll(() => harness?.close());
-
-test.each(AREAS)('every RPC of %s succeeds over gRPC', async (_area, play) => {
-  await expect(play(overTransport(harness, harness.transports.grpc))).resolves.toBeUndefined();
+afterAll(async () => {
+  grpcJs?.[Symbol.dispose]();
+  await harness?.close();
 });
 
-test.each(AREAS)(
-  'every RPC of %s succeeds in process with the documented grants, and is refused without one of them',
-  async (_area, play) => {
-    await expect(play(overTransport(harness, grantProbe(harness, documented)))).resolves.toBeUndefined();
-  },
-);
+describe.each(TRANSPORTS)('over %s', (name) => {
+  test.each(Object.entries(SCENARIOS))('every RPC of %s succeeds', async (_area, play) => {
+    const transport = { ...harness.transports, grpcJs: grpcJs.transport }[name];
+    await expect(play(overTransport(harness, transport))).resolves.toBeUndefined();
+  });
+});

@@ -116,14 +116,14 @@ export function addressOf(
   return `/${ENVIRONMENT_PATHS[environmentOf(target)]}/${merchantId}${path}`;
 }
 
-/** Visitors with the role that a target requires, with a lower one, and with every one that suffices. */
+/** The visitor with the lowest role that suffices for a target, and those with lower ones. */
 export function peopleFor(target: ProbeTarget, { people }: World) {
   const withRole = (fits: (role: Role) => boolean) =>
     ([Role.VIEWER, Role.FINANCE, Role.DEVELOPER, Role.ADMIN] as const)
       .filter(fits)
       .map((role) => people[role]);
-  const sufficient = withRole((role) => mayOpen(role, target));
-  return { enough: sufficient[0]!, sufficient, tooLow: withRole((role) => !mayOpen(role, target)) };
+  const [enough] = withRole((role) => mayOpen(role, target));
+  return { enough: enough!, tooLow: withRole((role) => !mayOpen(role, target)) };
 }
 
 /** A permitted request: the right person, place and form, with its fields filled in. */

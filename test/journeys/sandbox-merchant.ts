@@ -132,10 +132,6 @@ export class SandboxMerchant {
     );
   }
 
-  disable() {
-    return this.#subscriptions.disableWebhookSubscription({ ...this.#named, idempotencyKey: newKey() });
-  }
-
   get #subscriptions() {
     return createClient(WebhookSubscriptionService, this.#transport);
   }

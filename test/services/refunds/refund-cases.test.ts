@@ -4,13 +4,11 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
-  ApprovalMode,
   MerchantDecisionKind,
   ProviderOutcome,
   RefundBlocker,
   RefundDebitOutcome,
   RefundInitiator,
-  ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -96,31 +94,6 @@ describe('RefundCaseService', () => {
     await expectRefusal(record(ProviderOutcome.FAILED), FailedPrecondition, 'REFUND_CASE_STATE', {
       state: 'FAILED',
     });
-  });
-
-  it('lets the reviewer approve a contested refund, or reject it for good', async () => {
-    const { refunds, write, open } = refundsOf(harness);
-    const review = (refundCaseId: string, decision: ReviewDecision, approvalMode: ApprovalMode) =>
-      refunds.reviewRefundCase({ ...write(), refundCaseId, decision, approvalMode });
-    const contested = async () => {
-      const { id } = await open();
-      await refunds.decideRefundCase({
-        ...write(),
-        refundCaseId: id,
-        decision: MerchantDecisionKind.CONTESTED,
-      });
-      return id;
-    };
-    const approved = await review(await contested(), ReviewDecision.APPROVE, ApprovalMode.OPERATIONS);
-    expect(approved.refundCase).toMatchObject({
-      status: Status.APPROVED_FOR_EXECUTION,
-      approvalMode: ApprovalMode.OPERATIONS,
-    });
-    const id = await contested();
-    const rejected = await review(id, ReviewDecision.REJECT, ApprovalMode.RISK_POLICY);
-    expect(rejected.refundCase?.status).toBe(Status.REJECTED);
-    const again = review(id, ReviewDecision.APPROVE, ApprovalMode.RISK_POLICY);
-    await expectRefusal(again, FailedPrecondition, 'REFUND_CASE_STATE', { state: 'REJECTED' });
   });
 
   it('holds an approved case until the blockers of other teams are cleared', async () => {
@@ -236,22 +209,5 @@ describe('RefundCaseService', () => {
     });
     expect(canceled.refundCase?.updatedAt).toEqual(occurredAt);
     await expectRefusal(open({ occurredAt: ago(-HOUR_MS) }), InvalidArgument, 'OCCURRED_AT_IN_FUTURE');
-  });
-});
-
-describe('the race of the merchant and the deadline', () => {
-  it('has one winner, and the other finds its result', async () => {
-    const { refunds, write, open } = refundsOf(harness, 'grpc');
-    for (let round = 0; round < 10; round += 1) {
-      const { id: refundCaseId } = await open({ occurredAt: ago(48 * HOUR_MS), paidAt: ago(72 * HOUR_MS) });
-      const decision = MerchantDecisionKind.APPROVED;
-      const results = await Promise.allSettled([
-        refunds.decideRefundCase({ ...write(), refundCaseId, decision }),
-        refunds.expireMerchantReview({ ...write(), refundCaseId }),
-      ]);
-      const lost = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
-      expect(lost).toHaveLength(1);
-      await expectRefusal(Promise.reject(lost[0]), FailedPrecondition, 'REFUND_CASE_STATE');
-    }
   });
 });

@@ -41,7 +41,8 @@ async function publishing(tenant: TestTenant, objectId: string = randomUUID()) {
   const { rows } = await client.query<{ id: string }>('select id from webhooks.publish($1)', [
     JSON.stringify([event]),
   ]);
-  return { eventId: rows[0]!.id, commit: () => client.query('commit') };
+  const end = (how: 'commit' | 'rollback') => () => client.query(how);
+  return { eventId: rows[0]!.id, commit: end('commit'), rollback: end('rollback') };
 }
 
 it('creates a delivery for each enabled subscription to the type, of the merchant and environment', async () => {
@@ -99,6 +100,16 @@ it('an event waits for an uncommitted disabling, and then has no delivery', asyn
   expect(await Promise.race([publishing, delay(300, 'waits')])).toBe('waits');
   await changing.query('commit');
   expect(await deliveriesOf(tenant, { eventId: (await publishing).id })).toEqual([]);
+});
+
+it('an event that is rolled back leaves no gap in the numbers of its object', async () => {
+  const tenant = newTenant();
+  const objectId = randomUUID();
+  const first = await fixture.publish(tenant, objectId);
+  const { rollback } = await publishing(tenant, objectId);
+  const second = fixture.publish(tenant, objectId);
+  await rollback();
+  expect([first.sequence, (await second).sequence]).toEqual([1n, 2n]);
 });
 
 it.each([0, 1])(

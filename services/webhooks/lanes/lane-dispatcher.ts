@@ -4,7 +4,7 @@ import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANES, type LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
-import { SubscriptionQueue } from './subscription-queue.ts';
+import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
 
 /** The key of a lane, for {@link TableRead.isCurrent}. */
 export const laneKey = (lane: number) => `lane ${lane}`;
@@ -59,6 +59,7 @@ export class LaneDispatcher {
   readonly #readySinceMs = new Map<string, number>();
   /** When each subscription that has to wait may send again, by `performance.now()`. */
   readonly #readyAtMs = new Map<string, number>();
+  readonly #readyLimit = () => readyLimit(this.#queues.size);
   #stopped = false;
 
   constructor(deps: LaneDispatcherDeps) {
@@ -86,7 +87,7 @@ export class LaneDispatcher {
   queueOf(subscriptionId: string): SubscriptionQueue {
     let queue = this.#queues.get(subscriptionId);
     if (!queue) {
-      queue = new SubscriptionQueue();
+      queue = new SubscriptionQueue(this.#readyLimit);
       this.#queues.set(subscriptionId, queue);
     }
     return queue;

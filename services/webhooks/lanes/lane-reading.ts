@@ -14,8 +14,6 @@ import type { ResultRecorder } from './result-recorder.ts';
 import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
 
-/** Deliveries read at a time for one subscription. */
-const PAGE = 100;
 const RETRY_MS = 500;
 /** The pause before the deliveries of a subscription are read again, when several pages had none to add. */
 const READ_AGAIN_MS = 50;
@@ -93,8 +91,9 @@ export class LaneReading {
       const queue = this.#deps.dispatcher.queueOf(id);
       queue.hasMore = true;
       queue.cursor = undefined;
-      void this.readMore(id);
     }
+    // How many each takes into memory depends on their number.
+    for (const id of ids) void this.readMore(id);
   }
 
   /** Reads the deliveries that have changed since the last call. */
@@ -179,7 +178,7 @@ export class LaneReading {
       const { deliveries, last } = await this.reader.readWaiting(
         subscription,
         cursor,
-        PAGE,
+        queue.pageSize,
         results.setAsideIds,
       );
       await this.subscriptions.loadFor(deliveries);

@@ -12,9 +12,15 @@ const DEFAULT_MAX_CONCURRENCY = 50;
  */
 const SLOW_AFTER_MS = 250;
 const MAX_SLOW = 10;
-/** Deliveries in memory; the others stay in the table. */
+/** Deliveries in memory, of one subscription and of all; the others stay in the table. Each takes about 4 KB. */
 const MAX_READY = 200;
-const LOW_READY = 50;
+const MIN_READY = 10;
+const MAX_READY_OF_ALL = 100_000;
+const MAX_PAGE = 100;
+
+/** How many deliveries each of so many subscriptions has in memory. */
+export const readyLimit = (subscriptions: number) =>
+  Math.max(Math.min(Math.floor(MAX_READY_OF_ALL / subscriptions), MAX_READY), MIN_READY);
 
 type Limits = Pick<LaneSubscription, 'maxConcurrentAttempts' | 'maxAttemptsPerSecond'>;
 
@@ -37,9 +43,15 @@ export class SubscriptionQueue {
   readonly #known = new Set<string>();
   /** When each attempt in flight began, oldest first. */
   readonly #startedAtMs = new Map<string, number>();
+  readonly #readyLimit: () => number;
   #concurrency = FIRST_CONCURRENCY;
   #tokens: number | undefined;
   #tokensAtMs = 0;
+
+  /** @param readyLimit how many deliveries it may have in memory now. */
+  constructor(readyLimit: () => number) {
+    this.#readyLimit = readyLimit;
+  }
 
   get isEmpty(): boolean {
     return this.#ready.length + this.#resent.length === 0;
@@ -53,11 +65,17 @@ export class SubscriptionQueue {
   }
 
   get isFull(): boolean {
-    return this.#ready.length + this.#resent.length >= MAX_READY;
+    return this.#ready.length + this.#resent.length >= this.#readyLimit();
   }
 
   get needsMore(): boolean {
-    return this.hasMore && !this.isReading && this.#ready.length + this.#resent.length < LOW_READY;
+    if (!this.hasMore || this.isReading) return false;
+    return this.#ready.length + this.#resent.length < this.#readyLimit() / 4;
+  }
+
+  /** How many deliveries to read from the table at a time. */
+  get pageSize(): number {
+    return Math.min(MAX_PAGE, this.#readyLimit());
   }
 
   has(id: string): boolean {

@@ -12,6 +12,8 @@ import type { SubscriptionQueue } from '../../../../services/webhooks/lanes/subs
 
 const subscription = {
   id: 'shop',
+  lane: 1,
+  generation: 1n,
   state: 'ERROR',
   paused: false,
   maxConcurrentAttempts: 3,
@@ -37,7 +39,7 @@ beforeEach(() => {
       },
     } as unknown as OpenAttempts,
     reads: new TableReads(),
-    subscriptionOf: () => subscription,
+    subscriptionOf: (id) => ({ ...subscription, id }),
     firstWaits: { live: 0, test: 0 },
     onNeedsMore: () => undefined,
   });
@@ -58,4 +60,20 @@ it('sends no more held deliveries than the limit allows beside those that were s
   dispatcher.add([delivery('new 1'), delivery('new 2')], () => true);
   dispatcher.sendHeld(subscription, [delivery('held 1'), delivery('held 2'), delivery('held 3')]);
   expect(sent).toEqual(['new 1', 'new 2', 'held 1']);
+});
+
+it('has a limited number of deliveries in memory, however many subscriptions they are of', () => {
+  leases.isConfirmed = false;
+  const handover = dispatcher.takeCommitted();
+  let taken = 0;
+  for (let n = 0; n < 60; n += 1) {
+    for (let shop = 0; shop < 2_500; shop += 1) {
+      const [id, subscriptionId] = [`${shop} ${n}`, `shop ${shop}`];
+      const added = { id, subscriptionId, generation: 1n, ordered: false, status: 'PENDING' as const };
+      const event = { id, objectId: '', body: '{}', merchantId: '', environment: 'test' as const };
+      if (handover.take([{ ...event, deliveries: [added] }])) taken += 1;
+    }
+  }
+  expect(taken).toBeGreaterThan(90_000);
+  expect(taken).toBeLessThanOrEqual(100_000);
 });

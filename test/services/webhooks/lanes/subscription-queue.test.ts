@@ -8,7 +8,7 @@ const limitsOf = (maxConcurrentAttempts: number | null = null) => ({
 
 /** A queue after attempts that have succeeded or failed, one after the other. */
 function queueAfter(outcomes: readonly boolean[], limits = limitsOf()): SubscriptionQueue {
-  const queue = new SubscriptionQueue();
+  const queue = new SubscriptionQueue(() => 200);
   for (const succeeded of outcomes) queue.ended('', succeeded, limits);
   return queue;
 }

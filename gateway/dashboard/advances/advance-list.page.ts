@@ -1,7 +1,10 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type AdvanceRequest, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
+import { ADVANCE_COLUMNS } from '../exports/list-columns.ts';
+import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
 import { amountColumn, dataTable, moment, pageParameter, pager } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -13,6 +16,8 @@ import { advancesTexts } from './advances.texts.ts';
 const PAGE_SIZE = 25;
 
 const query = Type.Object({ page: pageParameter });
+/** Of requests made in the range. */
+const csvQuery = Type.Object(fileParameters);
 
 /** /advances: the list of advance requests. */
 export function advanceListPage({ pages, clients }: FeatureDependencies): void {
@@ -38,6 +43,23 @@ ${liveRegion('requests', requests)}
 ${pager(view, nextPageToken)}`,
       live: { requests },
     };
+  });
+}
+
+/** /advances.csv: advance requests as a file, newest first. */
+export function advanceDownload({ pages, clients }: FeatureDependencies): void {
+  const rpc = AdvanceService.method.exportAdvanceRequests;
+  const options = { path: '/advances.csv', rpc, section: 'advances', query: csvQuery } as const;
+  pages.download(options, async (view, { query }) => {
+    const range = requireValidRange(view, query);
+    const request = { ...view.tenant, ...dateRangeOf(range) };
+    return listDownload(view, {
+      name: fileName('advances', range),
+      columns: ADVANCE_COLUMNS,
+      format: query.format,
+      stream: (call) => clients.advances.exportAdvanceRequests(request, call),
+      rowsOf: ({ advanceRequests }) => advanceRequests,
+    });
   });
 }
 

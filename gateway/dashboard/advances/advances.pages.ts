@@ -1,7 +1,6 @@
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { advanceDetailPage } from './advance-detail.page.ts';
-import { advanceDownload } from './advance-download.ts';
-import { advanceListPage } from './advance-list.page.ts';
+import { advanceDownload, advanceListPage } from './advance-list.page.ts';
 import { quotePages } from './quote.pages.ts';
 import { requestAdvanceAction } from './request-advance.action.ts';
 

@@ -56,11 +56,7 @@ function filterForm(view: View, members: readonly Member[], chosen: string): Htm
   );
   const isOther = chosen !== '' && !people.some(([id]) => id === chosen);
   const options = [['', t.everyone] as const, ...people, ...(isOther ? [[chosen, t.former] as const] : [])];
-  return queryForm({
-    action: pathTo(view, '/audit'),
-    fields: field({ name: 'person', label: t.person }, select(options, chosen)),
-    submit: t.filter,
-  });
+  return queryForm(view, { fields: field({ name: 'person', label: t.person }, select(options, chosen)) });
 }
 
 function entryTable(view: View, entries: readonly AuditEntry[], facts: AuditFacts): Html {

@@ -20,7 +20,6 @@ export const auditTexts = {
     person: 'Pessoa',
     everyone: 'Todas',
     former: 'outra pessoa',
-    filter: 'Filtrar',
   },
   en: {
     title: 'Audit trail',
@@ -43,6 +42,5 @@ export const auditTexts = {
     person: 'Person',
     everyone: 'Everyone',
     former: 'someone else',
-    filter: 'Filter',
   },
 };

@@ -1,34 +1,42 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type Dispute,
+  DisputeOrder,
+  DisputeStatus,
+  RefundCaseService,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
+import { DISPUTE_COLUMNS } from '../exports/list-columns.ts';
+import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
-import { layoutTexts } from '../shell/layout.texts.ts';
 import { liveRegion } from '../shell/live.ts';
 import { filterField, filterParameter, isIdOrEmpty, queryForm, refusedFilters } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { disputedAmount, dueDate, reasonText, stateBadge } from './dispute.components.ts';
-import {
-  type DisputeFilters,
-  filterFields,
-  filterParameters,
-  filtersOf,
-  STATUSES,
-} from './dispute-filters.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 const PAGE_SIZE = 25;
 
-const Query = Type.Object({
-  /** Without a status, disputes awaiting the merchant's response; with an empty one, all. */
-  ...filterParameters,
-  page: pageParameter,
-  notice: filterParameter,
-});
+/** AWAITING: those awaiting the merchant's response, by due date. */
+const STATUSES = ['AWAITING', 'OPEN', 'CLOSED'] as const;
+
+const Filter = { status: filterParameter, payment: filterParameter };
+/** Without a status, disputes awaiting the merchant's response; with an empty one, all. */
+const Query = Type.Object({ ...Filter, page: pageParameter, notice: filterParameter });
+/** Of disputes that were opened in the range; without a status, all. */
+const CsvQuery = Type.Object({ ...Filter, ...fileParameters });
+
+interface DisputeFilters {
+  /** Undefined for every status. */
+  readonly status: (typeof STATUSES)[number] | undefined;
+  readonly payment: string;
+}
 
 /** The list of disputes: by default those awaiting the merchant's response, by due date. */
 export function disputeListPage({ pages, clients }: FeatureDependencies): void {
@@ -39,7 +47,7 @@ export function disputeListPage({ pages, clients }: FeatureDependencies): void {
       const t = textsFor(view, disputesTexts);
       if (!isIdOrEmpty(filters.payment)) return refusedFilters(t.title, filterForm(view, filters), t.none);
       const { disputes, nextPageToken } = await clients.refundCases.listDisputes(
-        { ...view.tenant, ...filterFields(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+        { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
         view.call,
       );
       const names = await readSaleNames(clients, view, disputes);
@@ -53,14 +61,40 @@ ${pager(view, nextPageToken)}`;
   );
 }
 
+/** /disputes.csv: disputes as a file, in the order of the list. */
+export function disputeDownload({ pages, clients }: FeatureDependencies): void {
+  const rpc = RefundCaseService.method.exportDisputes;
+  const options = { path: '/disputes.csv', rpc, section: 'disputes', query: CsvQuery } as const;
+  pages.download(options, async (view, { query }) => {
+    const range = requireValidRange(view, query);
+    const request = { ...view.tenant, ...dateRangeOf(range), ...requestOf(filtersOf(query)) };
+    return listDownload(view, {
+      name: fileName('disputes', range),
+      columns: DISPUTE_COLUMNS,
+      format: query.format,
+      stream: (call) => clients.refundCases.exportDisputes(request, call),
+      rowsOf: ({ disputes }) => disputes,
+    });
+  });
+}
+
+/** Ignores unknown values of a drop-down. */
+function filtersOf({ status, payment = '' }: Static<typeof CsvQuery>): DisputeFilters {
+  return { status: STATUSES.find((name) => name === status), payment: payment.trim() };
+}
+
+const requestOf = ({ status, payment }: DisputeFilters) => ({
+  ...(status === 'AWAITING' ? { order: DisputeOrder.DUE_DATE } : status && { status: DisputeStatus[status] }),
+  ...(payment && { paymentIntentId: payment }),
+});
+
 function filterForm(view: View, { status, payment }: DisputeFilters): Html {
   const t = textsFor(view, disputesTexts);
   const statuses = STATUSES.map((name) => [name, t.filters[name]] as const);
   const fault = isIdOrEmpty(payment) ? undefined : t.notAnId;
   const fields = html`${field({ name: 'status', label: t.status }, select([...statuses, ['', t.filters.ALL]], status ?? ''))}
 ${filterField({ name: 'payment', label: t.payment, fault }, payment)}`;
-  const collapsed = { summary: textsFor(view, layoutTexts).filters, open: fault !== undefined };
-  return queryForm({ action: pathTo(view, '/disputes'), fields, submit: t.filter, collapsed });
+  return queryForm(view, { fields, narrow: fault ? 'open' : 'collapsed' });
 }
 
 function disputeTable(

@@ -1,8 +1,7 @@
 import { evidencePages } from '../evidence/evidence.pages.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { disputePage, renderDispute } from './dispute.page.ts';
-import { disputeDownload } from './dispute-download.ts';
-import { disputeListPage } from './dispute-list.page.ts';
+import { disputeDownload, disputeListPage } from './dispute-list.page.ts';
 import { respondToDisputeAction } from './respond-to-dispute.action.ts';
 
 /** The pages of disputes. */

@@ -2,7 +2,6 @@
 export const disputesTexts = {
   'pt-BR': {
     title: 'Disputas',
-    filter: 'Filtrar',
     status: 'Situação',
     filters: {
       AWAITING: 'Aguardando sua resposta',
@@ -97,7 +96,6 @@ export const disputesTexts = {
   },
   en: {
     title: 'Disputes',
-    filter: 'Filter',
     status: 'Status',
     filters: {
       AWAITING: 'Needs your response',

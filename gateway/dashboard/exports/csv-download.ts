@@ -1,6 +1,8 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { CallOptions } from '@connectrpc/connect';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
-import type { Download } from '../shell/downloads.ts';
+import { type Download, streamed } from '../shell/downloads.ts';
+import type { View } from '../shell/view.ts';
 import { type CsvColumn, type CsvFormat, CsvWriter } from './csv.ts';
 
 /** A CSV file of these lines. `lines` is not called before the browser asks for the content. */
@@ -8,18 +10,22 @@ export function csvDownload(name: string, lines: () => AsyncIterable<string>): D
   return { name, contentType: 'text/csv; charset=utf-8', read: () => encoded(lines()) };
 }
 
+interface ListFile<Message, Row> {
+  readonly name: string;
+  readonly columns: readonly CsvColumn<Row>[];
+  readonly format: CsvFormat | undefined;
+  /** Calls the streaming RPC. */
+  stream(call: CallOptions): AsyncIterable<Message>;
+  rowsOf(message: Message): readonly Row[];
+}
+
 /** A list as CSV: its rows, and their total in the last line. Without that line, a file is incomplete. */
-export function listDownload<Row>(
-  name: string,
-  columns: readonly CsvColumn<Row>[],
-  format: CsvFormat | undefined,
-  pages: () => AsyncIterable<readonly Row[]>,
-): Download {
-  return csvDownload(name, async function* () {
-    const csv = new CsvWriter(columns, format ?? 'br');
+export function listDownload<Message, Row>(view: View, file: ListFile<Message, Row>): Download {
+  return csvDownload(file.name, async function* () {
+    const csv = new CsvWriter(file.columns, file.format ?? 'br');
     // Sent together with the first rows, so that a refused export is an error page instead of a broken file.
     let header = csv.header();
-    for await (const rows of pages()) {
+    for await (const rows of streamed(view, file.stream, file.rowsOf)) {
       yield header + csv.items(rows);
       header = '';
     }

@@ -82,8 +82,7 @@ function monthNavigation(view: View, month: string, today: CivilDate): Html {
 ${link('prev', monthShifted(month, -1))} ${link('next', monthShifted(month, 1))}
 ${month === monthOf(today) ? nothing : html` <a href="${pathTo(view, '/funds')}">${t.currentMonth}</a>`}
 </nav>
-${queryForm({
-  action: pathTo(view, '/funds'),
+${queryForm(view, {
   fields: field(
     { name: 'month', label: t.month },
     // Browsers without month inputs show a text field, whose title explains the pattern.

@@ -1,4 +1,5 @@
 import { addDays, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
+import { formatParameter } from '../exports/csv-links.ts';
 import { field } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
@@ -15,6 +16,9 @@ export interface DateRange {
 
 /** The query parameters of a range. */
 export const dateRangeParameters = { from: filterParameter, to: filterParameter };
+
+/** The query parameters of a file with what is in a range. */
+export const fileParameters = { ...dateRangeParameters, format: formatParameter };
 
 /** The range of a query; without one, the current month. */
 export function rangeOf({ from = '', to = '' }: Partial<DateRange>): DateRange {
@@ -42,9 +46,14 @@ export function dateRangeFaults(view: View, { from, to }: DateRange): DateRangeF
 /** Whether a range has a fault. */
 export const isFaulty = ({ from, to }: DateRangeFaults): boolean => from !== undefined || to !== undefined;
 
-/** Refuses a range that has a fault, in a request for a file. */
-export function requireValidRange(view: View, range: DateRange): void {
+/**
+ * The range of a request for a file.
+ * @throws Failure 400 if it has a fault
+ */
+export function requireValidRange(view: View, { from = '', to = '' }: Partial<DateRange>): DateRange {
+  const range = { from, to };
   if (isFaulty(dateRangeFaults(view, range))) throw Failure.of(400, 'badRequest');
+  return range;
 }
 
 /** The fields of a request that limit it to a range. */
@@ -53,9 +62,9 @@ export const dateRangeOf = ({ from, to }: DateRange) => ({
   ...(to && { toDate: to }),
 });
 
-/** The name of a file with what is in a range, without its extension. */
+/** The name of a CSV file with what is in a range. */
 export const fileName = (list: string, { from, to }: DateRange): string =>
-  [list, from, to].filter((part) => part !== '').join('-');
+  `${[list, from, to].filter((part) => part !== '').join('-')}.csv`;
 
 /** A date field for each bound. */
 export function dateRangeFields(

@@ -2,7 +2,7 @@ import type { FeatureDependencies } from '../shell/feature.ts';
 import { calendarPage } from './calendar.page.ts';
 import { dayPage } from './day.page.ts';
 import { projectionPage } from './projection.page.ts';
-import { reconcilePages } from './reconcile.page.ts';
+import { reconcilePage, releaseDownload } from './reconcile.page.ts';
 import { releaseSalesPage } from './release-sales.page.ts';
 import { salePage } from './sale.page.ts';
 import { saleListDownload, saleListPage } from './sale-list.page.ts';
@@ -18,5 +18,6 @@ export function fundsPages(dependencies: FeatureDependencies): void {
   saleListDownload(dependencies);
   salePage(dependencies);
   statementPages(dependencies);
-  reconcilePages(dependencies);
+  reconcilePage(dependencies);
+  releaseDownload(dependencies);
 }

@@ -70,8 +70,7 @@ const hasLarge = (months: readonly ProjectedMonth[]) => projectedTotal(sumOf(mon
 function periodForm(view: View, period: string): Html {
   const t = textsFor(view, fundsTexts);
   const periods = PERIODS.map((months) => [months, t.projection.monthCount(months)] as const);
-  return queryForm({
-    action: pathTo(view, '/funds/projection'),
+  return queryForm(view, {
     fields: field({ name: 'months', label: t.projection.months }, select(periods, period)),
     submit: t.show,
   });

@@ -10,68 +10,57 @@ import { enumName } from '../../../services/platform/enum-name.ts';
 import { advancesTexts } from '../advances/advances.texts.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { listDownload } from '../exports/csv-download.ts';
-import { csvLinks, formatParameter } from '../exports/csv-links.ts';
+import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable } from '../shell/components.ts';
-import { streamed } from '../shell/downloads.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
-import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import {
   type DateRange,
   dateRangeFaults,
-  dateRangeFields,
   dateRangeOf,
   dateRangeParameters,
   fileName,
+  fileParameters,
   isFaulty,
   rangeOf,
   requireValidRange,
 } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { reconcileTexts } from './reconcile.texts.ts';
-import { balancesTable } from './statement.page.ts';
-
-const PATH = '/funds/reconcile';
+import { balancesTable, rangeForm } from './statement.page.ts';
 
 /** /funds/reconcile: the totals of a period in the statement and in each list, each with its file. */
-export function reconcilePages({ pages, clients }: FeatureDependencies): void {
-  const page = {
-    path: PATH,
-    role: Role.VIEWER,
-    section: 'funds',
-    query: Type.Object(dateRangeParameters),
-  } as const;
-  pages.page(page, async (view, { query }) => {
+export function reconcilePage({ pages, clients }: FeatureDependencies): void {
+  const query = Type.Object(dateRangeParameters);
+  const options = { path: '/funds/reconcile', role: Role.VIEWER, section: 'funds', query } as const;
+  pages.page(options, async (view, { query }) => {
     const t = textsFor(view, reconcileTexts);
     const range = rangeOf(query);
     const faults = dateRangeFaults(view, range);
-    const fields = dateRangeFields(range, faults, t);
-    const form = queryForm({ action: pathTo(view, PATH), fields, submit: t.show });
-    const top = html`${breadcrumbs(view, 'funds')}<p class="soft">${t.intro}</p>${form}`;
+    const top = html`${breadcrumbs(view, 'funds')}<p class="soft">${t.intro}</p>${rangeForm(view, range, faults)}`;
     if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
     return { title: t.title, body: html`${top}${await sections(clients, view, range)}` };
   });
-  releaseDownload({ pages, clients });
 }
 
-function releaseDownload({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+/** /funds/releases.csv: the releases of a period as a file. */
+export function releaseDownload({ pages, clients }: FeatureDependencies): void {
   const rpc = FundsService.method.exportFundsReleases;
-  const query = Type.Object({ ...dateRangeParameters, format: formatParameter });
+  const query = Type.Object(fileParameters);
   pages.download({ path: '/funds/releases.csv', rpc, section: 'funds', query }, async (view, { query }) => {
-    const range = rangeOf(query);
-    requireValidRange(view, range);
+    const range = requireValidRange(view, rangeOf(query));
     const request = { ...view.tenant, ...dateRangeOf(range) };
-    return listDownload(`${fileName('releases', range)}.csv`, RELEASE_COLUMNS, query.format, () =>
-      streamed(
-        view,
-        (call) => clients.funds.exportFundsReleases(request, call),
-        ({ releases }) => releases,
-      ),
-    );
+    return listDownload(view, {
+      name: fileName('releases', range),
+      columns: RELEASE_COLUMNS,
+      format: query.format,
+      stream: (call) => clients.funds.exportFundsReleases(request, call),
+      rowsOf: ({ releases }) => releases,
+    });
   });
 }
 

@@ -11,7 +11,6 @@ import { csvLinks, formatParameter } from '../exports/csv-links.ts';
 import { RELEASE_SALE_COLUMNS } from '../exports/list-columns.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, moment, pageParameter, pager } from '../shell/components.ts';
-import { streamed } from '../shell/downloads.ts';
 import { noSuchPage } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -43,13 +42,13 @@ export function releaseSalesPage({ pages, clients }: FeatureDependencies): void 
       const date = params.name ?? '';
       if (!isCivilDate(date)) throw noSuchPage();
       const request = { ...view.tenant, ...rowOf(query.status), date };
-      return listDownload(`sales-of-${date}.csv`, RELEASE_SALE_COLUMNS, query.format, () =>
-        streamed(
-          view,
-          (call) => clients.funds.exportReleaseSales(request, call),
-          ({ sales }) => sales,
-        ),
-      );
+      return listDownload(view, {
+        name: `sales-of-${date}.csv`,
+        columns: RELEASE_SALE_COLUMNS,
+        format: query.format,
+        stream: (call) => clients.funds.exportReleaseSales(request, call),
+        rowsOf: ({ sales }) => sales,
+      });
     },
   );
   const options = { path: '/funds/days/:name/sales', role: Role.VIEWER, section: 'funds', query } as const;

@@ -5,16 +5,14 @@ import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.
 import { FundsService, type Sale, SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { listDownload } from '../exports/csv-download.ts';
-import { csvLinks, formatParameter } from '../exports/csv-links.ts';
+import { csvLinks } from '../exports/csv-links.ts';
 import { SALE_COLUMNS } from '../exports/list-columns.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
-import { streamed } from '../shell/downloads.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { layoutTexts } from '../shell/layout.texts.ts';
 import { filterField, filterParameter, queryForm } from '../shell/query-form.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import {
   type DateRange,
   type DateRangeFaults,
@@ -23,6 +21,7 @@ import {
   dateRangeOf,
   dateRangeParameters,
   fileName,
+  fileParameters,
   isFaulty,
   requireValidRange,
 } from './date-range.ts';
@@ -34,14 +33,9 @@ import { salesTexts } from './sales.texts.ts';
 
 const CSV = '/funds/sales.csv';
 const PAGE_SIZE = 25;
-const Filter = {
-  ...dateRangeParameters,
-  order: filterParameter,
-  product: filterParameter,
-  status: filterParameter,
-};
-const Query = Type.Object({ ...Filter, page: pageParameter });
-const CsvQuery = Type.Object({ ...Filter, format: formatParameter });
+const Filter = { order: filterParameter, product: filterParameter, status: filterParameter };
+const Query = Type.Object({ ...dateRangeParameters, ...Filter, page: pageParameter });
+const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
 interface Filters extends DateRange {
   readonly order: string;
@@ -82,15 +76,15 @@ export function saleListDownload({ pages, clients }: FeatureDependencies): void 
   const rpc = FundsService.method.exportSales;
   pages.download({ path: CSV, rpc, section: 'funds', query: CsvQuery }, async (view, { query }) => {
     const filters = filtersOf(query);
-    requireValidRange(view, filters);
+    const range = requireValidRange(view, filters);
     const request = { ...view.tenant, ...requestOf(filters) };
-    return listDownload(`${fileName('sales', filters)}.csv`, SALE_COLUMNS, query.format, () =>
-      streamed(
-        view,
-        (call) => clients.funds.exportSales(request, call),
-        ({ sales }) => sales,
-      ),
-    );
+    return listDownload(view, {
+      name: fileName('sales', range),
+      columns: SALE_COLUMNS,
+      format: query.format,
+      stream: (call) => clients.funds.exportSales(request, call),
+      rowsOf: ({ sales }) => sales,
+    });
   });
 }
 
@@ -132,8 +126,7 @@ function filterForm(
 ${filterField({ name: 'order', label: t.order }, filters.order)}
 ${field({ name: 'product', label: t.product }, select([['', t.anyProduct], ...names], product))}
 ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], filters.state ?? ''))}`;
-  const collapsed = { summary: textsFor(view, layoutTexts).filters, open: isFaulty(faults) };
-  return queryForm({ action: pathTo(view, '/funds/sales'), fields, submit: t.filter, collapsed });
+  return queryForm(view, { fields, narrow: isFaulty(faults) ? 'open' : 'collapsed' });
 }
 
 function saleTable(view: View, { state }: Filters, sales: readonly Sale[], products: ProductNames): Html {

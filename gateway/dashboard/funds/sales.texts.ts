@@ -1,10 +1,8 @@
 export const salesTexts = {
   'pt-BR': {
     title: 'Vendas',
-    all: 'Ver todas as vendas',
     newestHint: 'Da mais recente à mais antiga.',
     none: 'Nenhuma venda corresponde aos filtros.',
-    filter: 'Filtrar',
     from: 'Vendidas de',
     to: 'até',
     notADate: 'Data inválida. Use o formato 2026-11-21.',
@@ -47,10 +45,8 @@ export const salesTexts = {
   },
   en: {
     title: 'Sales',
-    all: 'View all sales',
     newestHint: 'Newest first.',
     none: 'No sales match these filters.',
-    filter: 'Filter',
     from: 'Sold from',
     to: 'to',
     notADate: 'Not a valid date. Dates look like 2026-11-21.',

@@ -9,20 +9,22 @@ import { FundsService, MovementKind } from '../../../proto/gen/payments/funds/v1
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { csvDownload } from '../exports/csv-download.ts';
-import { csvLinks, formatParameter } from '../exports/csv-links.ts';
+import { csvLinks } from '../exports/csv-links.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, pageParameter, pager } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import {
   type DateRange,
+  type DateRangeFaults,
   dateRangeFaults,
   dateRangeFields,
   dateRangeOf,
   dateRangeParameters,
   fileName,
+  fileParameters,
   isFaulty,
   rangeOf,
   requireValidRange,
@@ -42,12 +44,7 @@ export function statementPages({ pages, clients }: FeatureDependencies): void {
     const t = textsFor(view, statementTexts);
     const range = rangeOf(query);
     const faults = dateRangeFaults(view, range);
-    const form = queryForm({
-      action: pathTo(view, path),
-      fields: dateRangeFields(range, faults, t),
-      submit: t.show,
-    });
-    const top = html`${breadcrumbs(view, 'funds')}${form}`;
+    const top = html`${breadcrumbs(view, 'funds')}${rangeForm(view, range, faults)}`;
     if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', includeTotals: true };
     const request = { ...view.tenant, ...dateRangeOf(range), ...page };
@@ -55,21 +52,19 @@ export function statementPages({ pages, clients }: FeatureDependencies): void {
     const disputes = await findDisputes(clients, view, possibleDisputes(statement.movements));
     return { title: t.title, body: html`${top}${statementBody(view, range, statement, disputes)}` };
   });
-  pages.download(
-    {
-      path: `${path}.csv`,
-      rpc: FundsService.method.exportMovements,
-      section: 'funds',
-      query: Type.Object({ ...dateRangeParameters, format: formatParameter }),
-    },
-    async (view, { query }) => {
-      const range = rangeOf(query);
-      requireValidRange(view, range);
-      return csvDownload(`${fileName('statement', range)}.csv`, () =>
-        statementLines(clients, view, range, query.format ?? 'br'),
-      );
-    },
-  );
+  const rpc = FundsService.method.exportMovements;
+  const csv = { path: `${path}.csv`, rpc, section: 'funds', query: Type.Object(fileParameters) } as const;
+  pages.download(csv, async (view, { query }) => {
+    const range = requireValidRange(view, rangeOf(query));
+    const lines = () => statementLines(clients, view, range, query.format ?? 'br');
+    return csvDownload(fileName('statement', range), lines);
+  });
+}
+
+/** The form that chooses the period of a page. */
+export function rangeForm(view: View, range: DateRange, faults: DateRangeFaults): Html {
+  const t = textsFor(view, statementTexts);
+  return queryForm(view, { fields: dateRangeFields(range, faults, t), submit: t.show });
 }
 
 function statementBody(

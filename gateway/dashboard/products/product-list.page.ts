@@ -43,11 +43,8 @@ ${pager(view, nextPageToken)}`;
 function filterForm(view: View, state: StateName | undefined): Html {
   const t = textsFor(view, productsTexts);
   const states = STATES.map((name) => [name, t.states[name]] as const);
-  return queryForm({
-    action: pathTo(view, '/products'),
-    fields: field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state ?? '')),
-    submit: t.filter,
-  });
+  const choice = select([['', t.anyStatus], ...states], state ?? '');
+  return queryForm(view, { fields: field({ name: 'status', label: t.status }, choice) });
 }
 
 function productTable(view: View, products: readonly Product[], empty: string): Html {

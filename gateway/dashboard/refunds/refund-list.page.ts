@@ -1,39 +1,49 @@
 import { type Static, Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type RefundCase, RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type RefundCase,
+  RefundCaseOrder,
+  RefundCaseService,
+  RefundCaseStatus,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
+import { REFUND_COLUMNS } from '../exports/list-columns.ts';
+import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
-import { layoutTexts } from '../shell/layout.texts.ts';
 import { liveRegion } from '../shell/live.ts';
 import { filterField, filterParameter, isIdOrEmpty, queryForm, refusedFilters } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
-import { blockers, deadline, STATES, stateBadge } from './refund-case.components.ts';
-import {
-  choiceParameters,
-  choicesOf,
-  chosenFields,
-  INITIATORS,
-  type RefundChoices,
-} from './refund-filters.ts';
+import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.components.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const PAGE_SIZE = 25;
 const EXCERPT_LENGTH = 80;
+const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 
+const Choice = { status: filterParameter, initiator: filterParameter };
+/** Without a status, cases awaiting the merchant's decision; with an empty one, all. */
 const Query = Type.Object({
-  /** Without a status, cases awaiting the merchant's decision; with an empty one, all. */
-  ...choiceParameters,
+  ...Choice,
   payment: filterParameter,
   order: filterParameter,
   page: pageParameter,
   notice: filterParameter,
 });
+/** Of cases that were requested in the range; without a status, all. */
+const CsvQuery = Type.Object({ ...Choice, ...fileParameters });
 
-interface Filters extends RefundChoices {
+interface Choices {
+  readonly state: StateName | undefined;
+  readonly initiator: (typeof INITIATORS)[number] | undefined;
+}
+
+interface Filters extends Choices {
   readonly payment: string;
   readonly order: string;
 }
@@ -62,6 +72,34 @@ ${pager(view, nextPageToken)}`;
     },
   );
 }
+
+/** /refunds.csv: refund cases as a file, newest first. */
+export function refundDownload({ pages, clients }: FeatureDependencies): void {
+  const rpc = RefundCaseService.method.exportRefundCases;
+  const options = { path: '/refunds.csv', rpc, section: 'refunds', query: CsvQuery } as const;
+  pages.download(options, async (view, { query }) => {
+    const range = requireValidRange(view, query);
+    const request = { ...view.tenant, ...dateRangeOf(range), ...chosenFields(choicesOf(query)) };
+    return listDownload(view, {
+      name: fileName('refunds', range),
+      columns: REFUND_COLUMNS,
+      format: query.format,
+      stream: (call) => clients.refundCases.exportRefundCases(request, call),
+      rowsOf: ({ refundCases }) => refundCases,
+    });
+  });
+}
+
+/** Ignores unknown values of a drop-down. */
+const choicesOf = ({ status, initiator }: { status?: string; initiator?: string }): Choices => ({
+  state: STATES.find((name) => name === status),
+  initiator: INITIATORS.find((name) => name === initiator),
+});
+
+const chosenFields = ({ state, initiator }: Choices) => ({
+  ...(state && { status: RefundCaseStatus[state] }),
+  ...(initiator && { initiator: RefundInitiator[initiator] }),
+});
 
 function filtersOf({ payment = '', order = '', ...choices }: Static<typeof Query>): Filters {
   return {
@@ -92,8 +130,7 @@ ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator],
 ${idField('payment', t.payment, payment)}
 ${idField('order', t.order, order)}`;
   const hasFault = !isIdOrEmpty(payment) || !isIdOrEmpty(order);
-  const collapsed = { summary: textsFor(view, layoutTexts).filters, open: hasFault };
-  return queryForm({ action: pathTo(view, '/refunds'), fields, submit: t.filter, collapsed });
+  return queryForm(view, { fields, narrow: hasFault ? 'open' : 'collapsed' });
 }
 
 function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[], names: SaleNames): Html {

@@ -2,8 +2,7 @@ import { evidencePages } from '../evidence/evidence.pages.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { decideRefundCaseActions } from './decide-refund-case.action.ts';
 import { refundCasePage, renderRefundCase } from './refund-case.page.ts';
-import { refundDownload } from './refund-download.ts';
-import { refundListPage } from './refund-list.page.ts';
+import { refundDownload, refundListPage } from './refund-list.page.ts';
 
 /** The refund pages. */
 export function refundsPages(dependencies: FeatureDependencies): void {

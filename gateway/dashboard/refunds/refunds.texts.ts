@@ -2,7 +2,6 @@
 export const refundsTexts = {
   'pt-BR': {
     title: 'Reembolsos',
-    filter: 'Filtrar',
     status: 'Situação',
     anyStatus: 'Todas as situações',
     initiator: 'Solicitado por',
@@ -82,7 +81,6 @@ export const refundsTexts = {
   },
   en: {
     title: 'Refunds',
-    filter: 'Filter',
     status: 'Status',
     anyStatus: 'All statuses',
     initiator: 'Requested by',

@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { field } from './components.ts';
 import { type Html, html, nothing } from './html.ts';
-import type { Page } from './view.ts';
+import { layoutTexts } from './layout.texts.ts';
+import { type Page, type PlainView, textsFor } from './view.ts';
 
 const MAX_LENGTH = 100;
 
@@ -13,25 +14,26 @@ export const filterParameter = Type.Optional(Type.String({ maxLength: MAX_LENGTH
 export const isIdOrEmpty = (text: string): boolean => text === '' || isUuid(text);
 
 interface QueryForm {
-  /** The page's path; the form sets its query. */
-  readonly action: string;
   readonly fields: Html;
-  readonly submit: string;
+  /** The text of the button; "Filter" when absent. */
+  readonly submit?: string;
   /** After the button. */
   readonly more?: Html;
-  /** Collapses the form on narrow screens, under this text. */
-  readonly collapsed?: { readonly summary: string; readonly open: boolean };
+  /** Makes the form collapsible on narrow screens. */
+  readonly narrow?: 'open' | 'collapsed';
 }
 
-/** A GET form that filters what a page shows; the resulting URL can be bookmarked. */
-export function queryForm({ action, fields, submit, more, collapsed }: QueryForm): Html {
+/** A GET form that filters what its page shows; the resulting URL can be bookmarked. */
+export function queryForm(view: PlainView, { fields, submit, more, narrow }: QueryForm): Html {
+  const t = textsFor(view, layoutTexts);
+  const [action = ''] = view.url.split('?');
   const form = html`<form class="filters" method="get" action="${action}">
 ${fields}
-<button class="plain">${submit}</button>
+<button class="plain">${submit ?? t.filter}</button>
 ${more ?? nothing}
 </form>`;
-  if (!collapsed) return form;
-  return html`<details class="narrow-only"${collapsed.open ? html` open` : nothing}><summary>${collapsed.summary}</summary>
+  if (!narrow) return form;
+  return html`<details class="narrow-only"${narrow === 'open' ? html` open` : nothing}><summary>${t.filters}</summary>
 ${form}</details>`;
 }
 

@@ -8,7 +8,7 @@ import { type Html, html } from '../shell/html.ts';
 import { inEach } from '../shell/language.ts';
 import { liveRegion } from '../shell/live.ts';
 import { queryForm } from '../shell/query-form.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { eventTypeTexts } from '../webhooks/subscriptions/event-type.texts.ts';
 import { simulatedEventTexts } from './events.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
@@ -56,8 +56,7 @@ export function publishEventAction(pages: SandboxPages, { events }: DashboardCli
 function typeChoice(view: View, types: readonly EventType[], chosen: EventType): Html {
   const t = textsFor(view, simulatedEventTexts);
   const options = types.map((type) => [type.name, type.name] as const);
-  return queryForm({
-    action: pathTo(view, '/simulate/events'),
+  return queryForm(view, {
     fields: field({ name: 'type', label: t.eventType }, select(options, chosen.name)),
     submit: t.choose,
   });

@@ -128,5 +128,5 @@ ${typed('event', t.event)}
 </div></details>
 ${query.resend ? html`<label class="option"><input type="checkbox" name="resend" value="${query.resend}" checked> ${t.resend(shortId(query.resend))}</label>` : nothing}`;
   const clear = any ? html`<a href="${path}">${t.clear}</a>` : nothing;
-  return queryForm({ action: path, fields, submit: t.apply, more: clear });
+  return queryForm(view, { fields, more: clear });
 }

@@ -10,6 +10,7 @@ import {
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
+import { evidencePages } from '../evidence/evidence.pages.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { identifiedSale, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
@@ -37,12 +38,19 @@ interface Refused {
   readonly evidenceFault?: string;
 }
 
-/** A dispute, with the form for the merchant's response. */
-export function disputePage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { path: '/disputes/:disputeId', role: Role.VIEWER, section: 'disputes' },
-    async (view, { params }) => renderDispute(clients, view, params.disputeId!),
+/** A dispute with its evidence, and the form for the merchant's response. */
+export function disputePages(dependencies: FeatureDependencies): void {
+  const { pages, clients } = dependencies;
+  const location = { path: '/disputes/:disputeId', section: 'disputes' } as const;
+  pages.page({ ...location, role: Role.VIEWER }, (view, { params }) =>
+    renderDispute(clients, view, params.disputeId!),
   );
+  evidencePages(dependencies, {
+    ...location,
+    subjectOf: ({ disputeId }) => ({ disputeId: disputeId! }),
+    render: (view, { disputeId }, evidenceFault) =>
+      renderDispute(clients, view, disputeId!, { evidenceFault }),
+  });
 }
 
 /** Renders a dispute, with a form that was refused. */

@@ -12,6 +12,7 @@ import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { stateOf as disputeStateOf } from '../disputes/dispute.components.ts';
 import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
+import { evidencePages } from '../evidence/evidence.pages.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
@@ -50,12 +51,19 @@ interface CaseDetails {
   readonly names: SaleNames;
 }
 
-/** A refund case, with the forms for the merchant's decision. */
-export function refundCasePage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { path: '/refunds/:refundCaseId', role: Role.VIEWER, section: 'refunds' },
-    async (view, { params }) => renderRefundCase(clients, view, params.refundCaseId!),
+/** A refund case with its evidence, and the forms for the merchant's decision. */
+export function refundCasePages(dependencies: FeatureDependencies): void {
+  const { pages, clients } = dependencies;
+  const location = { path: '/refunds/:refundCaseId', section: 'refunds' } as const;
+  pages.page({ ...location, role: Role.VIEWER }, (view, { params }) =>
+    renderRefundCase(clients, view, params.refundCaseId!),
   );
+  evidencePages(dependencies, {
+    ...location,
+    subjectOf: ({ refundCaseId }) => ({ refundCaseId: refundCaseId! }),
+    render: (view, { refundCaseId }, evidenceFault) =>
+      renderRefundCase(clients, view, refundCaseId!, { evidenceFault }),
+  });
 }
 
 /** Renders a case, with a form that was refused. */

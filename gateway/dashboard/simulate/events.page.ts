@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { field, form, hiddenFields, select } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { inEach } from '../shell/language.ts';
 import { liveRegion } from '../shell/live.ts';
@@ -12,7 +12,7 @@ import { textsFor, type View } from '../shell/view.ts';
 import { eventTypeTexts } from '../webhooks/subscriptions/event-type.texts.ts';
 import { simulatedEventTexts } from './events.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
-import { redirectWithOutcome, type SandboxPages } from './sandbox-pages.ts';
+import { IN_SANDBOX, redirectWithOutcome } from './sandbox.ts';
 import { simulateTexts } from './simulate.texts.ts';
 
 const name = () => Type.String({ minLength: 1, maxLength: 100 });
@@ -20,8 +20,8 @@ const Query = Type.Object({ ...OUTCOME_QUERY, type: Type.Optional(name()) });
 const EventForm = Type.Object({ type: name(), object_id: name() });
 
 /** The catalog's example of an event type, with a form to publish it. */
-export function simulatedEventPage(pages: SandboxPages, clients: DashboardClients): void {
-  pages.page({ path: '/simulate/events', query: Query }, async (view, { query }) => {
+export function simulatedEventPage({ pages, clients }: FeatureDependencies): void {
+  pages.page({ ...IN_SANDBOX, path: '/simulate/events', query: Query }, async (view, { query }) => {
     const t = textsFor(view, simulatedEventTexts);
     const { eventTypes } = await clients.events.listEventTypes({}, view.call);
     const chosen = eventTypes.find((type) => type.name === query.type) ?? eventTypes[0]!;
@@ -34,9 +34,9 @@ ${publication(view, chosen)}`;
 }
 
 /** Publishes an event of the catalog with its example data. */
-export function publishEventAction(pages: SandboxPages, { events }: DashboardClients): void {
+export function publishEventAction({ pages, clients: { events } }: FeatureDependencies): void {
   pages.action(
-    { path: '/simulate/events/publish', form: EventForm },
+    { ...IN_SANDBOX, path: '/simulate/events/publish', form: EventForm },
     async (view, { form: { type, object_id }, key }) => {
       const { eventTypes } = await events.listEventTypes({}, view.call);
       const data = eventTypes.find(({ name }) => name === type)?.dataExample;

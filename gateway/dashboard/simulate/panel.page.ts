@@ -18,6 +18,7 @@ import {
   moment,
   select,
 } from '../shell/components.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
@@ -26,7 +27,7 @@ import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { panelTexts } from './panel.texts.ts';
 import { refundForm } from './refunds/refund-form.ts';
 import { saleForm } from './sales/sale-form.ts';
-import type { SandboxPages } from './sandbox-pages.ts';
+import { IN_SANDBOX } from './sandbox.ts';
 import { simulateTexts } from './simulate.texts.ts';
 import { type Draft, idOf } from './typed-values.ts';
 
@@ -37,8 +38,8 @@ interface Drafts {
 }
 
 /** The panel: everything that can be simulated, with recent cases and advances. */
-export function panelPage(pages: SandboxPages, clients: DashboardClients): void {
-  pages.page({ path: '/simulate', query: Type.Object(OUTCOME_QUERY) }, (view, { query }) =>
+export function panelPage({ pages, clients }: FeatureDependencies): void {
+  pages.page({ ...IN_SANDBOX, path: '/simulate', query: Type.Object(OUTCOME_QUERY) }, (view, { query }) =>
     renderPanel(clients, view, {}, query.request),
   );
 }

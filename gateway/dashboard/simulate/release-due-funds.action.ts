@@ -1,12 +1,11 @@
-import { Type } from 'typebox';
-import type { DashboardClients } from '../dashboard-clients.ts';
-import { redirectWithOutcome, type SandboxPages } from './sandbox-pages.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
+import { IN_SANDBOX, redirectWithOutcome } from './sandbox.ts';
 
 const MAX_CALLS = 20;
 
 /** Releases the merchant's due funds, as the daily schedule does for all merchants. */
-export function releaseDueFundsAction(pages: SandboxPages, { funds }: DashboardClients): void {
-  pages.action({ path: '/simulate/release', form: Type.Object({}) }, async (view) => {
+export function releaseDueFundsAction({ pages, clients: { funds } }: FeatureDependencies): void {
+  pages.action({ ...IN_SANDBOX, path: '/simulate/release' }, async (view) => {
     for (let calls = 0; calls < MAX_CALLS; calls += 1) {
       const { hasMore } = await funds.releaseDueFunds(view.tenant, view.call);
       if (!hasMore) break;

@@ -1,14 +1,14 @@
 import { type Static, type TObject, Type } from 'typebox';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { form } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
+import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { inEach, type Texts } from '../shell/language.ts';
 import { liveRegion } from '../shell/live.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
-import { redirectWithOutcome, type SandboxPages } from './sandbox-pages.ts';
+import { IN_SANDBOX, redirectWithOutcome } from './sandbox.ts';
 import { simulateTexts } from './simulate.texts.ts';
 
 /** The texts of a steps page. A step has a button label and a hint. */
@@ -48,13 +48,12 @@ export interface StepsPageOptions<Subject, Step extends { readonly name: string 
 
 /** Registers a steps page and the action of each step. */
 export function stepsPage<Subject, Step extends { readonly name: string }, Form extends TObject>(
-  pages: SandboxPages,
-  clients: DashboardClients,
+  { pages, clients }: FeatureDependencies,
   options: StepsPageOptions<Subject, Step, Form>,
 ): void {
   const { basePath, parameter, texts, steps } = options;
   const path = `${basePath}/:${parameter}`;
-  pages.page({ path, query: Type.Object(OUTCOME_QUERY) }, async (view, { params, query }) => {
+  pages.page({ ...IN_SANDBOX, path, query: Type.Object(OUTCOME_QUERY) }, async (view, { params, query }) => {
     const t = textsFor(view, simulateTexts);
     const own = textsFor(view, texts);
     const id = params[parameter]!;
@@ -74,7 +73,7 @@ ${liveRegion('steps', live.steps)}`;
   });
   for (const step of steps) {
     pages.action(
-      { path: `${path}/${step.name}`, form: options.form },
+      { ...IN_SANDBOX, path: `${path}/${step.name}`, form: options.form },
       async (view, { params, form, key }) => {
         const id = params[parameter]!;
         await options.perform(step, { view, id, key, form });

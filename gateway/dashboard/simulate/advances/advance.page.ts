@@ -3,9 +3,9 @@ import type { AdvanceRequest } from '../../../../proto/gen/payments/advances/v1/
 import { statusBadge } from '../../advances/advance-status.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { details, field } from '../../shell/components.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
-import type { SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { reasonMissing, stepsPage } from '../steps-page.ts';
 import { advanceStepTexts } from './advance-steps.texts.ts';
@@ -14,8 +14,9 @@ import { ADVANCE_STEPS, type AdvanceStep, isBackdated, stateOf } from './advance
 const StepForm = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 2_000 })) });
 
 /** An advance request with every step that is possible now. */
-export function simulatedAdvancePage(pages: SandboxPages, clients: DashboardClients): void {
-  stepsPage(pages, clients, {
+export function simulatedAdvancePage(dependencies: FeatureDependencies): void {
+  const { clients } = dependencies;
+  stepsPage(dependencies, {
     basePath: '/simulate/advances',
     parameter: 'advanceRequestId',
     texts: advanceStepTexts,

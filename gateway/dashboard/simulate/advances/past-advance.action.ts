@@ -1,7 +1,6 @@
-import { Type } from 'typebox';
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
-import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
+import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { daysAgo } from '../typed-values.ts';
 
 /** Long enough for all three installments to be due: one every 30 days, moved to the next business day. */
@@ -14,8 +13,8 @@ const SALE = {
 };
 
 /** Records a past sale and an advance on it requested at the same time, which can be settled today. */
-export function pastAdvanceAction(pages: SandboxPages, { funds, advances }: DashboardClients): void {
-  pages.action({ path: '/simulate/advances', form: Type.Object({}) }, async (view, { key }) => {
+export function pastAdvanceAction({ pages, clients: { funds, advances } }: FeatureDependencies): void {
+  pages.action({ ...IN_SANDBOX, path: '/simulate/advances' }, async (view, { key }) => {
     const write = (step: string) => ({
       ...view.tenant,
       idempotencyKey: `${key}:${step}`,

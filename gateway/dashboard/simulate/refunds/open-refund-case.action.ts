@@ -1,13 +1,13 @@
 import { type Timestamp, timestampFromDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { ApprovalMode, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { reasonOf, refusalText } from '../../shell/failures.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
 import { refusalTexts } from '../refusals.texts.ts';
 import { paymentOf } from '../sales/sale-payment.ts';
-import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
+import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, type Draft, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
 import { MAX_DAYS_AGO, REQUESTERS } from './refund-form.ts';
@@ -37,28 +37,31 @@ const RefundForm = Type.Object({
 type RefundValues = Static<typeof RefundForm>;
 
 /** Opens a refund case, for a sale or a made-up payment. */
-export function openRefundCaseAction(pages: SandboxPages, clients: DashboardClients): void {
-  pages.action({ path: '/simulate/refund-cases', form: RefundForm }, async (view, { form, key }) => {
-    const { requested, faults } = parseForm(view, form);
-    const reject = async (refused: Draft['faults']) => {
-      const panel = await renderPanel(clients, view, { refund: { values: form, faults: refused } });
-      return { ...panel, status: 422 };
-    };
-    if (!requested) return reject(faults);
-    const saleId = idOf(form.sale_id);
-    const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
-    const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
-    const request = { ...about, ...requested, ...paymentFactsOf(form, saleId, requested.occurredAt) };
-    try {
-      const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
-      return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
-    } catch (error) {
-      const field = FIELDS[reasonOf(error) ?? ''];
-      const fault = refusalText(error, refusalTexts, view.language);
-      if (!field || fault === undefined) throw error;
-      return reject({ [field]: fault });
-    }
-  });
+export function openRefundCaseAction({ pages, clients }: FeatureDependencies): void {
+  pages.action(
+    { ...IN_SANDBOX, path: '/simulate/refund-cases', form: RefundForm },
+    async (view, { form, key }) => {
+      const { requested, faults } = parseForm(view, form);
+      const reject = async (refused: Draft['faults']) => {
+        const panel = await renderPanel(clients, view, { refund: { values: form, faults: refused } });
+        return { ...panel, status: 422 };
+      };
+      if (!requested) return reject(faults);
+      const saleId = idOf(form.sale_id);
+      const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
+      const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
+      const request = { ...about, ...requested, ...paymentFactsOf(form, saleId, requested.occurredAt) };
+      try {
+        const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
+        return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
+      } catch (error) {
+        const field = FIELDS[reasonOf(error) ?? ''];
+        const fault = refusalText(error, refusalTexts, view.language);
+        if (!field || fault === undefined) throw error;
+        return reject({ [field]: fault });
+      }
+    },
+  );
 }
 
 function parseForm(view: View, form: RefundValues) {

@@ -5,9 +5,9 @@ import { blockerList, deadline, stateBadge, stateOf } from '../../refunds/refund
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
 import { select } from '../../shell/components.ts';
 import { Failure } from '../../shell/failures.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
-import type { SandboxPages } from '../sandbox-pages.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { reasonMissing, stepsPage } from '../steps-page.ts';
 import { idOf } from '../typed-values.ts';
@@ -21,8 +21,9 @@ const choice = () => Type.Optional(Type.String({ maxLength: 2_000 }));
 const StepForm = Type.Object({ reason: choice(), reviewer: choice(), blocker: choice(), dispute: choice() });
 
 /** A refund case with every step that is possible now. */
-export function simulatedCasePage(pages: SandboxPages, clients: DashboardClients): void {
-  stepsPage(pages, clients, {
+export function simulatedCasePage(dependencies: FeatureDependencies): void {
+  const { clients } = dependencies;
+  stepsPage(dependencies, {
     basePath: '/simulate/refund-cases',
     parameter: 'refundCaseId',
     texts: refundStepTexts,

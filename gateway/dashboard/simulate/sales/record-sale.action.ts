@@ -3,10 +3,11 @@ import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { reasonOf } from '../../shell/failures.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { parseReais } from '../../shell/reais-input.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
-import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
+import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from '../typed-values.ts';
 import { MAX_DAYS_AGO, METHODS } from './sale-form.ts';
@@ -23,8 +24,8 @@ const SaleForm = Type.Object({
 });
 
 /** Records a sale, now or in the past, and publishes its payment event. */
-export function recordSaleAction(pages: SandboxPages, clients: DashboardClients): void {
-  pages.action({ path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
+export function recordSaleAction({ pages, clients }: FeatureDependencies): void {
+  pages.action({ ...IN_SANDBOX, path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
     const { sale, faults } = saleOf(view, form);
     if (!sale)
       return { ...(await renderPanel(clients, view, { sale: { values: form, faults } })), status: 422 };

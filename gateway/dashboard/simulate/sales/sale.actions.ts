@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { disputeTerms } from '../dispute-terms.ts';
-import { redirectWithOutcome, type SandboxPages } from '../sandbox-pages.ts';
+import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { paymentOf } from './sale-payment.ts';
 
 /** Without REFUND_IN_PROGRESS, which refunds set themselves. */
@@ -17,28 +17,33 @@ const UnblockForm = Type.Object({
   reason_to_unblock: reason,
   outcome: Type.Enum([...OUTCOMES]),
 });
-const NoFields = Type.Object({});
 
 /** Blocks and unblocks the funds of a sale; the sale itself is the source of each block. */
-export function blockActions(pages: SandboxPages, { funds }: DashboardClients): void {
-  pages.action({ path: `${PATH}/block`, form: BlockForm }, async (view, { params, form, key }) => {
-    const saleId = params.saleId!;
-    const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
-    await funds.blockFunds({ ...request, reason: BlockReason[form.reason_to_block] }, view.call);
-    return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'block');
-  });
-  pages.action({ path: `${PATH}/unblock`, form: UnblockForm }, async (view, { params, form, key }) => {
-    const saleId = params.saleId!;
-    const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
-    const unblock = { reason: BlockReason[form.reason_to_unblock], outcome: BlockOutcome[form.outcome] };
-    await funds.unblockFunds({ ...request, ...unblock }, view.call);
-    return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'unblock');
-  });
+export function blockActions({ pages, clients: { funds } }: FeatureDependencies): void {
+  pages.action(
+    { ...IN_SANDBOX, path: `${PATH}/block`, form: BlockForm },
+    async (view, { params, form, key }) => {
+      const saleId = params.saleId!;
+      const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
+      await funds.blockFunds({ ...request, reason: BlockReason[form.reason_to_block] }, view.call);
+      return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'block');
+    },
+  );
+  pages.action(
+    { ...IN_SANDBOX, path: `${PATH}/unblock`, form: UnblockForm },
+    async (view, { params, form, key }) => {
+      const saleId = params.saleId!;
+      const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
+      const unblock = { reason: BlockReason[form.reason_to_unblock], outcome: BlockOutcome[form.outcome] };
+      await funds.unblockFunds({ ...request, ...unblock }, view.call);
+      return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'unblock');
+    },
+  );
 }
 
 /** The steps of disputes of a sale's payment, with or without a refund case. */
-export function saleDisputeActions(pages: SandboxPages, { refundCases }: DashboardClients): void {
-  pages.action({ path: `${PATH}/open-dispute`, form: NoFields }, async (view, { params, key }) => {
+export function saleDisputeActions({ pages, clients: { refundCases } }: FeatureDependencies): void {
+  pages.action({ ...IN_SANDBOX, path: `${PATH}/open-dispute` }, async (view, { params, key }) => {
     const saleId = params.saleId!;
     // The form's key is the dispute's id, so that a resubmitted form opens one dispute.
     const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId, ...disputeTerms() };
@@ -46,7 +51,7 @@ export function saleDisputeActions(pages: SandboxPages, { refundCases }: Dashboa
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');
   });
   pages.action(
-    { path: `${PATH}/disputes/:disputeId/submitted`, form: NoFields },
+    { ...IN_SANDBOX, path: `${PATH}/disputes/:disputeId/submitted` },
     async (view, { params, key }) => {
       const submission = { disputeId: params.disputeId!, idempotencyKey: key };
       await refundCases.recordResponseSubmission({ ...view.tenant, ...submission }, view.call);
@@ -58,7 +63,7 @@ export function saleDisputeActions(pages: SandboxPages, { refundCases }: Dashboa
     ['lost', DisputeOutcome.LOST],
   ] as const) {
     const path = `${PATH}/disputes/:disputeId/${step}`;
-    pages.action({ path, form: NoFields }, async (view, { params, key }) => {
+    pages.action({ ...IN_SANDBOX, path }, async (view, { params, key }) => {
       const closed = { disputeId: params.disputeId!, outcome };
       await refundCases.closeDispute({ ...view.tenant, ...closed, idempotencyKey: key }, view.call);
       return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, step);

@@ -6,7 +6,7 @@ import {
   DisputeOutcome,
   type RefundCase,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type DashboardClients, MAX_PAGE_SIZE } from '../../dashboard-clients.ts';
+import { MAX_PAGE_SIZE } from '../../dashboard-clients.ts';
 import { stateOf } from '../../disputes/dispute.components.ts';
 import { stateBadge } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
@@ -21,12 +21,13 @@ import {
   money,
   select,
 } from '../../shell/components.ts';
+import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from '../outcome.ts';
 import { refundForm } from '../refunds/refund-form.ts';
-import type { SandboxPages } from '../sandbox-pages.ts';
+import { IN_SANDBOX } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { BLOCK_REASONS, OUTCOMES } from './sale.actions.ts';
 import { saleTexts } from './sale.texts.ts';
@@ -36,34 +37,36 @@ const MAX_RELATED = 20;
 const Query = Type.Object(OUTCOME_QUERY);
 
 /** A simulated sale with its possible next steps. */
-export function simulatedSalePage(pages: SandboxPages, clients: DashboardClients): void {
-  pages.page({ path: '/simulate/sales/:saleId', query: Query }, async (view, { params, query }) => {
-    const { tenant, call } = view;
-    const t = textsFor(view, saleTexts);
-    const saleId = params.saleId!;
-    const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
-    const [{ sale: read }, { refundCases }, { disputes }, { products }] = await Promise.all([
-      clients.funds.getSale({ ...tenant, saleId }, call),
-      clients.refundCases.listRefundCases(ofPayment, call),
-      clients.refundCases.listDisputes(ofPayment, call),
-      clients.products.listProducts(
-        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE },
-        call,
-      ),
-    ]);
-    const live = {
-      outcome: await outcome(clients, view, query.request),
-      cases: caseTable(view, refundCases),
-    };
-    const { grossAmountMinor: paidAmountMinor, capturedAt, productId } = read!;
-    const sale = { saleId, paidAmountMinor, paidAt: timestampDate(capturedAt!).toISOString(), productId };
-    const funds = pathTo(view, `/funds/sales/${saleId}`);
-    const facts = details([
-      [t.paid, money(view, paidAmountMinor)],
-      [t.saleId, html`${copyable(view, saleId)} <a href="${funds}">${t.funds}</a>`],
-      [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
-    ]);
-    const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
+export function simulatedSalePage({ pages, clients }: FeatureDependencies): void {
+  pages.page(
+    { ...IN_SANDBOX, path: '/simulate/sales/:saleId', query: Query },
+    async (view, { params, query }) => {
+      const { tenant, call } = view;
+      const t = textsFor(view, saleTexts);
+      const saleId = params.saleId!;
+      const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
+      const [{ sale: read }, { refundCases }, { disputes }, { products }] = await Promise.all([
+        clients.funds.getSale({ ...tenant, saleId }, call),
+        clients.refundCases.listRefundCases(ofPayment, call),
+        clients.refundCases.listDisputes(ofPayment, call),
+        clients.products.listProducts(
+          { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE },
+          call,
+        ),
+      ]);
+      const live = {
+        outcome: await outcome(clients, view, query.request),
+        cases: caseTable(view, refundCases),
+      };
+      const { grossAmountMinor: paidAmountMinor, capturedAt, productId } = read!;
+      const sale = { saleId, paidAmountMinor, paidAt: timestampDate(capturedAt!).toISOString(), productId };
+      const funds = pathTo(view, `/funds/sales/${saleId}`);
+      const facts = details([
+        [t.paid, money(view, paidAmountMinor)],
+        [t.saleId, html`${copyable(view, saleId)} <a href="${funds}">${t.funds}</a>`],
+        [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
+      ]);
+      const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${facts}
 <div class="cards panel">${refundForm(view, products, { sale })}
 ${blockCard(view, saleId)}
@@ -72,8 +75,9 @@ ${blockCard(view, saleId)}
 ${form(view, { action: `/simulate/sales/${saleId}/open-dispute`, submit: t.openDispute, tone: 'plain' })}</section>
 </div>
 <h2>${t.cases}</h2>${liveRegion('cases', live.cases)}`;
-    return { title: t.title, body, live, notices: textsFor(view, simulateTexts).done };
-  });
+      return { title: t.title, body, live, notices: textsFor(view, simulateTexts).done };
+    },
+  );
 }
 
 function blockCard(view: View, saleId: string): Html {

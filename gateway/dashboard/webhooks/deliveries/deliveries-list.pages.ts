@@ -25,10 +25,7 @@ import { EventTypeNames } from './delivery-event-types.ts';
 const PAGE_SIZE = 25;
 
 /** The lists of deliveries: of a merchant, and of one subscription. */
-export function deliveriesListPages({
-  pages,
-  clients,
-}: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+export function deliveriesListPages({ pages, clients }: FeatureDependencies): void {
   const types = new EventTypeNames(clients);
   const spec = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
 

@@ -3,7 +3,7 @@ import type { FeatureDependencies } from '../../shell/feature.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 
 /** Retries, cancels or resends a delivery. */
-export function deliveryActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+export function deliveryActions({ pages, clients }: FeatureDependencies): void {
   const { retryDelivery, cancelDelivery, resendDeliveries } = DeliveryService.method;
   const spec = { section: 'webhooks', refusals: resendsTexts } as const;
   const path = '/deliveries/:deliveryId';

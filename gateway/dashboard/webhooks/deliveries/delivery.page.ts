@@ -25,7 +25,7 @@ import { type DeliveryDetails, statusReasonText } from './delivery-reasons.ts';
 type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
 
 /** A delivery: its status with the reason, its attempts, and its event. */
-export function deliveryPage({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+export function deliveryPage({ pages, clients }: FeatureDependencies): void {
   const spec = { path: '/deliveries/:deliveryId', role: Role.VIEWER, section: 'webhooks' } as const;
   pages.page(spec, async (view, { params }) => {
     const details = await readDelivery(view, clients, params.deliveryId!);

@@ -26,7 +26,7 @@ import { resendPreviewTexts } from './resend-preview.texts.ts';
 const PATH = '/webhooks/:subscriptionId/resends/preview';
 
 /** What a resend would send: first a choice of events by their outcome so far, then a confirmation. */
-export function resendPreviewPage({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+export function resendPreviewPage({ pages, clients }: FeatureDependencies): void {
   const spec = { path: PATH, rpc: DeliveryService.method.resendDeliveries, section: 'webhooks' } as const;
 
   pages.page({ ...spec, query: ResendFields }, async (view, { params, query }) => {

@@ -24,7 +24,7 @@ import { resendsTexts } from './resends.texts.ts';
 const PATH = '/webhooks/:subscriptionId/resends';
 
 /** The page with the resend forms, and the action of a confirmed resend. */
-export function resendActions({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+export function resendActions({ pages, clients }: FeatureDependencies): void {
   const spec = { path: PATH, rpc: DeliveryService.method.resendDeliveries, section: 'webhooks' } as const;
 
   pages.page({ ...spec, query: ResendFields }, async (view, { params, query }) =>

@@ -28,7 +28,7 @@ import { resendsTexts } from './resends.texts.ts';
 const PAGE_SIZE = 25;
 
 /** The list of resends, and a resend with its progress. */
-export function resendPages({ pages, clients }: Pick<FeatureDependencies, 'pages' | 'clients'>): void {
+export function resendPages({ pages, clients }: FeatureDependencies): void {
   const spec = { role: Role.VIEWER, section: 'webhooks' } as const;
   const query = Type.Object({ page: pageParameter });
 

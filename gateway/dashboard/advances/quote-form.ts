@@ -26,7 +26,7 @@ interface Shown {
 
 /** The form for a quote, with the advanceable amount and the rate. */
 export async function quoteFormPage(
-  { funds, advances }: Pick<DashboardClients, 'funds' | 'advances'>,
+  { funds, advances }: DashboardClients,
   view: View,
   shown: Shown,
 ): Promise<Page> {

@@ -48,7 +48,7 @@ export function quotePages({ pages, clients }: FeatureDependencies): void {
 
 /** Why nothing can be advanced within the limits. */
 async function nothingFault(
-  { funds }: Pick<DashboardClients, 'funds'>,
+  { funds }: DashboardClients,
   view: View,
   { maxAmountMinor, toDate }: QuoteBounds,
 ): Promise<BoundFaults> {

@@ -27,7 +27,7 @@ const PAGE_SIZE = 25;
 
 /** The API keys of an environment, without their secrets. `entry` is a rejected form, shown again with its fault. */
 export async function apiKeysPage(
-  { apiKeys }: Pick<DashboardClients, 'apiKeys'>,
+  { apiKeys }: DashboardClients,
   requestView: View,
   { page = '' }: { page?: string | undefined } = {},
   entry?: KeyEntry,

@@ -12,7 +12,7 @@ import { disputesTexts } from './disputes.texts.ts';
 
 /** What a lost dispute has taken; undefined for any other, or as long as it has taken nothing. */
 export async function deductionOf(
-  { funds }: Pick<DashboardClients, 'funds'>,
+  { funds }: DashboardClients,
   view: View,
   dispute: Dispute,
 ): Promise<GetDeductionResponse | undefined> {

@@ -16,7 +16,13 @@ import { dataTable, field, moment, pageParameter, pager, select } from '../shell
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
-import { filterField, filterParameter, isIdOrEmpty, queryForm, refusedFilters } from '../shell/query-form.ts';
+import {
+  filterParameter,
+  idFilterField,
+  isIdOrEmpty,
+  queryForm,
+  refusedFilters,
+} from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { disputedAmount, dueDate, reasonText, stateBadge } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
@@ -91,10 +97,9 @@ const requestOf = ({ status, payment }: DisputeFilters) => ({
 function filterForm(view: View, { status, payment }: DisputeFilters): Html {
   const t = textsFor(view, disputesTexts);
   const statuses = STATUSES.map((name) => [name, t.filters[name]] as const);
-  const fault = isIdOrEmpty(payment) ? undefined : t.notAnId;
   const fields = html`${field({ name: 'status', label: t.status }, select([...statuses, ['', t.filters.ALL]], status ?? ''))}
-${filterField({ name: 'payment', label: t.payment, fault }, payment)}`;
-  return queryForm(view, { fields, narrow: fault ? 'open' : 'collapsed' });
+${idFilterField(view, 'payment', t.payment, payment)}`;
+  return queryForm(view, { fields, narrow: isIdOrEmpty(payment) ? 'collapsed' : 'open' });
 }
 
 function disputeTable(

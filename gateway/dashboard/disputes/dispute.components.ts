@@ -12,6 +12,15 @@ import { disputesTexts } from './disputes.texts.ts';
 /** Where a dispute stands for the merchant. */
 export type DisputeState = keyof (typeof disputesTexts)['en']['states'];
 
+const TONES: Readonly<Record<DisputeState, Tone>> = {
+  NEEDS_RESPONSE: 'busy',
+  UNDER_REVIEW: 'busy',
+  AWAITING_DECISION: 'busy',
+  UNANSWERED: 'bad',
+  WON: 'good',
+  LOST: 'bad',
+};
+
 /** The state of a dispute now. */
 export function stateOf({ closedAt, outcome, response, dueAt }: Dispute): DisputeState {
   if (closedAt) return outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
@@ -22,23 +31,7 @@ export function stateOf({ closedAt, outcome, response, dueAt }: Dispute): Disput
 /** A dispute's state as a badge. */
 export function stateBadge(view: View, dispute: Dispute): Html {
   const state = stateOf(dispute);
-  return badge(toneOf(state), textsFor(view, disputesTexts).states[state]);
-}
-
-function toneOf(state: DisputeState): Tone {
-  switch (state) {
-    case 'NEEDS_RESPONSE':
-    case 'UNDER_REVIEW':
-    case 'AWAITING_DECISION':
-      return 'busy';
-    case 'WON':
-      return 'good';
-    case 'UNANSWERED':
-    case 'LOST':
-      return 'bad';
-    default:
-      return state satisfies never;
-  }
+  return badge(TONES[state], textsFor(view, disputesTexts).states[state]);
 }
 
 /** The due date: the time left while the dispute awaits the merchant's response, afterwards only the date. */
@@ -47,7 +40,7 @@ export function dueDate(view: View, dispute: Dispute): Html {
   const { dueAt } = dispute;
   if (!dueAt) return html`<span class="soft">${t.noDueDate}</span>`;
   const isAwaiting = ['NEEDS_RESPONSE', 'UNANSWERED'].includes(stateOf(dispute));
-  return html`<span class="deadline">${isAwaiting ? deadlineBadge(view, dueAt, t) : nothing} ${moment(view, dueAt)}</span>`;
+  return html`<span class="deadline">${isAwaiting ? deadlineBadge(view, dueAt) : nothing} ${moment(view, dueAt)}</span>`;
 }
 
 /** What is disputed. */

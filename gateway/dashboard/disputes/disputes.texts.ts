@@ -10,7 +10,6 @@ export const disputesTexts = {
       ALL: 'Todas as situações',
     },
     payment: 'ID do pagamento',
-    notAnId: 'ID inválido. Um ID tem este formato: 0197c9e0-2a11-7c04-b0a3-3a6c2d7e5b20.',
     awaitingHint: 'Disputas aguardando sua resposta, a partir do prazo mais próximo.',
     newestHint: 'Da mais recente à mais antiga.',
     noneAwaiting: 'Nenhuma disputa aguardando sua resposta.',
@@ -21,8 +20,6 @@ export const disputesTexts = {
     restOfSale: 'restante da venda',
     dueDate: 'Responder até',
     noDueDate: 'sem prazo',
-    passed: (ago: string) => `venceu ${ago}`,
-    left: (time: string) => `vence ${time}`,
     opened: 'Aberta em',
     states: {
       NEEDS_RESPONSE: 'Aguardando sua resposta',
@@ -104,7 +101,6 @@ export const disputesTexts = {
       ALL: 'All statuses',
     },
     payment: 'Payment ID',
-    notAnId: 'Not a valid ID. IDs look like 0197c9e0-2a11-7c04-b0a3-3a6c2d7e5b20.',
     awaitingHint: 'Disputes awaiting your response, earliest due date first.',
     newestHint: 'Newest first.',
     noneAwaiting: 'No disputes awaiting your response.',
@@ -115,8 +111,6 @@ export const disputesTexts = {
     restOfSale: 'rest of the sale',
     dueDate: 'Respond by',
     noDueDate: 'no due date',
-    passed: (ago: string) => `was due ${ago}`,
-    left: (time: string) => `due ${time}`,
     opened: 'Opened',
     states: {
       NEEDS_RESPONSE: 'Needs your response',

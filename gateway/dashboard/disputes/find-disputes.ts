@@ -7,7 +7,7 @@ export type Disputes = ReadonlyMap<string, Dispute>;
 
 /** Reads the disputes among up to a hundred ids, of which some may be those of other records. */
 export async function findDisputes(
-  { refundCases }: Pick<DashboardClients, 'refundCases'>,
+  { refundCases }: DashboardClients,
   view: View,
   ids: readonly (string | undefined)[],
 ): Promise<Disputes> {

@@ -8,7 +8,7 @@ import { fundsTexts } from './funds.texts.ts';
 
 /** The balance; undefined when its totals are out of range. */
 export async function balanceOf(
-  { funds }: Pick<DashboardClients, 'funds'>,
+  { funds }: DashboardClients,
   view: View,
 ): Promise<GetBalanceResponse | undefined> {
   return funds.getBalance(view.tenant, view.call).catch((error: unknown) => {

@@ -10,7 +10,7 @@ import { salesTexts } from './sales.texts.ts';
 
 /** The disputes of a sale, newest first. Among them are all that block its installments. */
 export async function disputesOfSale(
-  { refundCases }: Pick<DashboardClients, 'refundCases'>,
+  { refundCases }: DashboardClients,
   view: View,
   saleId: string,
 ): Promise<Disputes> {

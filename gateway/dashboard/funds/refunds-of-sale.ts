@@ -13,7 +13,7 @@ const MAX_PAYMENTS = 5;
 
 /** The refund cases of a sale, newest first, and what can still be refunded of its payment; nothing when it has none. */
 export async function refundsOfSale(
-  clients: Pick<DashboardClients, 'refundCases'>,
+  clients: DashboardClients,
   view: View,
   saleId: string,
 ): Promise<Html> {

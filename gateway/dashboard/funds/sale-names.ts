@@ -18,7 +18,7 @@ export interface SaleNames {
 
 /** Reads the names of the products of a page of sales. */
 export async function readProductNames(
-  { products: catalog }: Pick<DashboardClients, 'products'>,
+  { products: catalog }: DashboardClients,
   view: View,
   sales: readonly NamedSale[],
 ): Promise<ProductNames> {
@@ -31,7 +31,7 @@ export async function readProductNames(
 
 /** Reads the sales behind a page of other records, and the names of their products. */
 export async function readSaleNames(
-  clients: Pick<DashboardClients, 'funds' | 'products'>,
+  clients: DashboardClients,
   view: View,
   records: readonly { readonly saleId?: string }[],
 ): Promise<SaleNames> {

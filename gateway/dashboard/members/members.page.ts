@@ -25,7 +25,7 @@ export interface Refused {
 
 /** A merchant's team, open invitations and contact. */
 export async function membersPage(
-  { accounts }: Pick<DashboardClients, 'accounts'>,
+  { accounts }: DashboardClients,
   requestView: View,
   { page = '' }: { page?: string | undefined } = {},
   refused?: Refused,

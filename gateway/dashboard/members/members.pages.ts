@@ -17,7 +17,7 @@ import { ROLE_NAMES, ROLES } from './role.texts.ts';
 const SPEC = { role: Role.ADMIN, section: 'members' } as const;
 const ACTION = { section: 'members', refusals: membersTexts } as const;
 const RPCS = AccountService.method;
-const role = Type.Enum([...ROLE_NAMES]);
+const role = Type.Enum(ROLE_NAMES);
 const email = Type.String({ maxLength: 254 });
 
 /** A merchant's team: members and their roles, invitations, and the contact. For administrators. */

@@ -11,7 +11,7 @@ export const ROLES = {
 
 export type RoleName = keyof typeof ROLES;
 
-export const ROLE_NAMES = ['viewer', 'finance', 'developer', 'admin'] as const satisfies RoleName[];
+export const ROLE_NAMES = Object.keys(ROLES) as RoleName[];
 
 export const roleTexts = {
   'pt-BR': {
@@ -42,22 +42,8 @@ export const roleTexts = {
   },
 };
 
-/** The form value of a role. */
-export function roleName(role: Role): RoleName {
-  switch (role) {
-    case Role.VIEWER:
-    case Role.UNSPECIFIED:
-      return 'viewer';
-    case Role.FINANCE:
-      return 'finance';
-    case Role.DEVELOPER:
-      return 'developer';
-    case Role.ADMIN:
-      return 'admin';
-    default:
-      return role satisfies never;
-  }
-}
+/** The form value of a role; that of the least powerful for an unknown one. */
+export const roleName = (role: Role): RoleName => ROLE_NAMES.find((name) => ROLES[name] === role) ?? 'viewer';
 
 /** The options of a role drop-down. */
 export function roleOptions(view: PlainView): (readonly [RoleName, string])[] {

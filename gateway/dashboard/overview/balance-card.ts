@@ -8,7 +8,7 @@ import { card, renderOrUnavailable } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 
 /** The available balance and scheduled amounts. */
-export async function balanceCard(view: View, clients: Pick<DashboardClients, 'funds'>): Promise<Html> {
+export async function balanceCard(view: View, clients: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const content = await renderOrUnavailable(view, balanceOf(clients, view), (balance) =>
     balance ? figures(view, balance) : html`<p>${t.tooLarge}</p>`,

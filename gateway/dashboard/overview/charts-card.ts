@@ -14,10 +14,7 @@ const MONTHS = 6;
 const DAYS = 30;
 
 /** The amounts to be released in each of the coming months. */
-export async function releaseChartCard(
-  view: View,
-  { funds }: Pick<DashboardClients, 'funds'>,
-): Promise<Html> {
+export async function releaseChartCard(view: View, { funds }: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const months = monthsFrom(monthOf(civilDateAt(new Date())), MONTHS);
   const calendars = Promise.all(
@@ -37,10 +34,7 @@ export async function releaseChartCard(
 }
 
 /** The number of recently requested refunds in each state. */
-export async function refundChartCard(
-  view: View,
-  { refundCases }: Pick<DashboardClients, 'refundCases'>,
-): Promise<Html> {
+export async function refundChartCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const { states } = textsFor(view, refundsTexts);
   const fromDate = addDays(civilDateAt(new Date()), -DAYS);

@@ -22,10 +22,7 @@ const DELIVERED_FILL = '#4f86c6';
 const FAILED_FILL = '#c0392b';
 
 /** How the attempts of the last 24 hours ended, by hour. */
-export async function deliveriesChartCard(
-  view: View,
-  { deliveries }: Pick<DashboardClients, 'deliveries'>,
-): Promise<Html> {
+export async function deliveriesChartCard(view: View, { deliveries }: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const reading = deliveries.getDeliveryStatistics(view.tenant, view.call);
   const content = await renderOrUnavailable(view, reading, ({ hours }) =>

@@ -9,10 +9,7 @@ import { overviewTexts } from './overview.texts.ts';
 const MAX_DISPUTES = 5;
 
 /** The disputes awaiting the merchant's response, by due date. */
-export async function disputesCard(
-  view: View,
-  { refundCases }: Pick<DashboardClients, 'refundCases'>,
-): Promise<Html> {
+export async function disputesCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const request = { ...view.tenant, order: DisputeOrder.DUE_DATE, pageSize: MAX_DISPUTES };
   let link = t.toDisputes;

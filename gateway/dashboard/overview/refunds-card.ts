@@ -10,10 +10,7 @@ import { overviewTexts } from './overview.texts.ts';
 const MAX_CASES = 5;
 
 /** The refund cases awaiting the merchant's decision, by deadline. */
-export async function refundsCard(
-  view: View,
-  { refundCases }: Pick<DashboardClients, 'refundCases'>,
-): Promise<Html> {
+export async function refundsCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const request = { ...view.tenant, order: RefundCaseOrder.REVIEW_DEADLINE, pageSize: MAX_CASES };
   let link = t.toRefunds;

@@ -12,7 +12,7 @@ const MONTHS = 2;
 const MAX_DAYS = 5;
 
 /** The next release dates, of this month and the next. */
-export async function releasesCard(view: View, clients: Pick<DashboardClients, 'funds'>): Promise<Html> {
+export async function releasesCard(view: View, clients: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const content = await renderOrUnavailable(view, nextReleases(view, clients), (days) =>
     days.length === 0
@@ -23,10 +23,7 @@ export async function releasesCard(view: View, clients: Pick<DashboardClients, '
   return card('releases', t.releases, content, link);
 }
 
-async function nextReleases(
-  view: View,
-  { funds }: Pick<DashboardClients, 'funds'>,
-): Promise<ReleaseCalendarDay[]> {
+async function nextReleases(view: View, { funds }: DashboardClients): Promise<ReleaseCalendarDay[]> {
   const today = civilDateAt(new Date());
   const months = await Promise.all(
     monthsFrom(monthOf(today), MONTHS).map((month) =>

@@ -4,36 +4,34 @@ import {
   ProductStatus,
   ProductType,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { type EnumName, enumName } from '../../../services/platform/enum-name.ts';
 import { badge, type Tone } from '../shell/components.ts';
 import type { Html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { productsTexts } from './products.texts.ts';
 
-/** The statuses of a product, by name. */
-export const STATES = ['DRAFT', 'ACTIVE', 'ARCHIVED'] as const;
-
-export type StateName = (typeof STATES)[number];
+/** The name of a product's status. */
+export type StateName = EnumName<typeof ProductStatus>;
 
 const TONES: Readonly<Record<StateName, Tone>> = { DRAFT: 'busy', ACTIVE: 'good', ARCHIVED: 'off' };
 
+/** The statuses of a product, in the order of a drop-down. */
+export const STATES = Object.keys(TONES) as StateName[];
+
 /** A product's status as a badge. */
 export function stateBadge(view: View, { status }: Pick<Product, 'status'>): Html {
-  const name = ProductStatus[status] as StateName;
+  const name = enumName(ProductStatus, status);
   return badge(TONES[name], textsFor(view, productsTexts).states[name]);
 }
 
 /** The product type as text. */
 export function typeText(view: View, { productType }: Pick<Product, 'productType'>): string {
-  const t = textsFor(view, productsTexts);
-  return t.types[ProductType[productType] as keyof typeof t.types];
+  return textsFor(view, productsTexts).types[enumName(ProductType, productType)];
 }
 
 /** The billing interval as text. */
 export function chargeText(view: View, price: Product['prices'][number]): string {
   const t = textsFor(view, productsTexts);
   if (price.interval === undefined) return t.once;
-  return t.every(
-    price.intervalCount ?? 1,
-    PriceInterval[price.interval] as Exclude<keyof typeof PriceInterval, 'UNSPECIFIED'>,
-  );
+  return t.every(price.intervalCount ?? 1, enumName(PriceInterval, price.interval));
 }

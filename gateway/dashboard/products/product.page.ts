@@ -6,6 +6,8 @@ import {
   type Product,
   ProductStatus,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { enumName } from '../../../services/platform/enum-name.ts';
+import { salesTexts } from '../funds/sales.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, copyable, dataTable, details, moment, NONE } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
@@ -76,7 +78,8 @@ function priceTable(view: View, { prices }: Product): Html {
 function offerTable(view: View, { offers, prices }: Product): Html {
   const t = textsFor(view, productsTexts);
   const priceOf = ({ priceId }: Offer) => prices.find(({ id }) => id === priceId);
-  const method = (one: PaymentMethod) => t.methodNames[PaymentMethod[one] as keyof typeof t.methodNames];
+  const { methods } = textsFor(view, salesTexts);
+  const method = (one: PaymentMethod) => methods[enumName(PaymentMethod, one)];
   return dataTable<Offer>(
     t.offersHint,
     [

@@ -41,7 +41,6 @@ export const productsTexts = {
     noEnd: 'sem término',
     states: { DRAFT: 'Rascunho', ACTIVE: 'Ativo', ARCHIVED: 'Arquivado' },
     types: { ONE_TIME: 'Venda avulsa', SUBSCRIPTION: 'Assinatura' },
-    methodNames: { INSTANT_TRANSFER: 'Pix', CARD: 'Cartão' },
     every: (count: number, interval: 'DAY' | 'WEEK' | 'MONTH' | 'YEAR') => {
       const units = {
         DAY: ['dia', 'dias'],
@@ -95,7 +94,6 @@ export const productsTexts = {
     noEnd: 'no end date',
     states: { DRAFT: 'Draft', ACTIVE: 'Active', ARCHIVED: 'Archived' },
     types: { ONE_TIME: 'One-time', SUBSCRIPTION: 'Subscription' },
-    methodNames: { INSTANT_TRANSFER: 'Pix', CARD: 'Card' },
     every: (count: number, interval: 'DAY' | 'WEEK' | 'MONTH' | 'YEAR') => {
       const unit = interval.toLowerCase();
       return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`;

@@ -3,54 +3,39 @@ import {
   type RefundCase,
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { type EnumName, enumName } from '../../../services/platform/enum-name.ts';
 import { badge, deadlineBadge, moment, type Tone } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
-/** The statuses of a case, by name, in the usual order. */
-export const STATES = [
-  'MERCHANT_REVIEW',
-  'SERVICE_REVIEW',
-  'APPROVED_FOR_EXECUTION',
-  'FUNDING_REQUIRED',
-  'PROCESSING',
-  'SUCCEEDED',
-  'FAILED',
-  'CANCELED',
-  'REJECTED',
-] as const;
+/** The name of a case's status. */
+export type StateName = EnumName<typeof RefundCaseStatus>;
 
-export type StateName = (typeof STATES)[number];
-type BlockerName = keyof (typeof refundsTexts)['en']['blockerNames'];
+type BlockerName = EnumName<typeof RefundBlocker>;
+
+const TONES: Readonly<Record<StateName, Tone>> = {
+  MERCHANT_REVIEW: 'busy',
+  SERVICE_REVIEW: 'busy',
+  APPROVED_FOR_EXECUTION: 'busy',
+  FUNDING_REQUIRED: 'bad',
+  PROCESSING: 'busy',
+  SUCCEEDED: 'good',
+  FAILED: 'bad',
+  CANCELED: 'off',
+  REJECTED: 'off',
+};
+
+/** The statuses of a case, in the usual order. */
+export const STATES = Object.keys(TONES) as StateName[];
 
 /** The name of a case's status. */
-export const stateOf = ({ status }: Pick<RefundCase, 'status'>) => RefundCaseStatus[status] as StateName;
+export const stateOf = ({ status }: Pick<RefundCase, 'status'>) => enumName(RefundCaseStatus, status);
 
 /** A case's status as a badge. */
 export function stateBadge(view: View, refundCase: Pick<RefundCase, 'status'>): Html {
   const state = stateOf(refundCase);
-  return badge(toneOf(state), textsFor(view, refundsTexts).states[state]);
-}
-
-function toneOf(state: StateName): Tone {
-  switch (state) {
-    case 'MERCHANT_REVIEW':
-    case 'SERVICE_REVIEW':
-    case 'APPROVED_FOR_EXECUTION':
-    case 'PROCESSING':
-      return 'busy';
-    case 'SUCCEEDED':
-      return 'good';
-    case 'FUNDING_REQUIRED':
-    case 'FAILED':
-      return 'bad';
-    case 'CANCELED':
-    case 'REJECTED':
-      return 'off';
-    default:
-      return state satisfies never;
-  }
+  return badge(TONES[state], textsFor(view, refundsTexts).states[state]);
 }
 
 /** The decision deadline: the time left while the case awaits the merchant, afterwards only the date. */
@@ -61,7 +46,7 @@ export function deadline(view: View, refundCase: RefundCase): Html {
   if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) {
     return html`<span class="deadline">${moment(view, at)} <span class="soft">${t.closed}</span></span>`;
   }
-  return html`<span class="deadline">${deadlineBadge(view, at, t)} ${moment(view, at)}</span>`;
+  return html`<span class="deadline">${deadlineBadge(view, at)} ${moment(view, at)}</span>`;
 }
 
 /** The blockers as badges. */
@@ -81,4 +66,4 @@ export function blockerList(view: View, { blockedBy }: RefundCase): Html {
   return html`<ul class="blockers">${blockedBy.map((blocker) => item(blockerName(blocker)))}</ul>`;
 }
 
-const blockerName = (blocker: RefundBlocker) => RefundBlocker[blocker] as BlockerName;
+const blockerName = (blocker: RefundBlocker) => enumName(RefundBlocker, blocker);

@@ -4,6 +4,7 @@ import {
   type RefundCase,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { enumName } from '../../../services/platform/enum-name.ts';
 import { identifiedSale, type SaleNames } from '../funds/sale-names.ts';
 import { copyable, details, moment } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
@@ -20,16 +21,16 @@ export function facts(view: View, refundCase: RefundCase, names: SaleNames): Htm
     [t.id, copyable(view, refundCase.id)],
     [list.amount, view.format.money(refundCase.amountMinor)],
     [t.reason, words(refundCase.reason)],
-    [list.initiator, list.initiators[RefundInitiator[refundCase.initiator] as keyof typeof list.initiators]],
+    [list.initiator, list.initiators[enumName(RefundInitiator, refundCase.initiator)]],
     [t.evidence, view.format.number(refundCase.evidenceCount)],
     [t.paymentId, payment(view, refundCase)],
     [t.sale, identifiedSale(view, refundCase.saleId, names)],
     [t.orderId, id(view, refundCase.orderId)],
     [t.invoice, id(view, refundCase.invoiceId)],
     [t.window, refundWindow(view, refundCase)],
-    [t.decision, decided && t.decisions[MerchantDecisionKind[decided.decision] as keyof typeof t.decisions]],
+    [t.decision, decided && t.decisions[enumName(MerchantDecisionKind, decided.decision)]],
     [t.decisionReason, decided?.reason && words(decided.reason)],
-    [t.mode, mode ? t.modes[ApprovalMode[mode] as keyof typeof t.modes] : undefined],
+    [t.mode, mode ? t.modes[enumName(ApprovalMode, mode)] : undefined],
     [t.executions, executions > 0 ? view.format.number(executions) : undefined],
   ]);
 }

@@ -17,7 +17,13 @@ import { amountColumn, dataTable, field, moment, pageParameter, pager, select } 
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
-import { filterField, filterParameter, isIdOrEmpty, queryForm, refusedFilters } from '../shell/query-form.ts';
+import {
+  filterParameter,
+  idFilterField,
+  isIdOrEmpty,
+  queryForm,
+  refusedFilters,
+} from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.components.ts';
 import { refundsTexts } from './refunds.texts.ts';
@@ -123,12 +129,10 @@ function filterForm(view: View, { state, initiator, payment, order }: Filters): 
   const t = textsFor(view, refundsTexts);
   const states = STATES.map((name) => [name, t.states[name]] as const);
   const initiators = INITIATORS.map((name) => [name, t.initiators[name]] as const);
-  const idField = (name: string, label: string, value: string) =>
-    filterField({ name, label, fault: isIdOrEmpty(value) ? undefined : t.notAnId }, value);
   const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
 ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator ?? ''))}
-${idField('payment', t.payment, payment)}
-${idField('order', t.order, order)}`;
+${idFilterField(view, 'payment', t.payment, payment)}
+${idFilterField(view, 'order', t.order, order)}`;
   const hasFault = !isIdOrEmpty(payment) || !isIdOrEmpty(order);
   return queryForm(view, { fields, narrow: hasFault ? 'open' : 'collapsed' });
 }

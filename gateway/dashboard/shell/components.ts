@@ -140,17 +140,13 @@ ${nextPageToken === '' ? nothing : html`<a rel="next" href="${at(nextPageToken)}
 </nav>`;
 }
 
-interface DeadlineTexts {
-  passed(relative: string): string;
-  left(relative: string): string;
-}
-
 /** The time left until a deadline, or how long ago it passed, as a badge. */
-export function deadlineBadge({ format }: PlainView, at: Timestamp, t: DeadlineTexts): Html {
+export function deadlineBadge(view: PlainView, at: Timestamp): Html {
+  const t = textsFor(view, layoutTexts);
   const leftMs = timestampMs(at) - Date.now();
-  const relative = format.relative(at);
-  if (leftMs <= 0) return badge('bad', t.passed(relative));
-  return badge(leftMs < SOON_MS ? 'bad' : 'busy', t.left(relative));
+  const relative = view.format.relative(at);
+  if (leftMs <= 0) return badge('bad', t.wasDue(relative));
+  return badge(leftMs < SOON_MS ? 'bad' : 'busy', t.due(relative));
 }
 
 interface FormOptions {

@@ -47,6 +47,12 @@ export function filterField(
   });
 }
 
+/** A text field of a filter by id; with a fault when it is not an id. */
+export function idFilterField(view: PlainView, name: string, label: string, value: string): Html {
+  const fault = isIdOrEmpty(value) ? undefined : textsFor(view, layoutTexts).notAnId;
+  return filterField({ name, label, fault }, value);
+}
+
 /** A list whose filters were refused. */
 export const refusedFilters = (title: string, form: Html, none: string): Page => ({
   title,

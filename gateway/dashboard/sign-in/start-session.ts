@@ -10,7 +10,7 @@ const MAX_USER_AGENT_LENGTH = 300;
 
 /** Starts a session with a new token, and ends the browser's previous one. */
 export async function startSession(
-  { accounts }: Pick<DashboardClients, 'accounts'>,
+  { accounts }: DashboardClients,
   identity: Identity,
   request: FastifyRequest,
   reply: FastifyReply,

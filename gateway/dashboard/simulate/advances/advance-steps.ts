@@ -3,13 +3,14 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { type EnumName, enumName } from '../../../../services/platform/enum-name.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import type { View } from '../../shell/view.ts';
 import type { advanceStepTexts } from './advance-steps.texts.ts';
 
 const DAY_MS = 86_400_000;
 
-export type StateName = Exclude<keyof typeof AdvanceRequestStatus, 'UNSPECIFIED'>;
+type StateName = EnumName<typeof AdvanceRequestStatus>;
 export type StepName = keyof (typeof advanceStepTexts)['en']['steps'];
 
 interface Act {
@@ -25,12 +26,12 @@ interface Act {
 export interface AdvanceStep {
   readonly name: StepName;
   readonly from: readonly StateName[];
-  readonly hasReason: boolean;
+  readonly hasReason?: boolean;
   act(act: Act): Promise<unknown>;
 }
 
 /** The name of a request's status. */
-export const stateOf = ({ status }: AdvanceRequest) => AdvanceRequestStatus[status] as StateName;
+export const stateOf = ({ status }: AdvanceRequest) => enumName(AdvanceRequestStatus, status);
 
 /** Whether a request was made in the past; its later steps are dated there too, before its installments are due. */
 export function isBackdated({ requestedAt }: AdvanceRequest): boolean {
@@ -47,14 +48,12 @@ export const ADVANCE_STEPS: readonly AdvanceStep[] = [
   {
     name: 'approve',
     from: ['PENDING_REVIEW'],
-    hasReason: false,
     act: ({ clients, view, write, request }) =>
       clients.advances.approveAdvance({ ...write, ...pastOccurrence(request) }, view.call),
   },
   {
     name: 'release',
     from: ['APPROVED'],
-    hasReason: false,
     act: ({ clients, view, write, request }) =>
       clients.advances.releaseAdvance({ ...write, ...pastOccurrence(request) }, view.call),
   },
@@ -68,7 +67,6 @@ export const ADVANCE_STEPS: readonly AdvanceStep[] = [
   {
     name: 'settle',
     from: ['RELEASED'],
-    hasReason: false,
     act: ({ clients, view, write }) => clients.advances.settleAdvance(write, view.call),
   },
 ];

@@ -35,10 +35,10 @@ export function simulatedCasePage(dependencies: FeatureDependencies): void {
     possibleSteps: (simulated) => REFUND_STEPS.filter((step) => step.isPossible(simulated)),
     noStepsText: (view) => textsFor(view, refundStepTexts).nothing,
     renderFields: (view, step, simulated) =>
-      html`${step.choices.map((choice) => choiceField(view, step, choice, simulated))}`,
+      html`${step.choices?.map((choice) => choiceField(view, step, choice, simulated))}`,
     perform: async (step, { view, id: refundCaseId, key, form }) => {
       const reason = form.reason?.trim();
-      if (step.choices.includes('reason') && !reason) throw reasonMissing();
+      if (step.choices?.includes('reason') && !reason) throw reasonMissing();
       if (namesDispute(step) && !idOf(form.dispute)) throw Failure.of(400, 'badRequest');
       // Steps about a dispute do not name the case: reading it first answers 404 for a case that does not exist.
       await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
@@ -48,7 +48,7 @@ export function simulatedCasePage(dependencies: FeatureDependencies): void {
   });
 }
 
-const namesDispute = ({ choices }: RefundStep) =>
+const namesDispute = ({ choices = [] }: RefundStep) =>
   choices.includes('dispute') || choices.includes('responded-dispute');
 
 async function readSimulated(clients: DashboardClients, view: View, id: string): Promise<SimulatedCase> {

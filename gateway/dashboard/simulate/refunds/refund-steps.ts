@@ -52,7 +52,7 @@ interface Act {
 /** A step of a case, and when it is possible. */
 export interface RefundStep {
   readonly name: StepName;
-  readonly choices: readonly Choice[];
+  readonly choices?: readonly Choice[];
   isPossible(simulated: SimulatedCase): boolean;
   act(act: Act): Promise<unknown>;
 }
@@ -97,7 +97,7 @@ const submitResponse = ({ clients, view, write, form: { dispute = '' } }: Act) =
 
 /** All steps of a case, in the usual order. */
 export const REFUND_STEPS: readonly RefundStep[] = [
-  { name: 'approve', choices: [], isPossible: awaitsMerchant, act: decide(MerchantDecisionKind.APPROVED) },
+  { name: 'approve', isPossible: awaitsMerchant, act: decide(MerchantDecisionKind.APPROVED) },
   {
     name: 'contest',
     choices: ['reason'],
@@ -106,13 +106,11 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   },
   {
     name: 'announce-deadline',
-    choices: [],
     isPossible: (simulated) => awaitsMerchant(simulated) && !isLate(simulated),
     act: ({ clients, view, write }) => clients.refundCases.announceReviewDeadline(write, view.call),
   },
   {
     name: 'expire',
-    choices: [],
     isPossible: (simulated) => awaitsMerchant(simulated) && isLate(simulated),
     act: ({ clients, view, write }) => clients.refundCases.expireMerchantReview(write, view.call),
   },
@@ -131,37 +129,31 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   },
   {
     name: 'start',
-    choices: [],
     isPossible: isStartable,
     act: ({ clients, view, write }) => clients.refundCases.startRefund(write, view.call),
   },
   {
     name: 'complete',
-    choices: [],
     isPossible: ({ refundCase }) => refundCase.executionStartedAt !== undefined,
     act: ({ clients, view, write }) => completeExecution(clients, view, write),
   },
   {
     name: 'submitted',
-    choices: [],
     isPossible: isProcessing,
     act: provider(ProviderOutcome.SUBMITTED, 'accepted'),
   },
   {
     name: 'succeeded',
-    choices: [],
     isPossible: isProcessing,
     act: provider(ProviderOutcome.SUCCEEDED, 'settled'),
   },
   {
     name: 'failed',
-    choices: [],
     isPossible: isProcessing,
     act: provider(ProviderOutcome.FAILED, 'rejected'),
   },
   {
     name: 'returned',
-    choices: [],
     isPossible: isIn('SUCCEEDED'),
     act: provider(ProviderOutcome.FAILED, 'returned'),
   },
@@ -181,7 +173,6 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   },
   {
     name: 'open-dispute',
-    choices: [],
     isPossible: (simulated) => !isExecuting(simulated) && simulated.openDisputes.length === 0,
     act: openDispute,
   },
@@ -205,7 +196,6 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   },
   {
     name: 'cancel',
-    choices: [],
     isPossible: isOpen,
     act: ({ clients, view, write }) => clients.refundCases.cancelRefundCase(write, view.call),
   },

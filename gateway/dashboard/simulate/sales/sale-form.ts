@@ -1,4 +1,5 @@
 import type { Product } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { salesTexts } from '../../funds/sales.texts.ts';
 import { field, form, select } from '../../shell/components.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { typedReais } from '../../shell/reais-input.ts';
@@ -13,9 +14,10 @@ export const MAX_DAYS_AGO = 400;
 /** The form that creates a sale. */
 export function saleForm(view: View, products: readonly Product[], draft?: Draft): Html {
   const t = textsFor(view, saleTexts);
-  const methods = METHODS.map((name) => [name, t.methods[name]] as const);
+  const words = textsFor(view, salesTexts);
+  const methods = METHODS.map((name) => [name, words.methods[name]] as const);
   const { soldDaysAgo: label, soldDaysAgoHint: hint } = t;
-  const fields = html`${field({ name: 'method', label: t.method }, select(methods, draft?.values.method ?? ''))}
+  const fields = html`${field({ name: 'method', label: words.method }, select(methods, draft?.values.method ?? ''))}
 ${amountField(draft, { name: 'gross', label: t.gross, initial: typedReais(view.format, 12_000n) })}
 ${amountField(draft, { name: 'fees', label: t.fees, initial: typedReais(view.format, 0n) })}
 ${typedField(draft, { name: 'installments', label: t.installments, hint: t.installmentsHint, initial: '1' }, html`type="number" min="1" max="99"`)}

@@ -2,8 +2,6 @@ export const saleTexts = {
   'pt-BR': {
     sale: 'Criar venda de teste',
     saleHint: 'Uma venda por Pix cai no saldo na hora. No cartão, uma parcela é liberada a cada 30 dias.',
-    method: 'Forma de pagamento',
-    methods: { INSTANT_TRANSFER: 'Pix', CARD: 'Cartão' },
     gross: 'Valor pago pelo cliente (R$)',
     fees: 'Taxas (R$)',
     installments: 'Parcelas',
@@ -44,8 +42,6 @@ export const saleTexts = {
   en: {
     sale: 'Create test sale',
     saleHint: 'A Pix sale is available at once. A card sale is released in installments, one every 30 days.',
-    method: 'Payment method',
-    methods: { INSTANT_TRANSFER: 'Pix', CARD: 'Card' },
     gross: 'Amount paid by the customer (R$)',
     fees: 'Fees (R$)',
     installments: 'Installments',

@@ -70,7 +70,7 @@ interface ListOptions {
 /** The filter form and the matching deliveries; without a list when a filter is invalid. */
 async function listOf(
   view: View,
-  clients: Pick<DashboardClients, 'deliveries' | 'webhookSubscriptions'>,
+  clients: DashboardClients,
   query: DeliveriesQueryValues,
   { eventTypes, subscription }: ListOptions,
 ): Promise<Omit<Page, 'title'>> {

@@ -64,7 +64,7 @@ export function deliveriesTable(
 /** The ten newest deliveries of a subscription, with a link to all of them. */
 export async function recentDeliveries(
   view: View,
-  clients: Pick<DashboardClients, 'deliveries'>,
+  clients: DashboardClients,
   subscription: WebhookSubscription,
 ): Promise<Html> {
   const t = textsFor(view, deliveriesTexts);

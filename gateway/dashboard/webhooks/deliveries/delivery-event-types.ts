@@ -6,10 +6,10 @@ const CACHE_MS = 10 * 60_000;
 
 /** The names of all event types that can be delivered, cached because live pages are rendered every second. */
 export class EventTypeNames {
-  readonly #clients: Pick<DashboardClients, 'events'>;
+  readonly #clients: DashboardClients;
   #cached: { readonly names: readonly string[]; readonly expiresAt: number } | undefined;
 
-  constructor(clients: Pick<DashboardClients, 'events'>) {
+  constructor(clients: DashboardClients) {
     this.#clients = clients;
   }
 

@@ -1,5 +1,4 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type Attempt,
   type AttemptFailure,
@@ -18,23 +17,15 @@ export type KnownStatus = Exclude<DeliveryStatus, DeliveryStatus.UNSPECIFIED>;
 
 const MINUTE_MS = 60_000;
 
-function toneOf(status: KnownStatus): Tone {
-  switch (status) {
-    case DeliveryStatus.SUCCEEDED:
-      return 'good';
-    case DeliveryStatus.PENDING:
-    case DeliveryStatus.RETRYING:
-      return 'busy';
-    case DeliveryStatus.EXHAUSTED:
-      return 'bad';
-    case DeliveryStatus.HELD:
-    case DeliveryStatus.BLOCKED:
-    case DeliveryStatus.CANCELED:
-      return 'off';
-    default:
-      return status satisfies never;
-  }
-}
+const TONES: Readonly<Record<KnownStatus, Tone>> = {
+  [DeliveryStatus.PENDING]: 'busy',
+  [DeliveryStatus.RETRYING]: 'busy',
+  [DeliveryStatus.HELD]: 'off',
+  [DeliveryStatus.BLOCKED]: 'off',
+  [DeliveryStatus.SUCCEEDED]: 'good',
+  [DeliveryStatus.EXHAUSTED]: 'bad',
+  [DeliveryStatus.CANCELED]: 'off',
+};
 
 /** Whether the time of the next attempt is known: a delivery on hold may be due already and still wait. */
 export const isScheduled = (status: DeliveryStatus) =>
@@ -48,8 +39,8 @@ export function statusBadge(
 ): Html {
   const t = textsFor(view, deliveriesTexts);
   const status = delivery.status as KnownStatus;
-  if (status !== DeliveryStatus.HELD || !subscription) return badge(toneOf(status), t.statuses[status]);
-  return badge(toneOf(status), subscription.pausedAt ? t.heldPaused : t.heldFailing);
+  if (status !== DeliveryStatus.HELD || !subscription) return badge(TONES[status], t.statuses[status]);
+  return badge(TONES[status], subscription.pausedAt ? t.heldPaused : t.heldFailing);
 }
 
 /** The result of an attempt: the HTTP status of the response, or why there was none. */

@@ -22,7 +22,7 @@ import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { type DeliveryDetails, statusReasonText } from './delivery-reasons.ts';
 
-type Clients = Pick<DashboardClients, 'deliveries' | 'events' | 'webhookSubscriptions'>;
+type Clients = DashboardClients;
 
 /** A delivery: its status with the reason, its attempts, and its event. */
 export function deliveryPage({ pages, clients }: FeatureDependencies): void {

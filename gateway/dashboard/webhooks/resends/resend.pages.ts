@@ -5,6 +5,7 @@ import {
   type Resend,
   ResendState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { enumName } from '../../../../services/platform/enum-name.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import {
   badge,
@@ -14,7 +15,6 @@ import {
   moment,
   pageParameter,
   pager,
-  type Tone,
 } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
@@ -26,6 +26,7 @@ import { type Endpoints, readEndpoints } from '../subscriptions/subscription-rea
 import { resendsTexts } from './resends.texts.ts';
 
 const PAGE_SIZE = 25;
+const TONES = { RUNNING: 'busy', COMPLETED: 'good', CANCELED: 'off' } as const;
 
 /** The list of resends, and a resend with its progress. */
 export function resendPages({ pages, clients }: FeatureDependencies): void {
@@ -158,13 +159,8 @@ function progressText(view: View, resend: Resend): string {
 }
 
 function stateBadge(view: View, { state }: Resend): Html {
-  const tones: Partial<Record<ResendState, Tone>> = {
-    [ResendState.RUNNING]: 'busy',
-    [ResendState.COMPLETED]: 'good',
-    [ResendState.CANCELED]: 'off',
-  };
-  const words: Partial<Record<ResendState, string>> = textsFor(view, resendsTexts).states;
-  return badge(tones[state] ?? 'off', words[state] ?? '');
+  const name = enumName(ResendState, state);
+  return badge(TONES[name], textsFor(view, resendsTexts).states[name]);
 }
 
 function selectionText(

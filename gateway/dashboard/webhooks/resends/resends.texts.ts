@@ -1,7 +1,3 @@
-import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-
-const { RUNNING, COMPLETED, CANCELED } = ResendState;
-
 export const resendsTexts = {
   'pt-BR': {
     title: 'Reenvios',
@@ -15,7 +11,7 @@ export const resendsTexts = {
     allEndpoints: 'Todos os inscritos no tipo do evento',
     state: 'Situação',
     progress: 'Andamento',
-    states: { [RUNNING]: 'Em andamento', [COMPLETED]: 'Concluído', [CANCELED]: 'Cancelado' },
+    states: { RUNNING: 'Em andamento', COMPLETED: 'Concluído', CANCELED: 'Cancelado' },
     ofEvent: 'Evento',
     ofRequest: 'Eventos da requisição',
     ofPeriod: 'Publicados de',
@@ -82,7 +78,7 @@ export const resendsTexts = {
     allEndpoints: 'All subscribed to the event type',
     state: 'Status',
     progress: 'Progress',
-    states: { [RUNNING]: 'Running', [COMPLETED]: 'Completed', [CANCELED]: 'Canceled' },
+    states: { RUNNING: 'Running', COMPLETED: 'Completed', CANCELED: 'Canceled' },
     ofEvent: 'Event',
     ofRequest: 'Events of request',
     ofPeriod: 'Published from',

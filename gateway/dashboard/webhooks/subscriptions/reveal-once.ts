@@ -8,7 +8,7 @@ import type { View } from '../../shell/view.ts';
  * the form's key, a resubmission would get the secret again.
  */
 export async function revealOnce(
-  { webhookSubscriptions }: Pick<DashboardClients, 'webhookSubscriptions'>,
+  { webhookSubscriptions }: DashboardClients,
   view: View,
   subscriptionId: string,
 ): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import type { DashboardClients } from '../../dashboard-clients.ts';
 import { reasonOf } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
 
-type Clients = Pick<DashboardClients, 'webhookSubscriptions'>;
+type Clients = DashboardClients;
 
 /** What lists of deliveries show of their subscriptions, by id. */
 export type Endpoints = ReadonlyMap<string, Pick<WebhookSubscription, 'url' | 'pausedAt'>>;

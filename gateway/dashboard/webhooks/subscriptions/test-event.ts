@@ -11,7 +11,7 @@ import { subscriptionTexts } from './subscriptions.texts.ts';
 
 /** The outcome of a test event so far. */
 export async function testOutcome(
-  { deliveries }: Pick<DashboardClients, 'deliveries'>,
+  { deliveries }: DashboardClients,
   view: View,
   subscriptionId: string,
   eventId: string,

@@ -47,7 +47,7 @@ import { editSubscriptionPages } from './webhooks/subscriptions/edit-subscriptio
 import { newSubscriptionPages } from './webhooks/subscriptions/new-subscription.pages.ts';
 import { signingSecretPages } from './webhooks/subscriptions/signing-secret.pages.ts';
 import { subscriptionActions } from './webhooks/subscriptions/subscription.actions.ts';
-import { subscriptionPages } from './webhooks/subscriptions/subscription.pages.ts';
+import { subscriptionPages } from './webhooks/subscriptions/subscription.page.ts';
 import { subscriptionListPage } from './webhooks/subscriptions/subscription-list.pages.ts';
 
 /** Everything that the dashboard serves. */

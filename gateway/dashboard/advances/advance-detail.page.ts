@@ -1,13 +1,16 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import {
+  type AdvanceRequest,
+  AdvanceRequestStatus,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { details, moment } from '../shell/components.ts';
+import { details, moment, type TimelineStep, timeline } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
-import { html } from '../shell/html.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
-import { textsFor } from '../shell/view.ts';
-import { statusBadge } from './advance-status.ts';
-import { advanceTimeline } from './advance-timeline.ts';
+import { type PlainView, textsFor } from '../shell/view.ts';
+import { isPaying, statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { coveredTable } from './covered-table.ts';
 
@@ -45,4 +48,60 @@ ${coveredTable(view, installments)}`,
       live: { progress },
     };
   });
+}
+
+interface Step {
+  readonly state: TimelineStep['state'];
+  readonly name: string;
+  readonly text: string;
+  readonly at?: Timestamp | undefined;
+  readonly reason?: string | undefined;
+}
+
+/**
+ * The steps of a request, including those still to come.
+ * @param lastDate the last date that it covers, after which it is settled.
+ */
+export function advanceTimeline(view: PlainView, request: AdvanceRequest, lastDate: string): Html {
+  const t = textsFor(view, advancesTexts).detail;
+  const content = ({ name, text, at, reason }: Step) =>
+    html`<strong>${name}</strong>${at ? html` <span class="soft">${moment(view, at)}</span>` : nothing}
+<p>${text}</p>${reason === undefined ? nothing : html`<p>${t.reason(reason)}</p>`}`;
+  return timeline(
+    stepsOf(view, request, lastDate).map((step) => ({ state: step.state, content: content(step) })),
+  );
+}
+
+function stepsOf(view: PlainView, request: AdvanceRequest, lastDate: string): Step[] {
+  const t = textsFor(view, advancesTexts).detail;
+  const { status, requestedAt, reviewedAt, reviewReason, releasedAt, netAmountMinor, payout } = request;
+  const requested: Step = { state: 'done', name: t.requestedStep, text: t.requestedText, at: requestedAt };
+  const reviewed = { at: reviewedAt, reason: reviewReason };
+  const approved: Step = { state: 'done', name: t.approvedStep, text: t.approvedText, ...reviewed };
+  const toPay: Step = { state: 'waiting', name: t.paidStep, text: t.paidWaiting };
+  const net = view.format.money(netAmountMinor);
+  const paid: Step = isPaying(request)
+    ? { state: 'now', name: t.paidStep, text: (payout ? t.paying : t.ordered)(net) }
+    : { state: 'done', name: t.paidStep, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
+  const toSettle: Step = {
+    state: 'waiting',
+    name: t.settledStep,
+    text: t.settledWaiting(view.format.date(lastDate)),
+  };
+  switch (status) {
+    case AdvanceRequestStatus.PENDING_REVIEW:
+      return [requested, { state: 'now', name: t.reviewStep, text: t.reviewWaiting }, toPay, toSettle];
+    case AdvanceRequestStatus.APPROVED:
+      return [requested, approved, { ...toPay, state: 'now', text: t.paidNext }, toSettle];
+    case AdvanceRequestStatus.RELEASED:
+      return [requested, approved, paid, paid.state === 'now' ? toSettle : { ...toSettle, state: 'now' }];
+    case AdvanceRequestStatus.REFUSED:
+      return [requested, { state: 'failed', name: t.refusedStep, text: t.refusedText, ...reviewed }];
+    case AdvanceRequestStatus.SETTLED:
+      return [requested, approved, paid, { state: 'done', name: t.settledStep, text: t.settledText }];
+    case AdvanceRequestStatus.UNSPECIFIED:
+      return [requested];
+    default:
+      return status satisfies never;
+  }
 }

@@ -1,15 +1,36 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
-import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { API_KEY_SCOPES } from '../../../services/platform/api-key-scopes.ts';
-import { pageParameter } from '../shell/components.ts';
+import { type ApiKey, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { API_KEY_SCOPES, apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import {
+  badge,
+  confirmForm,
+  details,
+  docsLink,
+  moment,
+  pageParameter,
+  pager,
+  select,
+  type Tone,
+} from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import { inEach } from '../shell/language.ts';
-import { API_KEYS_PATH, apiKeysPage, OVERLAPS_S } from './api-keys.page.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 import { keyAnswerPage } from './key-answer.page.ts';
-import { expiryAt, type KeyFault, SCOPE_NAMES } from './key-form.ts';
+import {
+  API_KEYS_PATH,
+  expiryAt,
+  expiryInput,
+  type KeyEntry,
+  type KeyFault,
+  keyForm,
+  SCOPE_NAMES,
+} from './key-form.ts';
 
 const SPEC = { section: 'api-keys' } as const;
 const ACTION = { ...SPEC, refusals: apiKeysTexts };
@@ -96,4 +117,80 @@ function revokeAction({ pages, clients }: FeatureDependencies): void {
     await clients.apiKeys.revokeApiKey(request, view.call);
     return { redirect: API_KEYS_PATH, notice: 'revoked' };
   });
+}
+
+/** How long the old key may stay valid after a rotation, in seconds. */
+export const OVERLAPS_S = [0, 3_600, 86_400, 604_800, 2_592_000] as const;
+
+const DEFAULT_OVERLAP_S = '86400';
+const PAGE_SIZE = 25;
+
+/** The API keys of an environment, without their secrets. `entry` is a rejected form, shown again with its fault. */
+export async function apiKeysPage(
+  { apiKeys }: DashboardClients,
+  requestView: View,
+  { page = '' }: { page?: string | undefined } = {},
+  entry?: KeyEntry,
+): Promise<Page> {
+  // A rejected form has the URL of its action, which the pager cannot link to.
+  const view = entry ? { ...requestView, url: pathTo(requestView, API_KEYS_PATH) } : requestView;
+  const t = textsFor(view, apiKeysTexts);
+  const { tenant, call } = view;
+  const list = await apiKeys.listApiKeys({ ...tenant, pageSize: PAGE_SIZE, pageToken: page }, call);
+  return {
+    title: t.title,
+    ...(entry && { status: 422 }),
+    notices: { revoked: t.revoked },
+    body: html`<p>${t.lead[view.environment]}</p>
+${docsLink(view, 'authentication', t.guide)}
+${keyList(view, list.apiKeys, new Date())}
+${pager(view, list.nextPageToken)}
+<h2 id="issue">${t.issue}</h2>
+${keyForm(view, entry)}`,
+  };
+}
+
+function keyList(view: View, keys: readonly ApiKey[], now: Date): Html {
+  const t = textsFor(view, apiKeysTexts);
+  if (keys.length === 0) return html`<p class="empty">${t.empty}</p>`;
+  return html`<p class="soft">${t.keys}</p><div class="keys">${keys.map((key) => keyCard(view, key, now))}</div>`;
+}
+
+function keyCard(view: View, key: ApiKey, now: Date): Html {
+  const t = textsFor(view, apiKeysTexts);
+  const { name, hint, scopes, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
+  const state = keyState(key, now);
+  const facts = details([
+    [t.scopes, html`${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code> `)}`],
+    [t.created, moment(view, createdAt)],
+    [t.lastUsed, lastUsedAt ? moment(view, lastUsedAt) : t.never],
+    revokedAt
+      ? [t.revokedAt, moment(view, revokedAt)]
+      : [t.expires, expiresAt ? moment(view, expiresAt) : t.never],
+  ]);
+  return html`<section class="card key"><h2>${name} ${badge(TONES[state], t.states[state])}</h2>
+<p><code>${hint}…</code></p>
+${facts}
+${state === 'active' ? keyActions(view, key) : nothing}</section>`;
+}
+
+type KeyState = 'active' | 'expired' | 'revoked';
+
+const TONES: Readonly<Record<KeyState, Tone>> = { active: 'good', expired: 'off', revoked: 'off' };
+
+function keyState({ revokedAt, expiresAt }: ApiKey, now: Date): KeyState {
+  if (revokedAt) return 'revoked';
+  return expiresAt && timestampDate(expiresAt) <= now ? 'expired' : 'active';
+}
+
+function keyActions(view: View, { id, hint }: ApiKey): Html {
+  const t = textsFor(view, apiKeysTexts);
+  const overlaps = OVERLAPS_S.map((seconds) => [String(seconds), t.overlaps[seconds]] as const);
+  // Labels wrap their controls, as ids would repeat for each key.
+  const fields = html`<p><label>${t.overlap} ${select(overlaps, DEFAULT_OVERLAP_S)(html`name="overlap"`)}</label></p>
+<p><label>${t.newExpiresOn} ${expiryInput(html`name="expires"`)}</label></p><p class="hint">${t.expiresHint}</p>`;
+  const rotate = { action: `${API_KEYS_PATH}/${id}/rotate`, submit: t.rotateButton, fields };
+  const revoke = { action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' } as const;
+  return html`<div class="key-actions">${confirmForm(view, t.rotate, { ...rotate, text: t.rotateText })}
+${confirmForm(view, t.revoke, { ...revoke, text: t.revokeText(hint) })}</div>`;
 }

@@ -8,8 +8,8 @@ import { confirmForm, copyableBlock, details, docsLink, moment, notice } from '.
 import { type Html, html, nothing } from '../shell/html.ts';
 import { shownOnce } from '../shell/shown-once.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
-import { API_KEYS_PATH } from './api-keys.page.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
+import { API_KEYS_PATH } from './key-form.ts';
 
 interface KeyResponse {
   readonly apiKey?: ApiKey | undefined;

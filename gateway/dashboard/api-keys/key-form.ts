@@ -6,6 +6,9 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 
+/** Below the merchant's. */
+export const API_KEYS_PATH = '/api-keys';
+
 /** The latest expiry accepted. */
 const MAX_DAY = '2999-12-31';
 
@@ -39,7 +42,7 @@ ${field(
   { name: 'expires', label: t.expiresOn, hint: t.expiresHint, fault: faultOf('expiry', 'lateExpiry') },
   (attributes) => expiryInput(attributes, entry?.expires),
 )}`;
-  return form(view, { action: '/api-keys/issue', submit: t.issueButton, fields });
+  return form(view, { action: `${API_KEYS_PATH}/issue`, submit: t.issueButton, fields });
 }
 
 function scopeChoices(view: View, chosen: readonly ApiKeyScopeName[], fault: string | undefined): Html {

@@ -9,8 +9,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
-import { evidencePages } from '../evidence/evidence.pages.ts';
+import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.pages.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { identifiedSale, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';

@@ -3,16 +3,22 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type AddEvidenceRequestSchema,
+  type Evidence,
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { MAX_EVIDENCE_CHUNK_BYTES } from '../../../services/contracts/refunds/evidence-limits.ts';
+import {
+  MAX_EVIDENCE_CHUNK_BYTES,
+  MAX_EVIDENCE_FILES,
+} from '../../../services/contracts/refunds/evidence-limits.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import type { Section } from '../shell/access.ts';
+import { dataTable, field, form, moment } from '../shell/components.ts';
 import { type Download, streamed } from '../shell/downloads.ts';
 import { noSuchPage, refusalText } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import type { UploadedFile } from '../shell/uploads.ts';
-import { type Page, textsFor, type View } from '../shell/view.ts';
+import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { evidenceTexts } from './evidence.texts.ts';
 
 const MAX_NAME_LENGTH = 200;
@@ -106,4 +112,51 @@ async function openFile(
       ({ chunk }) => chunk,
     );
   return { name, contentType, sizeBytes, read };
+}
+
+/** The evidence of a refund case or a dispute. */
+export interface EvidenceDetails {
+  /** The page that shows it, below the merchant's: `/refunds/<id>`. */
+  readonly path: string;
+  /** Oldest first. */
+  readonly files: readonly Evidence[];
+  /** How many pieces were submitted elsewhere. */
+  readonly elsewhere: number;
+}
+
+/** The files, with links to download them. */
+export function evidenceList(view: View, { path, files, elsewhere }: EvidenceDetails): Html {
+  const t = textsFor(view, evidenceTexts);
+  const link = ({ id, fileName }: Evidence) =>
+    html`<a href="${pathTo(view, `${path}/evidence/${id}`)}" download>${fileName}</a>`;
+  return html`<h2>${t.heading}</h2>
+${dataTable<Evidence>(
+  t.hint,
+  [
+    { label: t.name, isFreeText: true, cell: link },
+    { label: t.kind, cell: ({ contentType }) => contentType.split('/')[1]!.toUpperCase() },
+    { label: t.size, isNumber: true, cell: ({ sizeBytes }) => view.format.fileSize(sizeBytes) },
+    { label: t.added, cell: ({ addedAt }) => moment(view, addedAt) },
+  ],
+  files,
+  t.none,
+)}
+${elsewhere > 0 ? html`<p class="hint">${t.elsewhere(elsewhere)}</p>` : nothing}`;
+}
+
+/** The form to add a file, for those who may add one, with the reason if the last one was refused. */
+export function evidenceForm(view: View, { path, files }: EvidenceDetails, fault?: string): Html {
+  const t = textsFor(view, evidenceTexts);
+  if (!may(view, RefundCaseService.method.addEvidence) || files.length >= MAX_EVIDENCE_FILES) return nothing;
+  const accept = html`accept=".pdf,.jpg,.jpeg,.png,application/pdf,image/jpeg,image/png"`;
+  return form(view, {
+    action: `${path}/evidence`,
+    submit: t.add,
+    tone: 'plain',
+    hasFile: true,
+    fields: field(
+      { name: 'file', label: t.file, hint: t.fileHint, fault },
+      (attributes) => html`<input type="file" ${attributes} ${accept} required>`,
+    ),
+  });
 }

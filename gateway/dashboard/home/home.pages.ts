@@ -1,14 +1,18 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-clients.ts';
+import { roleName, roleTexts } from '../members/role.texts.ts';
 import { ownFormHooks } from '../session/own-form.ts';
+import { moment, pager, personForm } from '../shell/components.ts';
 import { failureOf } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import { sendPage } from '../shell/layout.ts';
 import { ID } from '../shell/pages.ts';
-import { homePage } from './home.page.ts';
+import { merchantText, type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { homeTexts } from './home.texts.ts';
 
 const id = () => Type.String({ pattern: ID.source });
@@ -71,3 +75,58 @@ const withRefusals = <T>(call: Promise<T>): Promise<T> =>
   call.catch((error) => {
     throw failureOf(error, homeTexts);
   });
+
+const PAGE_SIZE = 30;
+
+/** Lists a person's merchants, `first` being the index of the first one shown, and their open invitations. */
+export function homePage(
+  view: PlainView,
+  person: Person,
+  invitations: readonly Invitation[],
+  first: number,
+): Page {
+  const t = textsFor(view, homeTexts);
+  const merchants = [...person.roles];
+  const shown = merchants.slice(first, first + PAGE_SIZE);
+  const next = first + PAGE_SIZE < merchants.length ? String(first + PAGE_SIZE) : '';
+  return {
+    title: t.title,
+    notices: { left: t.left },
+    body: html`${invitations.length > 0 ? invitationList(view, person, invitations) : nothing}
+${
+  merchants.length > 0
+    ? html`<p>${t.lead}</p><div class="cards">${shown.map((one) => merchantCard(view, person, one))}</div>`
+    : html`<p class="empty">${person.email ? t.none(person.email) : t.noAddress}</p>`
+}
+${pager(view, next)}`,
+  };
+}
+
+function merchantCard(view: PlainView, person: Person, [merchantId, role]: [string, Role]): Html {
+  const t = textsFor(view, homeTexts);
+  const path = `/${merchantId}`;
+  return html`<section class="card"><h2>${person.merchantNames.has(merchantId) ? nothing : html`${t.merchant} `}${merchantText(person, merchantId)}</h2>
+<p class="soft"><code>${merchantId}</code></p>
+<p>${t.role} ${textsFor(view, roleTexts)[roleName(role)]}</p>
+<p class="row"><a class="button" href="/live${path}">${t.live}</a> <a class="button plain" href="/sandbox${path}">${t.sandbox}</a></p>
+${leaveForm(view, person, merchantId)}</section>`;
+}
+
+function invitationList(view: PlainView, person: Person, invitations: readonly Invitation[]): Html {
+  const t = textsFor(view, homeTexts);
+  const roles = textsFor(view, roleTexts);
+  const card = ({ id, merchantId, merchantName, role, expiresAt }: Invitation) => html`<section class="card">
+<p>${t.invited} <strong>${roles[roleName(role)]}</strong> <span class="soft">(${roles.hints[roleName(role)]})</span></p>
+<p>${t.merchant} ${merchantName ? html`<strong>${merchantName}</strong> ` : nothing}<code>${merchantId}</code></p>
+<p class="hint">${t.until} ${moment(view, expiresAt)}</p>
+${personForm(person, `/invitations/${merchantId}/${id}/accept`, html`<button>${t.accept}</button>`)}</section>`;
+  return html`<h2>${t.invitations}</h2><div class="cards">${invitations.map(card)}</div>`;
+}
+
+/** A form to leave a merchant, for any role. */
+export function leaveForm(view: PlainView, person: Person, merchantId: string): Html {
+  const t = textsFor(view, homeTexts);
+  const button = html`<button class="danger">${t.leave}</button>`;
+  return html`<details class="confirm"><summary>${t.leave}</summary><p>${t.leaveText}</p>
+${personForm(person, `/merchants/${merchantId}/leave`, button)}</details>`;
+}

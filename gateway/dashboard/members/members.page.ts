@@ -1,6 +1,6 @@
 import type { Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { leaveForm } from '../home/home.page.ts';
+import { leaveForm } from '../home/home.pages.ts';
 import { badge, confirmForm, dataTable, form, moment, notice, pager, select } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';

@@ -11,8 +11,7 @@ import {
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { stateOf as disputeStateOf } from '../disputes/dispute.components.ts';
-import { evidenceForm, evidenceList } from '../evidence/evidence.components.ts';
-import { evidencePages } from '../evidence/evidence.pages.ts';
+import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.pages.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
@@ -27,8 +26,7 @@ import { paymentTexts } from './payment.texts.ts';
 import { paymentAmounts, readPayment } from './payment-amounts.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
-import { facts, providerSide } from './refund-facts.ts';
-import { caseTimeline } from './refund-timeline.ts';
+import { caseTimeline, facts, providerSide } from './refund-record.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const MAX_DISPUTES = 20;

@@ -10,8 +10,7 @@ import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { amountColumn, dataTable, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
-import type { Matches } from './find-matches.ts';
-import type { FoundRecord } from './find-record.ts';
+import type { FoundRecord, Matches } from './find-matches.ts';
 import { searchTexts } from './search.texts.ts';
 
 interface Results {

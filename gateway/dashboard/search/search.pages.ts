@@ -6,8 +6,7 @@ import { sees } from '../shell/access.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { html } from '../shell/html.ts';
 import { textsFor } from '../shell/view.ts';
-import { findMatches } from './find-matches.ts';
-import { findRecords } from './find-record.ts';
+import { findMatches, findRecords } from './find-matches.ts';
 import { resultsPage } from './results.page.ts';
 import { searchTexts } from './search.texts.ts';
 

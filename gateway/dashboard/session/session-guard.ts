@@ -8,7 +8,7 @@ import { formatOf } from '../shell/format.ts';
 import { languageOf } from '../shell/language.ts';
 import { asksForStream } from '../shell/live.ts';
 import type { Person, PlainView } from '../shell/view.ts';
-import { referrerPathOf } from './referrer.ts';
+import { referrerPathOf } from '../sign-in/return-path.ts';
 import { clearSessionCookie, csrfTokenOf, sessionTokenOf, tokenHashOf } from './session-cookie.ts';
 
 /** The sign-in page; its `return` parameter is the path to come back to. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DashboardApp } from '../dashboard-app.ts';
-import { referrerPathOf } from '../session/referrer.ts';
 import { isSessionError, type SessionGuard } from '../session/session-guard.ts';
+import { referrerPathOf } from '../sign-in/return-path.ts';
 import { failureTexts } from './failures.texts.ts';
 import { type Failure, failureOf, noSuchPage } from './failures.ts';
 import { html, nothing } from './html.ts';

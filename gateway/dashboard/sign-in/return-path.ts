@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify';
+
 const ANY_ORIGIN = 'http://dashboard.invalid';
 const MAX_LENGTH = 500;
 
@@ -8,4 +10,13 @@ export function returnPathOf(requested: unknown): string {
   const { origin, pathname, search } = URL.parse(requested, ANY_ORIGIN) ?? new URL(ANY_ORIGIN);
   // Parsing removes dot segments: `/.//evil.example` would become `//evil.example`, another host.
   return origin === ANY_ORIGIN && !pathname.startsWith('//') ? `${pathname}${search}` : '/';
+}
+
+/** Path and query of the referring page; undefined without one, or when it belongs to another host. */
+export function referrerPathOf({
+  headers,
+  host,
+}: Pick<FastifyRequest, 'headers' | 'host'>): string | undefined {
+  const referrer = URL.parse(headers.referer ?? '');
+  return referrer?.host === host ? returnPathOf(`${referrer.pathname}${referrer.search}`) : undefined;
 }

@@ -1,9 +1,12 @@
-import type { Attempt, HttpHeader } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type {
+  Attempt,
+  HttpHeader,
+  SentRequest,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { copyableBlock } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { attemptRequestTexts } from './attempt-request.texts.ts';
-import { curlCommand } from './curl-command.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 
 /** How long each step of an attempt took; empty when that is not known. */
@@ -62,3 +65,21 @@ ${
 
 const headerLines = (headers: readonly HttpHeader[]) =>
   headers.map(({ name, value }) => `${name}: ${value}`).join('\n');
+
+/** Headers that curl adds itself. */
+const CONNECTION_HEADERS = new Set(['host', 'connection', 'content-length']);
+
+/** A command that sends a request again, byte for byte, for any POSIX shell. */
+export function curlCommand({ url, headers }: SentRequest, body: string): string {
+  const options = headers
+    .filter(({ name }) => !CONNECTION_HEADERS.has(name))
+    .map(({ name, value }) => `--header ${quoted(`${name}: ${value}`)}`);
+  // Globbing would interpret brackets and braces in the URL; --data would read a body that starts with @ as a file
+  // name.
+  return [`curl --globoff --request POST ${quoted(url)}`, ...options, `--data-raw ${quoted(body)}`].join(
+    ' \\\n  ',
+  );
+}
+
+/** Within single quotes, the shell interprets no character but the quote itself. */
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;

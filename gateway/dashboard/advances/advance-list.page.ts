@@ -5,7 +5,7 @@ import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { ADVANCE_COLUMNS } from '../exports/list-columns.ts';
 import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
-import { amountColumn, dataTable, moment, pageParameter, pager } from '../shell/components.ts';
+import { amountColumn, dataTable, link, moment, pageParameter, pager } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
@@ -70,8 +70,7 @@ function requestTable(view: View, requests: readonly AdvanceRequest[], empty: st
     [
       {
         label: t.requestedAt,
-        cell: ({ id, requestedAt }) =>
-          html`<a href="${pathTo(view, `/advances/${id}`)}">${moment(view, requestedAt)}</a>`,
+        cell: ({ id, requestedAt }) => link(view, `/advances/${id}`, moment(view, requestedAt)),
       },
       amountColumn(view, t.amount, (request) => request.amountMinor),
       amountColumn(view, t.fee, (request) => request.feeAmountMinor),

@@ -12,7 +12,7 @@ import { DISPUTE_COLUMNS } from '../exports/list-columns.ts';
 import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
-import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import { dataTable, field, link, moment, pageParameter, pager, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
@@ -119,8 +119,7 @@ function disputeTable(
       {
         label: t.reason,
         isFreeText: true,
-        cell: (dispute) =>
-          html`<a href="${pathTo(view, `/disputes/${dispute.id}`)}">${reasonText(view, dispute)}</a>`,
+        cell: (dispute) => link(view, `/disputes/${dispute.id}`, reasonText(view, dispute)),
       },
       {
         label: textsFor(view, salesTexts).sale,

@@ -4,9 +4,9 @@ import {
   DisputeOutcome,
   DisputeReason,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { badge, deadlineBadge, moment, money, type Tone } from '../shell/components.ts';
+import { badge, deadlineBadge, link, moment, money, type Tone } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 /** Where a dispute stands for the merchant. */
@@ -60,5 +60,5 @@ export function reasonText(view: View, { reason }: Dispute): string {
 /** A link to a dispute from a page of other records. */
 export function disputeLink(view: View, dispute: Dispute): Html {
   const title = textsFor(view, disputesTexts).disputeTitle(reasonText(view, dispute));
-  return html`<a href="${pathTo(view, `/disputes/${dispute.id}`)}">${title}</a>`;
+  return link(view, `/disputes/${dispute.id}`, title);
 }

@@ -1,9 +1,9 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
-import { amountCard, notice } from '../shell/components.ts';
+import { amountCard, link, notice } from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 
 /** The balance; undefined when its totals are out of range. */
@@ -21,7 +21,7 @@ export async function balanceOf(
 export function balanceCards(view: View, balance: GetBalanceResponse | undefined): Html {
   const t = textsFor(view, fundsTexts).balance;
   if (!balance) return notice('busy', t.tooLarge);
-  const blockedSales = html`<a href="${pathTo(view, '/funds/sales?status=BLOCKED')}">${t.blockedSales}</a>`;
+  const blockedSales = link(view, '/funds/sales?status=BLOCKED', t.blockedSales);
   const blockedHint = html`${t.blockedHint}${balance.blockedAmountMinor > 0n ? html` ${blockedSales}` : nothing}`;
   return html`<div class="cards balance">
 ${amountCard(view, t.available, balance.availableAmountMinor, t.availableHint)}

@@ -3,9 +3,9 @@ import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { disputedAmount, reasonText, stateBadge } from '../disputes/dispute.components.ts';
 import { disputesTexts } from '../disputes/disputes.texts.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
-import { dataTable, moment } from '../shell/components.ts';
+import { dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { salesTexts } from './sales.texts.ts';
 
 /** The disputes of a sale, newest first. Among them are all that block its installments. */
@@ -29,8 +29,7 @@ export function disputesOfSaleTable(view: View, disputes: Disputes): Html {
       {
         label: t.reason,
         isFreeText: true,
-        cell: (dispute) =>
-          html`<a href="${pathTo(view, `/disputes/${dispute.id}`)}">${reasonText(view, dispute)}</a>`,
+        cell: (dispute) => link(view, `/disputes/${dispute.id}`, reasonText(view, dispute)),
       },
       { label: t.amount, isNumber: true, cell: (dispute) => disputedAmount(view, dispute) },
       { label: t.status, cell: (dispute) => stateBadge(view, dispute) },

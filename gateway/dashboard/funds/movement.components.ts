@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
-import { amountColumn, dataTable, moment, money } from '../shell/components.ts';
+import { amountColumn, dataTable, link, moment, money } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
@@ -74,7 +74,7 @@ function movementText(view: View, movement: Movement, disputes: Disputes): Html 
     blockReason === BlockReason.UNSPECIFIED
       ? nothing
       : html` <span class="reasons">${textsFor(view, fundsTexts).reasons[enumName(BlockReason, blockReason)]}</span>`;
-  return html`${cause ? html`<a href="${pathTo(view, cause)}">${name}</a>` : name}${reason}`;
+  return html`${cause ? link(view, cause, name) : name}${reason}`;
 }
 
 /** The page of what caused a movement; undefined when it has none. */

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
-import { amountCard, field, money, select } from '../shell/components.ts';
+import { amountCard, field, link, money, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -88,8 +88,8 @@ function table(view: View, months: readonly ProjectedMonth[]): Html {
   return html`<table><caption>${t.projection.caption}</caption>
 <thead><tr><th scope="col">${t.projection.month}</th>${labels.map((label) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
 <tbody>${months.map((each) => {
-    const link = html`<a href="${pathTo(view, `/funds?month=${each.month}`)}">${view.format.month(each.month)}</a>`;
-    return html`<tr>${head(link)}${cells(each)}</tr>`;
+    const month = link(view, `/funds?month=${each.month}`, view.format.month(each.month));
+    return html`<tr>${head(month)}${cells(each)}</tr>`;
   })}</tbody>
 <tfoot><tr>${head(t.projection.sum)}${cells(sum)}</tr></tfoot></table>`;
 }

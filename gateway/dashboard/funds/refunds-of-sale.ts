@@ -3,9 +3,9 @@ import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { paymentsOfSale, readPayment } from '../refunds/payment-amounts.ts';
 import { stateBadge } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
-import { amountColumn, dataTable, moment } from '../shell/components.ts';
+import { amountColumn, dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { salesTexts } from './sales.texts.ts';
 
 /** The payments of a sale that are shown; it usually has one. */
@@ -28,10 +28,7 @@ export async function refundsOfSale(
   const table = dataTable<RefundCase>(
     t.newestHint,
     [
-      {
-        label: t.case,
-        cell: ({ id }) => html`<a href="${pathTo(view, `/refunds/${id}`)}"><code>${id}</code></a>`,
-      },
+      { label: t.case, cell: ({ id }) => link(view, `/refunds/${id}`, html`<code>${id}</code>`) },
       amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
       { label: t.status, cell: (refundCase) => stateBadge(view, refundCase) },
       { label: t.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },

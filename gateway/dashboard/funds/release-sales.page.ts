@@ -95,10 +95,7 @@ function saleTable(view: View, sales: readonly ReleaseSale[], products: ProductN
     [
       { label: t.sale, isFreeText: true, cell: ({ sale }) => namedSale(view, sale!, products) },
       { label: t.captured, cell: ({ sale }) => moment(view, sale!.capturedAt) },
-      {
-        label: t.installment,
-        cell: ({ sale, installment }) => installmentText(view, sale!, installment),
-      },
+      { label: t.installment, cell: ({ sale, installment }) => installmentText(view, sale!, installment) },
       ...allocationColumns(view),
       { label: t.status, cell: (row) => statuses(view, row) },
     ],

@@ -1,8 +1,8 @@
 import { type Sale, SaleMethod, SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { badge, shortenedId } from '../shell/components.ts';
-import { type Html, html } from '../shell/html.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { badge, link, shortenedId } from '../shell/components.ts';
+import type { Html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { salesTexts } from './sales.texts.ts';
 
 /** The statuses in the order of a drop-down. */
@@ -19,12 +19,12 @@ export function saleBadge(view: View, { status }: Sale): Html {
 /** A link to a sale, by its order's number if it has one. */
 export function saleLink(view: View, { id, orderNumber }: Pick<Sale, 'id' | 'orderNumber'>): Html {
   const number = orderNumber?.trim();
-  return number ? html`<a href="${pathTo(view, `/funds/sales/${id}`)}">${number}</a>` : saleIdLink(view, id);
+  return number ? link(view, `/funds/sales/${id}`, number) : saleIdLink(view, id);
 }
 
 /** A link to a sale by its id. */
 export function saleIdLink(view: View, id: string): Html {
-  return html`<a href="${pathTo(view, `/funds/sales/${id}`)}">${shortenedId(id)}</a>`;
+  return link(view, `/funds/sales/${id}`, shortenedId(id));
 }
 
 /** How a sale was paid. */

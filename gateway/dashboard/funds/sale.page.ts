@@ -14,6 +14,7 @@ import {
   copyable,
   dataTable,
   details,
+  link,
   moment,
   money,
   pageParameter,
@@ -83,7 +84,7 @@ function facts(view: View, sale: Sale, product: string | undefined): Html {
   const { amounts } = textsFor(view, fundsTexts);
   const { orderId, orderNumber, productId, customerReference } = sale;
   const productCell = product
-    ? html`<a href="${pathTo(view, `/products/${productId!}`)}">${product}</a>`
+    ? link(view, `/products/${productId!}`, product)
     : productId && copyable(view, productId);
   return details([
     [t.status, saleBadge(view, sale)],
@@ -137,7 +138,7 @@ function installmentStatus(view: View, { status, blocks }: SaleInstallment, disp
   const holders = blocks.map(({ reason, sourceId }) => {
     const name = reasons[enumName(BlockReason, reason)];
     const path = holderPath(reason, sourceId, disputes);
-    return html` <span class="reasons">${path ? html`<a href="${pathTo(view, path)}">${name}</a>` : name}</span>`;
+    return html` <span class="reasons">${path ? link(view, path, name) : name}</span>`;
   });
   return html`${releaseStatus(view, status)}${holders}`;
 }

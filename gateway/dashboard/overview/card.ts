@@ -3,19 +3,18 @@ import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { overviewTexts } from './overview.texts.ts';
 
-/** A card with a heading, content, and links to more. */
-export function card(name: string, title: string, content: Html, links: Html): Html {
-  return html`<section class="card" aria-labelledby="${name}-title"><h2 id="${name}-title">${title}</h2>
-${content}
-<p class="more">${links}</p></section>`;
+interface Card<T> {
+  /** Unique on the page. */
+  readonly name: string;
+  readonly title: string;
+  readonly call: Promise<T>;
+  render(response: T): Html;
+  /** Links to more; without a response if the call has failed. */
+  links(response: T | undefined): Html;
 }
 
-/** Renders what a call returns; when it fails, a message in its place, so that the rest of the page still works. */
-export async function renderOrUnavailable<T>(
-  view: View,
-  call: Promise<T>,
-  render: (response: T) => Html,
-): Promise<Html> {
+/** A card with what a call returns; when it fails, with a message in its place, so that the rest of the page still works. */
+export async function card<T>(view: View, { name, title, call, render, links }: Card<T>): Promise<Html> {
   const result = await call.then(
     (value) => ({ value }),
     (error: unknown) => {
@@ -23,7 +22,10 @@ export async function renderOrUnavailable<T>(
       return undefined;
     },
   );
-  return result
+  const content = result
     ? render(result.value)
     : html`<p class="soft unavailable">${textsFor(view, overviewTexts).unavailable}</p>`;
+  return html`<section class="card" aria-labelledby="${name}-title"><h2 id="${name}-title">${title}</h2>
+${content}
+<p class="more">${links(result?.value)}</p></section>`;
 }

@@ -1,8 +1,9 @@
 import type { DeliveryHour } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
+import { link } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
-import { card, renderOrUnavailable } from './card.ts';
+import { textsFor, type View } from '../shell/view.ts';
+import { card } from './card.ts';
 import { chartFigure } from './chart-figure.ts';
 import { overviewTexts } from './overview.texts.ts';
 
@@ -22,16 +23,18 @@ const DELIVERED_FILL = '#4f86c6';
 const FAILED_FILL = '#c0392b';
 
 /** How the attempts of the last 24 hours ended, by hour. */
-export async function deliveriesChartCard(view: View, { deliveries }: DashboardClients): Promise<Html> {
+export function deliveriesChartCard(view: View, { deliveries }: DashboardClients): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const reading = deliveries.getDeliveryStatistics(view.tenant, view.call);
-  const content = await renderOrUnavailable(view, reading, ({ hours }) =>
-    hours.some(({ delivered, failed }) => delivered + failed > 0n)
-      ? chart(view, hours)
-      : html`<p>${t.noRecentDeliveries}</p>`,
-  );
-  const link = html`<a href="${pathTo(view, '/deliveries')}">${t.toDeliveries}</a>`;
-  return card('delivery-hours', t.deliveriesByHour, content, link);
+  return card(view, {
+    name: 'delivery-hours',
+    title: t.deliveriesByHour,
+    call: deliveries.getDeliveryStatistics(view.tenant, view.call),
+    render: ({ hours }) =>
+      hours.some(({ delivered, failed }) => delivered + failed > 0n)
+        ? chart(view, hours)
+        : html`<p>${t.noRecentDeliveries}</p>`,
+    links: () => link(view, '/deliveries', t.toDeliveries),
+  });
 }
 
 /** Successes rise above the axis and failures hang below it, so that they can be distinguished without color. */

@@ -7,13 +7,16 @@ import { liveRegion } from '../shell/live.ts';
 import { withTroubleBanner } from '../shell/trouble-banner.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
-import { balanceCard } from './balance-card.ts';
-import { refundChartCard, releaseChartCard } from './charts-card.ts';
+import {
+  balanceCard,
+  disputesCard,
+  refundChartCard,
+  refundsCard,
+  releaseChartCard,
+  releasesCard,
+} from './cards.ts';
 import { deliveriesChartCard } from './deliveries-chart-card.ts';
-import { disputesCard } from './disputes-card.ts';
 import { overviewTexts } from './overview.texts.ts';
-import { refundsCard } from './refunds-card.ts';
-import { releasesCard } from './releases-card.ts';
 import { webhooksCard } from './webhooks-card.ts';
 
 /** A card whose service takes longer shows as unavailable, so that the page does not wait. */

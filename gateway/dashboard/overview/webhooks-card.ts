@@ -4,11 +4,11 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { form, hiddenFields } from '../shell/components.ts';
+import { form, hiddenFields, link } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { may, pathTo, textsFor, type View } from '../shell/view.ts';
+import { may, textsFor, type View } from '../shell/view.ts';
 import { stateBadges } from '../webhooks/subscriptions/subscription-state.ts';
-import { card, renderOrUnavailable } from './card.ts';
+import { card } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
 
 /** The states that need attention come first. */
@@ -20,19 +20,20 @@ const STATES = [
 ] as const;
 
 /** The number of subscriptions by state. */
-export async function webhooksCard(
-  view: View,
-  reading: Promise<readonly WebhookSubscription[]>,
-): Promise<Html> {
+export function webhooksCard(view: View, reading: Promise<readonly WebhookSubscription[]>): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const content = await renderOrUnavailable(view, reading, (subscriptions) =>
-    subscriptions.length > 0
-      ? counts(view, subscriptions)
-      : html`<p>${t.noWebhooks}</p>${firstKeyForm(view)}`,
-  );
-  const create = html` <a href="${pathTo(view, '/webhooks/new')}">${t.createWebhook}</a>`;
-  const links = html`<a href="${pathTo(view, '/webhooks')}">${t.toWebhooks}</a>${may(view, WebhookSubscriptionService.method.createWebhookSubscription) ? create : nothing}`;
-  return card('webhooks', t.webhooks, content, links);
+  const mayCreate = may(view, WebhookSubscriptionService.method.createWebhookSubscription);
+  return card(view, {
+    name: 'webhooks',
+    title: t.webhooks,
+    call: reading,
+    render: (subscriptions) =>
+      subscriptions.length > 0
+        ? counts(view, subscriptions)
+        : html`<p>${t.noWebhooks}</p>${firstKeyForm(view)}`,
+    links: () =>
+      html`${link(view, '/webhooks', t.toWebhooks)}${mayCreate ? html` ${link(view, '/webhooks/new', t.createWebhook)}` : nothing}`,
+  });
 }
 
 /** Creates, by one click, the key with which the sandbox's webhooks are received on one's own machine. */

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import { dataTable, field, link, moment, pageParameter, pager, select } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { filterParameter, queryForm } from '../shell/query-form.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { chargeText, STATES, type StateName, stateBadge, typeText } from './product.components.ts';
 import { productsTexts } from './products.texts.ts';
 
@@ -55,7 +55,7 @@ function productTable(view: View, products: readonly Product[], empty: string): 
       {
         label: t.product,
         isFreeText: true,
-        cell: ({ id, name }) => html`<a href="${pathTo(view, `/products/${id}`)}">${name.trim() || id}</a>`,
+        cell: ({ id, name }) => link(view, `/products/${id}`, name.trim() || id),
       },
       { label: t.status, cell: (product) => stateBadge(view, product) },
       { label: t.type, cell: (product) => typeText(view, product) },

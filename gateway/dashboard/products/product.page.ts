@@ -59,14 +59,8 @@ function priceTable(view: View, { prices }: Product): Html {
     [
       amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
       { label: t.charge, cell: (price) => chargeText(view, price) },
-      {
-        label: t.trial,
-        cell: ({ trialDays }) => (trialDays ? t.days(view.format.number(trialDays)) : NONE),
-      },
-      {
-        label: t.installments,
-        cell: ({ maxInstallments }) => t.upTo(maxInstallments),
-      },
+      { label: t.trial, cell: ({ trialDays }) => (trialDays ? t.days(view.format.number(trialDays)) : NONE) },
+      { label: t.installments, cell: ({ maxInstallments }) => t.upTo(maxInstallments) },
       { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
       { label: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
     ],
@@ -93,10 +87,7 @@ function offerTable(view: View, { offers, prices }: Product): Html {
         isNumber: true,
       },
       { label: t.methods, cell: ({ paymentMethods }) => paymentMethods.map(method).join(', ') },
-      {
-        label: t.installments,
-        cell: ({ maxInstallments }) => t.upTo(maxInstallments),
-      },
+      { label: t.installments, cell: ({ maxInstallments }) => t.upTo(maxInstallments) },
       { label: t.starts, cell: ({ startsAt }) => moment(view, startsAt) },
       { label: t.ends, cell: ({ endsAt }) => (endsAt ? moment(view, endsAt) : t.noEnd) },
       { label: t.checkout, isFreeText: true, cell: ({ checkoutUrl }) => html`<code>${checkoutUrl}</code>` },

@@ -15,11 +15,11 @@ import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { dataTable, moment } from '../shell/components.ts';
+import { dataTable, link, moment } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
-import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { may, type Page, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { paymentTexts } from './payment.texts.ts';
@@ -159,10 +159,7 @@ function disputeTable(view: View, disputes: readonly Dispute[]): Html {
   return dataTable<Dispute>(
     t.disputesHint,
     [
-      {
-        label: t.dispute,
-        cell: ({ id }) => html`<a href="${pathTo(view, `/disputes/${id}`)}"><code>${id}</code></a>`,
-      },
+      { label: t.dispute, cell: ({ id }) => link(view, `/disputes/${id}`, html`<code>${id}</code>`) },
       { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
       { label: t.closed, cell: ({ closedAt }) => moment(view, closedAt) },
       { label: t.outcome, cell: outcome },

@@ -13,7 +13,16 @@ import { REFUND_COLUMNS } from '../exports/list-columns.ts';
 import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
-import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import {
+  amountColumn,
+  dataTable,
+  field,
+  link,
+  moment,
+  pageParameter,
+  pager,
+  select,
+} from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
@@ -150,7 +159,7 @@ function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[],
         label: t.case,
         isFreeText: true,
         narrow: 'start',
-        cell: ({ id, reason }) => html`<a href="${pathTo(view, `/refunds/${id}`)}">${excerpt(reason)}</a>`,
+        cell: ({ id, reason }) => link(view, `/refunds/${id}`, excerpt(reason)),
       },
       {
         label: textsFor(view, salesTexts).sale,

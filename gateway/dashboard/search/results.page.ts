@@ -7,9 +7,9 @@ import { namedSale, namedSaleOf } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { stateBadge } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
-import { amountColumn, dataTable, moment } from '../shell/components.ts';
+import { amountColumn, dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { type Page, textsFor, type View } from '../shell/view.ts';
 import type { FoundRecord, Matches } from './find-matches.ts';
 import { searchTexts } from './search.texts.ts';
 
@@ -40,10 +40,7 @@ function recordTable(view: View, id: string, records: readonly FoundRecord[]): H
   const t = textsFor(view, searchTexts);
   const columns = [
     { label: t.kind, cell: ({ kind }: FoundRecord) => t.kinds[kind] },
-    {
-      label: t.id,
-      cell: ({ path }: FoundRecord) => html`<a href="${pathTo(view, path)}"><code>${id}</code></a>`,
-    },
+    { label: t.id, cell: ({ path }: FoundRecord) => link(view, path, html`<code>${id}</code>`) },
   ];
   return dataTable(t.records, columns, records, '');
 }
@@ -62,10 +59,7 @@ function saleTable(view: View, sales: readonly Sale[], { names }: Matches): Html
 function caseTable(view: View, cases: readonly RefundCase[], { names }: Matches): Html {
   const t = textsFor(view, refundsTexts);
   const columns = [
-    {
-      label: t.case,
-      cell: ({ id }: RefundCase) => html`<a href="${pathTo(view, `/refunds/${id}`)}"><code>${id}</code></a>`,
-    },
+    { label: t.case, cell: ({ id }: RefundCase) => link(view, `/refunds/${id}`, html`<code>${id}</code>`) },
     {
       label: textsFor(view, salesTexts).sale,
       isFreeText: true,
@@ -80,7 +74,6 @@ function caseTable(view: View, cases: readonly RefundCase[], { names }: Matches)
 
 function endpointTable(view: View, endpoints: readonly WebhookSubscription[]): Html {
   const t = textsFor(view, searchTexts);
-  const cell = ({ id, url }: WebhookSubscription) =>
-    html`<a href="${pathTo(view, `/webhooks/${id}`)}"><code>${url}</code></a>`;
+  const cell = ({ id, url }: WebhookSubscription) => link(view, `/webhooks/${id}`, html`<code>${url}</code>`);
   return dataTable(t.endpoints, [{ label: 'URL', isFreeText: true, cell }], endpoints, '');
 }

@@ -47,6 +47,11 @@ export function dataTable<Row>(
 
 const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);
 
+/** A link to a page of the merchant, by its path below the merchant's. */
+export function link(view: Pick<View, 'environment' | 'tenant'>, path: string, content: Html | string): Html {
+  return html`<a href="${pathTo(view, path)}">${content}</a>`;
+}
+
 /** An id that a table abbreviates to its beginning, on one line; the whole id can be selected and searched. */
 export function shortenedId(id: string): Html {
   return html`<code class="shortened" title="${id}">${id}</code>`;

@@ -15,6 +15,7 @@ import {
   docsLink,
   field,
   form,
+  link,
   moment,
   select,
 } from '../shell/components.ts';
@@ -140,8 +141,7 @@ function caseTable(view: View, cases: readonly RefundCase[]): Html {
     [
       {
         label: r.case,
-        cell: ({ id }) =>
-          html`<a href="${pathTo(view, `/simulate/refund-cases/${id}`)}"><code>${id}</code></a>`,
+        cell: ({ id }) => link(view, `/simulate/refund-cases/${id}`, html`<code>${id}</code>`),
       },
       amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
       { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
@@ -160,7 +160,7 @@ function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
     [
       {
         label: t.advance,
-        cell: ({ id }) => html`<a href="${pathTo(view, `/simulate/advances/${id}`)}"><code>${id}</code></a>`,
+        cell: ({ id }) => link(view, `/simulate/advances/${id}`, html`<code>${id}</code>`),
       },
       amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
       { label: r.status, cell: (request) => statusBadge(view, request) },

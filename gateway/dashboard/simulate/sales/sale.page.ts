@@ -18,6 +18,7 @@ import {
   details,
   field,
   form,
+  link,
   money,
   select,
 } from '../../shell/components.ts';
@@ -128,8 +129,7 @@ function caseTable(view: View, cases: readonly RefundCase[]): Html {
     [
       {
         label: r.case,
-        cell: ({ id }) =>
-          html`<a href="${pathTo(view, `/simulate/refund-cases/${id}`)}"><code>${id}</code></a>`,
+        cell: ({ id }) => link(view, `/simulate/refund-cases/${id}`, html`<code>${id}</code>`),
       },
       amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
       { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },

@@ -3,7 +3,7 @@ import type {
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { DashboardClients } from '../../dashboard-clients.ts';
-import { dataTable, moment, NONE } from '../../shell/components.ts';
+import { dataTable, link, moment, NONE } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import type { Endpoints } from '../subscriptions/subscription-reads.ts';
@@ -82,7 +82,7 @@ function eventCell(
   { id, eventType, subscriptionId }: Delivery,
   endpoints: Endpoints | undefined,
 ): Html {
-  const type = html`<a href="${pathTo(view, `/deliveries/${id}`)}"><code>${eventType}</code></a>`;
+  const type = link(view, `/deliveries/${id}`, html`<code>${eventType}</code>`);
   if (!endpoints) return type;
   const endpoint = endpoints.get(subscriptionId);
   if (!endpoint) {

@@ -9,7 +9,7 @@ import {
 import { PING_TYPE } from '../../../problems/ping-type.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
-import { confirmForm, copyable, details, form, moment, NONE } from '../../shell/components.ts';
+import { confirmForm, copyable, details, form, link, moment, NONE } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
@@ -92,14 +92,11 @@ function stateOf(view: View, found: DeliveryDetails): Html {
   if (isScheduled(status) && nextAttemptAt) pairs.push([t.next, dueText(view, nextAttemptAt)]);
   pairs.push([
     t.endpoint,
-    subscription
-      ? html`<a href="${pathTo(view, `/webhooks/${subscription.id}`)}">${subscription.url}</a>`
-      : t.listener,
+    subscription ? link(view, `/webhooks/${subscription.id}`, subscription.url) : t.listener,
   ]);
   pairs.push([t.created, moment(view, delivery.createdAt)]);
   if (endedAt) pairs.push([t.ended, moment(view, endedAt)]);
-  if (resendId)
-    pairs.push([t.resend, html`<a href="${pathTo(view, `/resends/${resendId}`)}">${t.seeResend}</a>`]);
+  if (resendId) pairs.push([t.resend, link(view, `/resends/${resendId}`, t.seeResend)]);
   return html`<div class="card"><p>${statusBadge(view, delivery, subscription)} ${statusReasonText(view, found)}</p>${details(pairs)}${remainingAttempts(view, found)}</div>`;
 }
 

@@ -12,6 +12,7 @@ import {
   confirmForm,
   dataTable,
   details,
+  link,
   moment,
   pageParameter,
   pager,
@@ -96,8 +97,7 @@ function resendsTable(view: View, resends: readonly Resend[], endpoints: Endpoin
     [
       {
         label: t.created,
-        cell: ({ id, createdAt }) =>
-          html`<a href="${pathTo(view, `/resends/${id}`)}">${moment(view, createdAt)}</a>`,
+        cell: ({ id, createdAt }) => link(view, `/resends/${id}`, moment(view, createdAt)),
       },
       { label: t.what, cell: (resend) => selectionText(view, resend, shortId) },
       { label: t.endpoint, isFreeText: true, cell: (resend) => endpointLink(view, resend, endpoints) },
@@ -181,5 +181,5 @@ function selectionText(
 function endpointLink(view: View, { subscriptionId }: Resend, endpoints: Endpoints | undefined): Html {
   if (subscriptionId === undefined) return html`${textsFor(view, resendsTexts).allEndpoints}`;
   const name = endpointName(endpoints?.get(subscriptionId)?.url, subscriptionId);
-  return html`<a href="${pathTo(view, `/webhooks/${subscriptionId}`)}">${name}</a>`;
+  return link(view, `/webhooks/${subscriptionId}`, name);
 }

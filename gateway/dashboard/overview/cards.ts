@@ -1,0 +1,169 @@
+import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import {
+  DisputeOrder,
+  RefundCaseOrder,
+  RefundCaseStatus,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { addDays, civilDateAt } from '../../../services/platform/civil-date.ts';
+import { enumName } from '../../../services/platform/enum-name.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
+import { disputedAmount, dueDate, reasonText } from '../disputes/dispute.components.ts';
+import { balanceOf } from '../funds/balance-cards.ts';
+import { monthOf, monthsFrom } from '../funds/months.ts';
+import { deadline } from '../refunds/refund-case.components.ts';
+import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { details, link, money } from '../shell/components.ts';
+import { type Html, html } from '../shell/html.ts';
+import { textsFor, type View } from '../shell/view.ts';
+import { barChart } from './bar-chart.ts';
+import { card } from './card.ts';
+import { overviewTexts } from './overview.texts.ts';
+
+const MAX_LINES = 5;
+const LISTED_MONTHS = 2;
+const CHART_MONTHS = 6;
+const CHART_DAYS = 30;
+
+const lines = (items: readonly Html[]) =>
+  html`<ul class="lines">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+
+/** The refund cases awaiting the merchant's decision, by deadline. */
+export function refundsCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const request = { ...view.tenant, order: RefundCaseOrder.REVIEW_DEADLINE, pageSize: MAX_LINES };
+  return card(view, {
+    name: 'refunds',
+    title: t.refunds,
+    call: refundCases.listRefundCases(request, view.call),
+    render: ({ refundCases: cases }) => {
+      if (cases.length === 0) return html`<p>${t.noRefunds}</p>`;
+      return lines(
+        cases.map((each) => {
+          const amount = link(view, `/refunds/${each.id}`, money(view, each.amountMinor));
+          return html`${amount} ${deadline(view, each)}`;
+        }),
+      );
+    },
+    links: (page) => link(view, '/refunds', page?.nextPageToken ? t.allRefunds : t.toRefunds),
+  });
+}
+
+/** The disputes awaiting the merchant's response, by due date. */
+export function disputesCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const request = { ...view.tenant, order: DisputeOrder.DUE_DATE, pageSize: MAX_LINES };
+  return card(view, {
+    name: 'disputes',
+    title: t.disputes,
+    call: refundCases.listDisputes(request, view.call),
+    render: ({ disputes }) => {
+      if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
+      return lines(
+        disputes.map((each) => {
+          const reason = link(view, `/disputes/${each.id}`, reasonText(view, each));
+          return html`${reason} ${disputedAmount(view, each)} ${dueDate(view, each)}`;
+        }),
+      );
+    },
+    links: (page) => link(view, '/disputes', page?.nextPageToken ? t.allDisputes : t.toDisputes),
+  });
+}
+
+/** The available balance and scheduled amounts. */
+export function balanceCard(view: View, clients: DashboardClients): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  return card(view, {
+    name: 'balance',
+    title: t.balance,
+    call: balanceOf(clients, view),
+    render: (balance) => (balance ? figures(view, balance) : html`<p>${t.tooLarge}</p>`),
+    links: () => link(view, '/funds', t.toFunds),
+  });
+}
+
+function figures(view: View, balance: GetBalanceResponse): Html {
+  const t = textsFor(view, overviewTexts);
+  const { scheduledAmountMinor, blockedAmountMinor, openDebtsAmountMinor } = balance;
+  return html`<p class="hint">${t.available}</p><p class="figure">${money(view, balance.availableAmountMinor)}</p>
+${details([
+  [t.scheduled, money(view, scheduledAmountMinor)],
+  [t.blocked, blockedAmountMinor === 0n ? undefined : money(view, blockedAmountMinor)],
+  [t.openDebts, openDebtsAmountMinor === 0n ? undefined : money(view, openDebtsAmountMinor)],
+])}`;
+}
+
+/** The next release dates, of this month and the next. */
+export function releasesCard(view: View, clients: DashboardClients): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const today = civilDateAt(new Date());
+  return card(view, {
+    name: 'releases',
+    title: t.releases,
+    call: calendars(view, clients, LISTED_MONTHS),
+    render: (months) => {
+      const next = months
+        .flatMap(({ days }) => days)
+        .filter(({ date, scheduledAmountMinor }) => date >= today && scheduledAmountMinor > 0n);
+      if (next.length === 0) return html`<p>${t.noReleases}</p>`;
+      return lines(
+        next.slice(0, MAX_LINES).map(({ date, scheduledAmountMinor }) => {
+          const day = link(view, `/funds/days/${date}`, view.format.date(date));
+          return html`${day} <span class="number">${money(view, scheduledAmountMinor)}</span>`;
+        }),
+      );
+    },
+    links: () => link(view, '/funds/projection', t.toCalendar),
+  });
+}
+
+/** The amounts to be released in each of the coming months. */
+export function releaseChartCard(view: View, clients: DashboardClients): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  return card(view, {
+    name: 'release-months',
+    title: t.releasesByMonth,
+    call: calendars(view, clients, CHART_MONTHS),
+    render: (months) => {
+      const bars = months.map(({ month, days }) => {
+        const size = days.reduce((sum, { scheduledAmountMinor }) => sum + scheduledAmountMinor, 0n);
+        return { label: view.format.shortMonth(month), size, text: view.format.compactMoney(size) };
+      });
+      if (bars.every(({ size }) => size === 0n)) return html`<p>${t.noReleasesByMonth}</p>`;
+      const heads = [t.chart.month, t.scheduled] as const;
+      return barChart(view, { name: 'release-chart', title: t.releasesByMonth, heads, bars });
+    },
+    links: () => link(view, '/funds/projection', t.toCalendar),
+  });
+}
+
+/** The number of recently requested refunds in each state. */
+export function refundChartCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const { states } = textsFor(view, refundsTexts);
+  const fromDate = addDays(civilDateAt(new Date()), -CHART_DAYS);
+  const request = { ...view.tenant, fromDate, pageSize: 1, includeTotals: true };
+  return card(view, {
+    name: 'refund-states',
+    title: t.refundsByState,
+    call: refundCases.listRefundCases(request, view.call),
+    render: ({ totals }) => {
+      if (totals.length === 0) return html`<p>${t.noRecentRefunds}</p>`;
+      const bars = totals.map(({ status, count }) => ({
+        label: states[enumName(RefundCaseStatus, status)],
+        size: count,
+        text: view.format.number(count),
+      }));
+      const heads = [t.chart.state, t.chart.count] as const;
+      return barChart(view, { name: 'refund-chart', title: t.refundsByState, heads, bars });
+    },
+    links: () => link(view, '/refunds?status=', t.toRefunds),
+  });
+}
+
+/** The release calendars of this month and those after it. */
+const calendars = (view: View, { funds }: DashboardClients, count: number) =>
+  Promise.all(
+    monthsFrom(monthOf(civilDateAt(new Date())), count).map((month) =>
+      funds.getReleaseCalendar({ ...view.tenant, month }, view.call),
+    ),
+  );

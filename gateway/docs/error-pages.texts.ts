@@ -1,20 +1,7 @@
 import type { GuideLanguage } from './languages.ts';
 
-interface ErrorPagesTexts {
-  readonly pageTitle: string;
-  readonly title: string;
-  readonly intro: string;
-  readonly typeHint: string;
-  readonly back: string;
-  readonly status: string;
-  readonly meaning: string;
-  readonly action: string;
-  readonly retry: string;
-  readonly headers: string;
-}
-
 /** The words of the pages that explain each error. */
-export const errorPagesTexts: Readonly<Record<GuideLanguage, ErrorPagesTexts>> = {
+export const errorPagesTexts = {
   en: {
     pageTitle: 'Errors of the Merchant Payments API',
     title: 'Errors',
@@ -39,7 +26,7 @@ export const errorPagesTexts: Readonly<Record<GuideLanguage, ErrorPagesTexts>> =
     retry: 'Tentar de novo?',
     headers: 'Cabeçalhos',
   },
-};
+} satisfies Record<GuideLanguage, object>;
 
 /** The names of the languages, as the link to the other page shows them. */
 export const languageNames: Readonly<Record<GuideLanguage, string>> = {

@@ -1,23 +1,7 @@
-import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import type { GuideLanguage } from './languages.ts';
 
-interface GuideFactTexts {
-  readonly environments: Readonly<Record<EnvironmentName, string>>;
-  readonly environmentsHead: readonly string[];
-  readonly thisHost: string;
-  readonly otherHost: string;
-  readonly dashboard: string;
-  readonly seconds: string;
-  readonly noEgressAddresses: string;
-  egressAddresses(listed: string): string;
-  readonly errorsHead: readonly string[];
-  readonly deprecationsHead: readonly string[];
-  readonly details: string;
-  readonly noDeprecations: string;
-}
-
 /** The words around the values that are filled into the guides. */
-export const guideFactTexts: Readonly<Record<GuideLanguage, GuideFactTexts>> = {
+export const guideFactTexts = {
   en: {
     environments: { live: 'live', test: 'sandbox' },
     environmentsHead: ['Environment', 'Address', 'Keys start with', '`environment` in JSON'],
@@ -26,7 +10,7 @@ export const guideFactTexts: Readonly<Record<GuideLanguage, GuideFactTexts>> = {
     dashboard: 'dashboard',
     seconds: 'seconds',
     noEgressAddresses: 'Deliveries have no fixed source addresses: recognize them by their signature.',
-    egressAddresses: (listed) =>
+    egressAddresses: (listed: string) =>
       `For allow-lists: deliveries come from ${listed}. Verify their signatures all the same.`,
     errorsHead: ['Status', 'Code', 'Meaning'],
     deprecationsHead: ['Operation', 'Deprecated since', 'Sunset', 'Replacement'],
@@ -41,11 +25,11 @@ export const guideFactTexts: Readonly<Record<GuideLanguage, GuideFactTexts>> = {
     dashboard: 'painel',
     seconds: 'segundos',
     noEgressAddresses: 'As entregas não têm endereços de origem fixos: reconheça-as pela assinatura.',
-    egressAddresses: (listed) =>
+    egressAddresses: (listed: string) =>
       `Para listas de permissão: as entregas partem de ${listed}. Verifique as assinaturas mesmo assim.`,
     errorsHead: ['Status', 'Código', 'Significado'],
     deprecationsHead: ['Operação', 'Descontinuada desde', 'Remoção', 'Substituta'],
     details: 'detalhes',
     noDeprecations: 'Nenhuma operação está descontinuada.',
   },
-};
+} satisfies Record<GuideLanguage, object>;

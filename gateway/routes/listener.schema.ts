@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { closedObject, uuid } from './schemas.ts';
+import { closedObject, oneOf, uuid } from './schemas.ts';
 
 const eventType = () => Type.String({ minLength: 1, maxLength: 100 });
 const eventTypes = Type.Optional(Type.Array(eventType(), { minItems: 1, maxItems: 50, uniqueItems: true }));
@@ -20,23 +20,11 @@ export const listenerDeliveryParams = closedObject({ listenerId: uuid(''), deliv
 export const listenerReport = closedObject({
   status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
   failure: Type.Optional(
-    Type.Unsafe<ReportedFailure>({
-      type: 'string',
-      enum: ['DNS', 'CONNECTION_REFUSED', 'CONNECTION_RESET', 'TLS', 'TIMEOUT', 'PROTOCOL', 'UNREACHABLE'],
-    }),
+    oneOf(['DNS', 'CONNECTION_REFUSED', 'CONNECTION_RESET', 'TLS', 'TIMEOUT', 'PROTOCOL', 'UNREACHABLE'], ''),
   ),
   latencyMs: Type.Integer({ minimum: 0, maximum: 60_000 }),
   response: Type.Optional(Type.String({ maxLength: 4096 })),
 });
-
-type ReportedFailure =
-  | 'DNS'
-  | 'CONNECTION_REFUSED'
-  | 'CONNECTION_RESET'
-  | 'TLS'
-  | 'TIMEOUT'
-  | 'PROTOCOL'
-  | 'UNREACHABLE';
 
 /** An event to publish with its example data. */
 export const eventTrigger = closedObject({ type: eventType() });

@@ -1,9 +1,8 @@
-import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { paymentsOfSale, readPayment } from '../refunds/payment-amounts.ts';
-import { stateBadge } from '../refunds/refund-case.components.ts';
+import { caseColumns } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
-import { amountColumn, dataTable, link, moment } from '../shell/components.ts';
+import { dataTable } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { salesTexts } from './sales.texts.ts';
@@ -12,11 +11,7 @@ import { salesTexts } from './sales.texts.ts';
 const MAX_PAYMENTS = 5;
 
 /** The refund cases of a sale, newest first, and what can still be refunded of its payment; nothing when it has none. */
-export async function refundsOfSale(
-  clients: DashboardClients,
-  view: View,
-  saleId: string,
-): Promise<Html> {
+export async function refundsOfSale(clients: DashboardClients, view: View, saleId: string): Promise<Html> {
   const request = { ...view.tenant, saleIds: [saleId], pageSize: MAX_PAGE_SIZE };
   const { refundCases } = await clients.refundCases.listRefundCases(request, view.call);
   if (refundCases.length === 0) return nothing;
@@ -24,17 +19,7 @@ export async function refundsOfSale(
   const payments = await Promise.all(
     paymentIds.slice(0, MAX_PAYMENTS).map((id) => readPayment(clients, view, id)),
   );
-  const t = textsFor(view, refundsTexts);
-  const table = dataTable<RefundCase>(
-    t.newestHint,
-    [
-      { label: t.case, cell: ({ id }) => link(view, `/refunds/${id}`, html`<code>${id}</code>`) },
-      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
-      { label: t.status, cell: (refundCase) => stateBadge(view, refundCase) },
-      { label: t.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
-    ],
-    refundCases,
-    '',
-  );
+  const caption = textsFor(view, refundsTexts).newestHint;
+  const table = dataTable(caption, Object.values(caseColumns(view)), refundCases, '');
   return html`<h2>${textsFor(view, salesTexts).refunds}</h2>${table}${paymentsOfSale(view, payments)}`;
 }

@@ -2,6 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { Type } from 'typebox';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { isAtLeast } from '../../../services/platform/people/role.ts';
+import type { DashboardClients } from '../dashboard-clients.ts';
 import { pageParameter } from '../shell/components.ts';
 import { refusalText } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
@@ -35,106 +36,80 @@ export function membersPages(dependencies: FeatureDependencies): void {
 
 function memberActions({ pages, clients }: FeatureDependencies): void {
   const { accounts } = clients;
-  const refused = showAgain(clients);
-  pages.action(
-    {
-      ...ACTION,
-      rpc: RPCS.changeMemberRole,
-      path: `${MEMBERS_PATH}/:accountId/role`,
-      form: Type.Object({ role }),
-    },
-    async (view, { params: { accountId }, form, key }) => {
-      const request = { ...view.tenant, idempotencyKey: key, accountId: accountId!, role: ROLES[form.role] };
-      try {
-        await accounts.changeMemberRole(request, view.call);
-      } catch (error) {
-        return refused(view, error);
-      }
-      // Administrators who lower their own role lose access to this page.
-      const keepsAccess = accountId !== view.person.accountId || isAtLeast(request.role, SPEC.role);
-      return keepsAccess ? { redirect: MEMBERS_PATH, notice: 'role' } : { redirect: '' };
-    },
-  );
-  pages.action(
-    { ...ACTION, rpc: RPCS.removeMember, path: `${MEMBERS_PATH}/:accountId/remove` },
-    async (view, { params: { accountId }, key }) => {
-      try {
-        const request = { ...view.tenant, idempotencyKey: key, accountId: accountId! };
-        await accounts.removeMember(request, view.call);
-      } catch (error) {
-        return refused(view, error);
-      }
-      return { redirect: MEMBERS_PATH, notice: 'removed' };
-    },
-  );
+  const form = Type.Object({ role });
+  const changeRole = { ...ACTION, rpc: RPCS.changeMemberRole, path: `${MEMBERS_PATH}/:accountId/role`, form };
+  pages.action(changeRole, async (view, { params, form: typed, key }) => {
+    const accountId = params.accountId!;
+    const request = { ...view.tenant, idempotencyKey: key, accountId, role: ROLES[typed.role] };
+    const call = accounts.changeMemberRole(request, view.call);
+    // Administrators who lower their own role lose access to this page.
+    const keepsAccess = accountId !== view.person.accountId || isAtLeast(request.role, SPEC.role);
+    const done = keepsAccess ? { redirect: MEMBERS_PATH, notice: 'role' } : { redirect: '' };
+    return outcomeOf(clients, view, call, done);
+  });
+  const remove = { ...ACTION, rpc: RPCS.removeMember, path: `${MEMBERS_PATH}/:accountId/remove` };
+  pages.action(remove, async (view, { params, key }) => {
+    const request = { ...view.tenant, idempotencyKey: key, accountId: params.accountId! };
+    const call = accounts.removeMember(request, view.call);
+    return outcomeOf(clients, view, call, { redirect: MEMBERS_PATH, notice: 'removed' });
+  });
 }
 
 function invitationActions({ pages, clients }: FeatureDependencies): void {
   const { accounts } = clients;
-  const refused = showAgain(clients);
-  pages.action(
-    {
-      ...ACTION,
-      rpc: RPCS.inviteMember,
-      path: `${MEMBERS_PATH}/invite`,
-      form: Type.Object({ email, role }),
-    },
-    async (view, { form, key }) => {
-      const typed = { email: form.email.trim(), role: form.role };
-      const language = CONTACT_LANGUAGES[view.language];
-      const request = { ...view.tenant, idempotencyKey: key, ...typed, role: ROLES[form.role], language };
-      try {
-        await accounts.inviteMember(request, view.call);
-      } catch (error) {
-        return refused(view, error, (fault) => ({ invitation: { ...typed, fault } }));
-      }
-      return { redirect: MEMBERS_PATH, notice: 'invited' };
-    },
-  );
-  pages.action(
-    { ...ACTION, rpc: RPCS.revokeInvitation, path: `${INVITATIONS_PATH}/:invitationId/revoke` },
-    async (view, { params: { invitationId }, key }) => {
-      try {
-        const request = { ...view.tenant, idempotencyKey: key, invitationId: invitationId! };
-        await accounts.revokeInvitation(request, view.call);
-      } catch (error) {
-        return refused(view, error);
-      }
-      return { redirect: MEMBERS_PATH, notice: 'revoked' };
-    },
-  );
+  const form = Type.Object({ email, role });
+  const invite = { ...ACTION, rpc: RPCS.inviteMember, path: `${MEMBERS_PATH}/invite`, form };
+  pages.action(invite, async (view, { form: { role, ...submitted }, key }) => {
+    const typed = { email: submitted.email.trim(), role };
+    const language = CONTACT_LANGUAGES[view.language];
+    const request = { ...view.tenant, idempotencyKey: key, ...typed, role: ROLES[role], language };
+    const call = accounts.inviteMember(request, view.call);
+    const done = { redirect: MEMBERS_PATH, notice: 'invited' };
+    return outcomeOf(clients, view, call, done, (fault) => ({ invitation: { ...typed, fault } }));
+  });
+  const revoke = { ...ACTION, rpc: RPCS.revokeInvitation, path: `${INVITATIONS_PATH}/:invitationId/revoke` };
+  pages.action(revoke, async (view, { params, key }) => {
+    const request = { ...view.tenant, idempotencyKey: key, invitationId: params.invitationId! };
+    const call = accounts.revokeInvitation(request, view.call);
+    return outcomeOf(clients, view, call, { redirect: MEMBERS_PATH, notice: 'revoked' });
+  });
 }
 
 function contactAction({ pages, clients }: FeatureDependencies): void {
   const languages = Object.keys(CONTACT_LANGUAGES) as ['pt-BR', 'en'];
   const form = Type.Object({ contact: email, language: Type.Enum(languages) });
   const options = { ...ACTION, rpc: RPCS.setMerchantContact, path: `${MEMBERS_PATH}/contact`, form };
-  pages.action(options, async (view, { form: typed, key }) => {
-    const address = typed.contact.trim();
+  pages.action(options, async (view, { form: { contact, language }, key }) => {
+    const address = contact.trim();
     const request = {
       ...view.tenant,
       idempotencyKey: key,
-      language: CONTACT_LANGUAGES[typed.language],
+      language: CONTACT_LANGUAGES[language],
       ...(address !== '' && { email: address }),
     };
-    try {
-      await clients.accounts.setMerchantContact(request, view.call);
-    } catch (error) {
-      const { language } = typed;
-      return showAgain(clients)(view, error, (fault) => ({ contact: { email: address, language, fault } }));
-    }
-    return { redirect: MEMBERS_PATH, notice: 'contact' };
+    const call = clients.accounts.setMerchantContact(request, view.call);
+    const done = { redirect: MEMBERS_PATH, notice: 'contact' };
+    return outcomeOf(clients, view, call, done, (fault) => ({
+      contact: { email: address, language, fault },
+    }));
   });
 }
 
-type FieldFault = (fault: string) => Pick<Refused, 'invitation' | 'contact'>;
-
 /**
- * Renders the page again with the message for a refused call: at the field that can be corrected, else at the top.
- * Rethrows errors without a message.
+ * What an action responds with: `done`, or the page again with the message for a refused call, at the field that can be
+ * corrected, else at the top. Rethrows errors without a message.
  */
-function showAgain(clients: FeatureDependencies['clients']) {
-  return (view: View, error: unknown, fieldFault?: FieldFault): Promise<Outcome> => {
+async function outcomeOf(
+  clients: DashboardClients,
+  view: View,
+  call: Promise<unknown>,
+  done: Outcome,
+  fieldFault?: (fault: string) => Pick<Refused, 'invitation' | 'contact'>,
+): Promise<Outcome> {
+  try {
+    await call;
+    return done;
+  } catch (error) {
     const isNotFound = error instanceof ConnectError && error.code === Code.NotFound;
     const isInvalid = error instanceof ConnectError && error.code === Code.InvalidArgument;
     const message = refusalText(error, membersTexts, view.language);
@@ -142,5 +117,5 @@ function showAgain(clients: FeatureDependencies['clients']) {
     if (text === undefined || isNotFound) throw error;
     const again = fieldFault ? { status: 422, ...fieldFault(text) } : { status: 409, text };
     return membersPage(clients, view, {}, again);
-  };
+  }
 }

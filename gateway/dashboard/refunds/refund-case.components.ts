@@ -4,7 +4,15 @@ import {
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { type EnumName, enumName } from '../../../services/platform/enum-name.ts';
-import { badge, deadlineBadge, moment, type Tone } from '../shell/components.ts';
+import {
+  amountColumn,
+  badge,
+  type Column,
+  deadlineBadge,
+  link,
+  moment,
+  type Tone,
+} from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
@@ -37,6 +45,22 @@ export function stateBadge(view: View, refundCase: Pick<RefundCase, 'status'>): 
   const state = stateOf(refundCase);
   return badge(TONES[state], textsFor(view, refundsTexts).states[state]);
 }
+
+/** The columns of a table of cases. The id links to the case's page below `path`. */
+export function caseColumns(view: View, path = '/refunds') {
+  const t = textsFor(view, refundsTexts);
+  return {
+    id: column(t.case, ({ id }) => link(view, `${path}/${id}`, html`<code>${id}</code>`)),
+    amount: amountColumn<RefundCase>(view, t.amount, ({ amountMinor }) => amountMinor),
+    status: column(t.status, (refundCase) => stateBadge(view, refundCase)),
+    requested: column(t.requested, ({ requestedAt }) => moment(view, requestedAt)),
+  };
+}
+
+const column = (label: string, cell: (refundCase: RefundCase) => Html): Column<RefundCase> => ({
+  label,
+  cell,
+});
 
 /** The decision deadline: the time left while the case awaits the merchant, afterwards only the date. */
 export function deadline(view: View, refundCase: RefundCase): Html {

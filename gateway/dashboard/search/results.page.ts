@@ -5,8 +5,7 @@ import { fundsTexts } from '../funds/funds.texts.ts';
 import { saleBadge } from '../funds/sale.components.ts';
 import { namedSale, namedSaleOf } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
-import { stateBadge } from '../refunds/refund-case.components.ts';
-import { refundsTexts } from '../refunds/refunds.texts.ts';
+import { caseColumns } from '../refunds/refund-case.components.ts';
 import { amountColumn, dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
@@ -57,19 +56,13 @@ function saleTable(view: View, sales: readonly Sale[], { names }: Matches): Html
 }
 
 function caseTable(view: View, cases: readonly RefundCase[], { names }: Matches): Html {
-  const t = textsFor(view, refundsTexts);
-  const columns = [
-    { label: t.case, cell: ({ id }: RefundCase) => link(view, `/refunds/${id}`, html`<code>${id}</code>`) },
-    {
-      label: textsFor(view, salesTexts).sale,
-      isFreeText: true,
-      cell: ({ saleId }: RefundCase) => namedSaleOf(view, saleId, names),
-    },
-    amountColumn<RefundCase>(view, t.amount, ({ amountMinor }) => amountMinor),
-    { label: t.status, cell: (refundCase: RefundCase) => stateBadge(view, refundCase) },
-    { label: t.requested, cell: ({ requestedAt }: RefundCase) => moment(view, requestedAt) },
-  ];
-  return dataTable(textsFor(view, searchTexts).refunds, columns, cases, '');
+  const { id, ...others } = caseColumns(view);
+  const sale = {
+    label: textsFor(view, salesTexts).sale,
+    isFreeText: true,
+    cell: ({ saleId }: RefundCase) => namedSaleOf(view, saleId, names),
+  };
+  return dataTable(textsFor(view, searchTexts).refunds, [id, sale, ...Object.values(others)], cases, '');
 }
 
 function endpointTable(view: View, endpoints: readonly WebhookSubscription[]): Html {

@@ -12,7 +12,8 @@ const SOON_MS = 48 * 3_600_000;
 /** The meaning of a badge's or notice's color. */
 export type Tone = 'good' | 'busy' | 'bad' | 'off';
 
-interface Column<Row> {
+/** A column of a table. */
+export interface Column<Row> {
   readonly label: string;
   cell(row: Row): Html | string;
   /** Amounts and counts are aligned to the end. */

@@ -9,57 +9,38 @@ const KILOBYTE = 1_024;
 const MEGABYTE = 1_024 * KILOBYTE;
 const THOUSAND_MINOR = 100_000n;
 
+function formattersOf(language: Language) {
+  const reais = { style: 'currency', currency: 'BRL' } as const;
+  const twoDecimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+  const utc = { timeZone: 'UTC' } as const;
+  const brasilia = { timeZone: ACCOUNT_TIME_ZONE } as const;
+  const number = (options?: Intl.NumberFormatOptions) => new Intl.NumberFormat(language, options);
+  const size = (unit: string) => number({ style: 'unit', unit, maximumFractionDigits: 1 });
+  const date = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options);
+  return {
+    money: number(reais),
+    compactMoney: number({ ...reais, notation: 'compact', maximumFractionDigits: 1 }),
+    number: number(),
+    percent: number({ style: 'percent', ...twoDecimals }),
+    megabytes: size('megabyte'),
+    kilobytes: size('kilobyte'),
+    date: date({ dateStyle: 'medium', ...utc }),
+    month: date({ month: 'long', year: 'numeric', ...utc }),
+    shortMonth: date({ month: 'short', year: 'numeric', ...utc }),
+    // Short English dates put the month first, which readers used to day-first dates get wrong.
+    dateTime: date({ dateStyle: language === 'en' ? 'medium' : 'short', timeStyle: 'medium', ...brasilia }),
+    time: date({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...brasilia }),
+    relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
+    numericRelative: new Intl.RelativeTimeFormat(language),
+  };
+}
+
 /** Formats amounts, dates and times in a language. */
 export class Format {
-  readonly #money: Intl.NumberFormat;
-  readonly #compactMoney: Intl.NumberFormat;
-  readonly #number: Intl.NumberFormat;
-  readonly #percent: Intl.NumberFormat;
-  readonly #megabytes: Intl.NumberFormat;
-  readonly #kilobytes: Intl.NumberFormat;
-  readonly #date: Intl.DateTimeFormat;
-  readonly #month: Intl.DateTimeFormat;
-  readonly #shortMonth: Intl.DateTimeFormat;
-  readonly #dateTime: Intl.DateTimeFormat;
-  readonly #time: Intl.DateTimeFormat;
-  readonly #relative: Intl.RelativeTimeFormat;
-  readonly #numericRelative: Intl.RelativeTimeFormat;
+  readonly #intl: ReturnType<typeof formattersOf>;
 
   constructor(language: Language) {
-    const reais = { style: 'currency', currency: 'BRL' } as const;
-    this.#money = new Intl.NumberFormat(language, reais);
-    this.#compactMoney = new Intl.NumberFormat(language, {
-      ...reais,
-      notation: 'compact',
-      maximumFractionDigits: 1,
-    });
-    this.#number = new Intl.NumberFormat(language);
-    this.#percent = new Intl.NumberFormat(language, {
-      style: 'percent',
-      minimumFractionDigits: 2,
-      maximumFractionDigits: 2,
-    });
-    const size = (unit: string) =>
-      new Intl.NumberFormat(language, { style: 'unit', unit, maximumFractionDigits: 1 });
-    [this.#megabytes, this.#kilobytes] = [size('megabyte'), size('kilobyte')];
-    const utc = { timeZone: 'UTC' } as const;
-    this.#date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', ...utc });
-    this.#month = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', ...utc });
-    this.#shortMonth = new Intl.DateTimeFormat(language, { month: 'short', year: 'numeric', ...utc });
-    this.#dateTime = new Intl.DateTimeFormat(language, {
-      // Short English dates put the month first, which readers used to day-first dates get wrong.
-      dateStyle: language === 'en' ? 'medium' : 'short',
-      timeStyle: 'medium',
-      timeZone: ACCOUNT_TIME_ZONE,
-    });
-    this.#time = new Intl.DateTimeFormat(language, {
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-      timeZone: ACCOUNT_TIME_ZONE,
-    });
-    this.#relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
-    this.#numericRelative = new Intl.RelativeTimeFormat(language);
+    this.#intl = formattersOf(language);
   }
 
   /** An amount in centavos as reais: R$ 1.234,56. */
@@ -67,54 +48,54 @@ export class Format {
     const digits = (amountMinor < 0n ? -amountMinor : amountMinor).toString().padStart(3, '0');
     const decimal = `${amountMinor < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
     // As a string: a double cannot represent every amount exactly.
-    return this.#money.format(decimal as Intl.StringNumericLiteral);
+    return this.#intl.money.format(decimal as Intl.StringNumericLiteral);
   }
 
   /** An abbreviated amount in centavos: R$ 12,3 mil; R$ 651,40. */
   compactMoney(amountMinor: bigint): string {
     if (amountMinor < THOUSAND_MINOR) return this.money(amountMinor);
-    return this.#compactMoney.format(Number(amountMinor) / 100);
+    return this.#intl.compactMoney.format(Number(amountMinor) / 100);
   }
 
   /** A count: 1.234. */
   number(value: number | bigint): string {
-    return this.#number.format(value);
+    return this.#intl.number.format(value);
   }
 
   /** A ratio as a percentage: 2,53%. */
   percent(ratio: number): string {
-    return this.#percent.format(ratio);
+    return this.#intl.percent.format(ratio);
   }
 
   /** The size of a file: 1,2 MB; 340 kB. */
   fileSize(bytes: number): string {
-    if (bytes >= MEGABYTE) return this.#megabytes.format(bytes / MEGABYTE);
-    return this.#kilobytes.format(Math.ceil(bytes / KILOBYTE));
+    if (bytes >= MEGABYTE) return this.#intl.megabytes.format(bytes / MEGABYTE);
+    return this.#intl.kilobytes.format(Math.ceil(bytes / KILOBYTE));
   }
 
   /** A date, given as 2026-11-21. */
   date(civilDate: string): string {
-    return this.#date.format(new Date(`${civilDate}T00:00:00Z`));
+    return this.#intl.date.format(new Date(`${civilDate}T00:00:00Z`));
   }
 
   /** A month in full, November 2026, given as 2026-11. */
   month(yearMonth: string): string {
-    return this.#month.format(new Date(`${yearMonth}-01T00:00:00Z`));
+    return this.#intl.month.format(new Date(`${yearMonth}-01T00:00:00Z`));
   }
 
   /** An abbreviated month, Nov 2026, given as 2026-11. */
   shortMonth(yearMonth: string): string {
-    return this.#shortMonth.format(new Date(`${yearMonth}-01T00:00:00Z`)).replaceAll(' de ', ' ');
+    return this.#intl.shortMonth.format(new Date(`${yearMonth}-01T00:00:00Z`)).replaceAll(' de ', ' ');
   }
 
   /** A time in Brasília time, to the second; empty for undefined. */
   dateTime(at: Timestamp | undefined): string {
-    return at ? this.#dateTime.format(timestampDate(at)) : '';
+    return at ? this.#intl.dateTime.format(timestampDate(at)) : '';
   }
 
   /** A time of the day in Brasília time: 14:00. */
   timeOfDay(at: Timestamp): string {
-    return this.#time.format(timestampDate(at));
+    return this.#intl.time.format(timestampDate(at));
   }
 
   /**
@@ -124,12 +105,12 @@ export class Format {
   relative(at: Timestamp, now: Date = new Date()): string {
     const seconds = Math.trunc((timestampDate(at).getTime() - now.getTime()) / 1_000);
     const distance = Math.abs(seconds);
-    if (distance < MINUTE_S) return this.#relative.format(seconds, 'second');
-    if (distance < HOUR_S) return this.#relative.format(Math.trunc(seconds / MINUTE_S), 'minute');
-    if (distance < DAY_S) return this.#relative.format(Math.trunc(seconds / HOUR_S), 'hour');
+    if (distance < MINUTE_S) return this.#intl.relative.format(seconds, 'second');
+    if (distance < HOUR_S) return this.#intl.relative.format(Math.trunc(seconds / MINUTE_S), 'minute');
+    if (distance < DAY_S) return this.#intl.relative.format(Math.trunc(seconds / HOUR_S), 'hour');
     const days = daysBetween(civilDateAt(now), civilDateAt(timestampDate(at)));
     // Only yesterday, today and tomorrow in words: Portuguese would have "depois de amanhã" for 2 days.
-    return (Math.abs(days) < 2 ? this.#relative : this.#numericRelative).format(days, 'day');
+    return (Math.abs(days) < 2 ? this.#intl.relative : this.#intl.numericRelative).format(days, 'day');
   }
 }
 

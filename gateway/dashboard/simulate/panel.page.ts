@@ -6,7 +6,7 @@ import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { statusBadge } from '../advances/advance-status.ts';
 import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
-import { STATES, stateBadge } from '../refunds/refund-case.components.ts';
+import { caseColumns, STATES } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import {
   amountColumn,
@@ -134,22 +134,9 @@ function reachCard(view: View): Html {
 }
 
 function caseTable(view: View, cases: readonly RefundCase[]): Html {
-  const t = textsFor(view, panelTexts);
-  const r = textsFor(view, refundsTexts);
-  return dataTable<RefundCase>(
-    t.recentHint,
-    [
-      {
-        label: r.case,
-        cell: ({ id }) => link(view, `/simulate/refund-cases/${id}`, html`<code>${id}</code>`),
-      },
-      amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
-      { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
-      { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
-    ],
-    cases,
-    textsFor(view, simulateTexts).noCases,
-  );
+  const { recentHint } = textsFor(view, panelTexts);
+  const columns = Object.values(caseColumns(view, '/simulate/refund-cases'));
+  return dataTable(recentHint, columns, cases, textsFor(view, simulateTexts).noCases);
 }
 
 function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {

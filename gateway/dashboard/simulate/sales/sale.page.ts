@@ -8,20 +8,9 @@ import {
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { MAX_PAGE_SIZE } from '../../dashboard-clients.ts';
 import { stateOf } from '../../disputes/dispute.components.ts';
-import { stateBadge } from '../../refunds/refund-case.components.ts';
-import { refundsTexts } from '../../refunds/refunds.texts.ts';
+import { caseColumns } from '../../refunds/refund-case.components.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
-import {
-  amountColumn,
-  copyable,
-  dataTable,
-  details,
-  field,
-  form,
-  link,
-  money,
-  select,
-} from '../../shell/components.ts';
+import { copyable, dataTable, details, field, form, money, select } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
@@ -122,19 +111,7 @@ ${closedAt ? nothing : steps(dispute)}</li>`;
 }
 
 function caseTable(view: View, cases: readonly RefundCase[]): Html {
-  const t = textsFor(view, saleTexts);
-  const r = textsFor(view, refundsTexts);
-  return dataTable<RefundCase>(
-    t.casesHint,
-    [
-      {
-        label: r.case,
-        cell: ({ id }) => link(view, `/simulate/refund-cases/${id}`, html`<code>${id}</code>`),
-      },
-      amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
-      { label: r.status, cell: (refundCase) => stateBadge(view, refundCase) },
-    ],
-    cases,
-    textsFor(view, simulateTexts).noCases,
-  );
+  const { id, amount, status } = caseColumns(view, '/simulate/refund-cases');
+  const { casesHint } = textsFor(view, saleTexts);
+  return dataTable(casesHint, [id, amount, status], cases, textsFor(view, simulateTexts).noCases);
 }

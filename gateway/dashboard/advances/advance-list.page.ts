@@ -25,10 +25,8 @@ export function advanceListPage({ pages, clients }: FeatureDependencies): void {
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, advancesTexts);
     const pageToken = query.page ?? '';
-    const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(
-      { ...view.tenant, pageSize: PAGE_SIZE, pageToken },
-      view.call,
-    );
+    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken };
+    const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(request, view.call);
     const requests = requestTable(view, advanceRequests, pageToken === '' ? t.empty : t.emptyPage);
     return {
       title: t.title,

@@ -46,25 +46,23 @@ interface DisputeFilters {
 
 /** The list of disputes: by default those awaiting the merchant's response, by due date. */
 export function disputeListPage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { path: '/disputes', role: Role.VIEWER, section: 'disputes', query: Query },
-    async (view, { query }) => {
-      const filters = filtersOf({ status: 'AWAITING', ...query });
-      const t = textsFor(view, disputesTexts);
-      if (!isIdOrEmpty(filters.payment)) return refusedFilters(t.title, filterForm(view, filters), t.none);
-      const { disputes, nextPageToken } = await clients.refundCases.listDisputes(
-        { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
-        view.call,
-      );
-      const names = await readSaleNames(clients, view, disputes);
-      const table = disputeTable(view, filters, disputes, names);
-      const body = html`${filterForm(view, filters)}
+  const options = { path: '/disputes', role: Role.VIEWER, section: 'disputes', query: Query } as const;
+  pages.page(options, async (view, { query }) => {
+    const filters = filtersOf({ status: 'AWAITING', ...query });
+    const t = textsFor(view, disputesTexts);
+    if (!isIdOrEmpty(filters.payment)) return refusedFilters(t.title, filterForm(view, filters), t.none);
+    const { disputes, nextPageToken } = await clients.refundCases.listDisputes(
+      { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+      view.call,
+    );
+    const names = await readSaleNames(clients, view, disputes);
+    const table = disputeTable(view, filters, disputes, names);
+    const body = html`${filterForm(view, filters)}
 ${csvLinks(view, '/disputes.csv', { status: filters.status ?? '', payment: filters.payment })}
 ${liveRegion('disputes', table)}
 ${pager(view, nextPageToken)}`;
-      return { title: t.title, body, live: { disputes: table } };
-    },
-  );
+    return { title: t.title, body, live: { disputes: table } };
+  });
 }
 
 /** /disputes.csv: disputes as a file, in the order of the list. */

@@ -41,15 +41,13 @@ export function evidencePages({ pages, clients }: FeatureDependencies, owner: Ev
   const path = `${owner.path}/evidence`;
   const { section } = owner;
   const { addEvidence } = RefundCaseService.method;
-  pages.action(
-    { path, section, rpc: addEvidence, hasFile: true, refusals: evidenceTexts },
-    async (view, { params, key, file }) => {
-      const fault = await addFile(clients, view, owner.subjectOf(params), file, key);
-      if (fault !== undefined) return { ...(await owner.render(view, params, fault)), status: 422 };
-      const page = owner.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!);
-      return { redirect: page, notice: 'evidence' };
-    },
-  );
+  const options = { path, section, rpc: addEvidence, hasFile: true, refusals: evidenceTexts } as const;
+  pages.action(options, async (view, { params, key, file }) => {
+    const fault = await addFile(clients, view, owner.subjectOf(params), file, key);
+    if (fault !== undefined) return { ...(await owner.render(view, params, fault)), status: 422 };
+    const page = owner.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!);
+    return { redirect: page, notice: 'evidence' };
+  });
   pages.download({ path: `${path}/:evidenceId`, section, role: Role.VIEWER }, async (view, { params }) =>
     openFile(clients, view, owner.subjectOf(params), params.evidenceId!),
   );

@@ -37,10 +37,8 @@ export async function readSaleNames(
 ): Promise<SaleNames> {
   const saleIds = distinct(records.map(({ saleId }) => saleId));
   if (saleIds.length === 0) return { sales: new Map(), products: new Map() };
-  const { sales } = await clients.funds.listSales(
-    { ...view.tenant, saleIds, pageSize: MAX_PAGE_SIZE },
-    view.call,
-  );
+  const request = { ...view.tenant, saleIds, pageSize: MAX_PAGE_SIZE };
+  const { sales } = await clients.funds.listSales(request, view.call);
   return {
     sales: new Map(sales.map((sale) => [sale.id, sale])),
     products: await readProductNames(clients, view, sales),

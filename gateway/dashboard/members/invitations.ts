@@ -55,18 +55,16 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
 /** The paginated list of all open invitations. */
 export function invitationsPage({ pages, clients: { accounts } }: FeatureDependencies): void {
   const query = Type.Object({ page: pageParameter });
-  pages.page(
-    { path: INVITATIONS_PATH, role: Role.ADMIN, section: 'members', query },
-    async (view, { query: { page: pageToken = '' } }) => {
-      const t = textsFor(view, membersTexts);
-      const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken };
-      const { invitations, nextPageToken } = await accounts.listInvitations(request, view.call);
-      return {
-        title: t.invitations,
-        body: html`${invitationTable(view, invitations)}
+  const options = { path: INVITATIONS_PATH, role: Role.ADMIN, section: 'members', query } as const;
+  pages.page(options, async (view, { query: { page: pageToken = '' } }) => {
+    const t = textsFor(view, membersTexts);
+    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken };
+    const { invitations, nextPageToken } = await accounts.listInvitations(request, view.call);
+    return {
+      title: t.invitations,
+      body: html`${invitationTable(view, invitations)}
 ${pager(view, nextPageToken)}
 <p><a href="${pathTo(view, MEMBERS_PATH)}">${t.back}</a></p>`,
-      };
-    },
-  );
+    };
+  });
 }

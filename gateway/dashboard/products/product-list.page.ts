@@ -18,26 +18,24 @@ const Query = Type.Object({
 
 /** The list of products, newest first. */
 export function productListPage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { path: '/products', role: Role.VIEWER, section: 'products', query: Query },
-    async (view, { query }) => {
-      const t = textsFor(view, productsTexts);
-      const state = STATES.find((name) => name === query.status);
-      const { products, nextPageToken } = await clients.products.listProducts(
-        {
-          ...view.tenant,
-          ...(state && { status: ProductStatus[state] }),
-          pageSize: PAGE_SIZE,
-          pageToken: query.page ?? '',
-        },
-        view.call,
-      );
-      const body = html`${filterForm(view, state)}
+  const options = { path: '/products', role: Role.VIEWER, section: 'products', query: Query } as const;
+  pages.page(options, async (view, { query }) => {
+    const t = textsFor(view, productsTexts);
+    const state = STATES.find((name) => name === query.status);
+    const { products, nextPageToken } = await clients.products.listProducts(
+      {
+        ...view.tenant,
+        ...(state && { status: ProductStatus[state] }),
+        pageSize: PAGE_SIZE,
+        pageToken: query.page ?? '',
+      },
+      view.call,
+    );
+    const body = html`${filterForm(view, state)}
 ${productTable(view, products, state ? t.noneWithFilter : t.none)}
 ${pager(view, nextPageToken)}`;
-      return { title: t.title, body };
-    },
-  );
+    return { title: t.title, body };
+  });
 }
 
 function filterForm(view: View, state: StateName | undefined): Html {

@@ -18,20 +18,18 @@ import { productsTexts } from './products.texts.ts';
 
 /** A product with its current prices and offers, read-only. */
 export function productPage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { path: '/products/:productId', role: Role.VIEWER, section: 'products' },
-    async (view, { params }) => {
-      const t = textsFor(view, productsTexts);
-      const productId = params.productId!;
-      const { product } = await clients.products.getProduct({ ...view.tenant, productId }, view.call);
-      return {
-        title: product!.name.trim() || product!.id,
-        body: html`${breadcrumbs(view, 'products')}${facts(view, product!)}
+  const options = { path: '/products/:productId', role: Role.VIEWER, section: 'products' } as const;
+  pages.page(options, async (view, { params }) => {
+    const t = textsFor(view, productsTexts);
+    const productId = params.productId!;
+    const { product } = await clients.products.getProduct({ ...view.tenant, productId }, view.call);
+    return {
+      title: product!.name.trim() || product!.id,
+      body: html`${breadcrumbs(view, 'products')}${facts(view, product!)}
 <h2>${t.prices}</h2>${priceTable(view, product!)}
 <h2>${t.offers}</h2>${offerTable(view, product!)}`,
-      };
-    },
-  );
+    };
+  });
 }
 
 function facts(view: View, product: Product): Html {

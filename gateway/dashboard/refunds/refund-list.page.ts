@@ -65,27 +65,25 @@ interface Filters extends Choices {
 
 /** The list of refund cases: by default those awaiting the merchant's decision, by deadline. */
 export function refundListPage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query },
-    async (view, { query }) => {
-      const filters = filtersOf(query);
-      const t = textsFor(view, refundsTexts);
-      if (!isIdOrEmpty(filters.payment) || !isIdOrEmpty(filters.order)) {
-        return refusedFilters(t.title, filterForm(view, filters), t.none);
-      }
-      const { refundCases, nextPageToken } = await clients.refundCases.listRefundCases(
-        { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
-        view.call,
-      );
-      const names = await readSaleNames(clients, view, refundCases);
-      const cases = caseTable(view, filters, refundCases, names);
-      const body = html`${filterForm(view, filters)}
+  const options = { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query } as const;
+  pages.page(options, async (view, { query }) => {
+    const filters = filtersOf(query);
+    const t = textsFor(view, refundsTexts);
+    if (!isIdOrEmpty(filters.payment) || !isIdOrEmpty(filters.order)) {
+      return refusedFilters(t.title, filterForm(view, filters), t.none);
+    }
+    const { refundCases, nextPageToken } = await clients.refundCases.listRefundCases(
+      { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
+      view.call,
+    );
+    const names = await readSaleNames(clients, view, refundCases);
+    const cases = caseTable(view, filters, refundCases, names);
+    const body = html`${filterForm(view, filters)}
 ${csvLinks(view, '/refunds.csv', { status: filters.state ?? '', initiator: filters.initiator ?? '' })}
 ${liveRegion('cases', cases)}
 ${pager(view, nextPageToken)}`;
-      return { title: t.title, body, live: { cases } };
-    },
-  );
+    return { title: t.title, body, live: { cases } };
+  });
 }
 
 /** /refunds.csv: refund cases as a file, newest first. */

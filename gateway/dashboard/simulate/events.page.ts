@@ -35,22 +35,20 @@ ${publication(view, chosen)}`;
 
 /** Publishes an event of the catalog with its example data. */
 export function publishEventAction({ pages, clients: { events } }: FeatureDependencies): void {
-  pages.action(
-    { ...IN_SANDBOX, path: '/simulate/events/publish', form: EventForm },
-    async (view, { form: { type, object_id }, key }) => {
-      const { eventTypes } = await events.listEventTypes({}, view.call);
-      const data = eventTypes.find(({ name }) => name === type)?.dataExample;
-      if (!data) {
-        throw new Failure(
-          422,
-          inEach(simulateTexts, (t) => t.faults.noSuchType),
-        );
-      }
-      const event = { type, objectId: object_id, data };
-      await events.publishEvent({ ...view.tenant, ...event, idempotencyKey: key }, view.call);
-      return redirectWithOutcome(view, '/simulate/events', 'event', { type });
-    },
-  );
+  const options = { ...IN_SANDBOX, path: '/simulate/events/publish', form: EventForm } as const;
+  pages.action(options, async (view, { form: { type, object_id }, key }) => {
+    const { eventTypes } = await events.listEventTypes({}, view.call);
+    const data = eventTypes.find(({ name }) => name === type)?.dataExample;
+    if (!data) {
+      throw new Failure(
+        422,
+        inEach(simulateTexts, (t) => t.faults.noSuchType),
+      );
+    }
+    const event = { type, objectId: object_id, data };
+    await events.publishEvent({ ...view.tenant, ...event, idempotencyKey: key }, view.call);
+    return redirectWithOutcome(view, '/simulate/events', 'event', { type });
+  });
 }
 
 function typeChoice(view: View, types: readonly EventType[], chosen: EventType): Html {

@@ -38,30 +38,28 @@ type RefundValues = Static<typeof RefundForm>;
 
 /** Opens a refund case, for a sale or a made-up payment. */
 export function openRefundCaseAction({ pages, clients }: FeatureDependencies): void {
-  pages.action(
-    { ...IN_SANDBOX, path: '/simulate/refund-cases', form: RefundForm },
-    async (view, { form, key }) => {
-      const { requested, faults } = parseForm(view, form);
-      const reject = async (refused: Draft['faults']) => {
-        const panel = await renderPanel(clients, view, { refund: { values: form, faults: refused } });
-        return { ...panel, status: 422 };
-      };
-      if (!requested) return reject(faults);
-      const saleId = idOf(form.sale_id);
-      const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
-      const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
-      const request = { ...about, ...requested, ...paymentFactsOf(form, saleId, requested.occurredAt) };
-      try {
-        const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
-        return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
-      } catch (error) {
-        const field = FIELDS[reasonOf(error) ?? ''];
-        const fault = refusalText(error, refusalTexts, view.language);
-        if (!field || fault === undefined) throw error;
-        return reject({ [field]: fault });
-      }
-    },
-  );
+  const options = { ...IN_SANDBOX, path: '/simulate/refund-cases', form: RefundForm } as const;
+  pages.action(options, async (view, { form, key }) => {
+    const { requested, faults } = parseForm(view, form);
+    const reject = async (refused: Draft['faults']) => {
+      const panel = await renderPanel(clients, view, { refund: { values: form, faults: refused } });
+      return { ...panel, status: 422 };
+    };
+    if (!requested) return reject(faults);
+    const saleId = idOf(form.sale_id);
+    const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
+    const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
+    const request = { ...about, ...requested, ...paymentFactsOf(form, saleId, requested.occurredAt) };
+    try {
+      const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
+      return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
+    } catch (error) {
+      const field = FIELDS[reasonOf(error) ?? ''];
+      const fault = refusalText(error, refusalTexts, view.language);
+      if (!field || fault === undefined) throw error;
+      return reject({ [field]: fault });
+    }
+  });
 }
 
 function parseForm(view: View, form: RefundValues) {

@@ -50,14 +50,12 @@ export function saleDisputeActions({ pages, clients: { refundCases } }: FeatureD
     await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');
   });
-  pages.action(
-    { ...IN_SANDBOX, path: `${PATH}/disputes/:disputeId/submitted` },
-    async (view, { params, key }) => {
-      const submission = { disputeId: params.disputeId!, idempotencyKey: key };
-      await refundCases.recordResponseSubmission({ ...view.tenant, ...submission }, view.call);
-      return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'submitted');
-    },
-  );
+  const options = { ...IN_SANDBOX, path: `${PATH}/disputes/:disputeId/submitted` } as const;
+  pages.action(options, async (view, { params, key }) => {
+    const submission = { disputeId: params.disputeId!, idempotencyKey: key };
+    await refundCases.recordResponseSubmission({ ...view.tenant, ...submission }, view.call);
+    return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'submitted');
+  });
   for (const [step, outcome] of [
     ['won', DisputeOutcome.WON],
     ['lost', DisputeOutcome.LOST],

@@ -28,35 +28,34 @@ const Query = Type.Object(OUTCOME_QUERY);
 
 /** A simulated sale with its possible next steps. */
 export function simulatedSalePage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { ...IN_SANDBOX, path: '/simulate/sales/:saleId', query: Query },
-    async (view, { params, query }) => {
-      const { tenant, call } = view;
-      const t = textsFor(view, saleTexts);
-      const saleId = params.saleId!;
-      const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
-      const [{ sale: read }, { refundCases }, { disputes }, { products }] = await Promise.all([
-        clients.funds.getSale({ ...tenant, saleId }, call),
-        clients.refundCases.listRefundCases(ofPayment, call),
-        clients.refundCases.listDisputes(ofPayment, call),
-        clients.products.listProducts(
-          { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE },
-          call,
-        ),
-      ]);
-      const live = {
-        outcome: await outcome(clients, view, query.request),
-        cases: caseTable(view, refundCases),
-      };
-      const { grossAmountMinor: paidAmountMinor, capturedAt, productId } = read!;
-      const sale = { saleId, paidAmountMinor, paidAt: timestampDate(capturedAt!).toISOString(), productId };
-      const funds = pathTo(view, `/funds/sales/${saleId}`);
-      const facts = details([
-        [t.paid, money(view, paidAmountMinor)],
-        [t.saleId, html`${copyable(view, saleId)} <a href="${funds}">${t.funds}</a>`],
-        [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
-      ]);
-      const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
+  const options = { ...IN_SANDBOX, path: '/simulate/sales/:saleId', query: Query } as const;
+  pages.page(options, async (view, { params, query }) => {
+    const { tenant, call } = view;
+    const t = textsFor(view, saleTexts);
+    const saleId = params.saleId!;
+    const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
+    const [{ sale: read }, { refundCases }, { disputes }, { products }] = await Promise.all([
+      clients.funds.getSale({ ...tenant, saleId }, call),
+      clients.refundCases.listRefundCases(ofPayment, call),
+      clients.refundCases.listDisputes(ofPayment, call),
+      clients.products.listProducts(
+        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE },
+        call,
+      ),
+    ]);
+    const live = {
+      outcome: await outcome(clients, view, query.request),
+      cases: caseTable(view, refundCases),
+    };
+    const { grossAmountMinor: paidAmountMinor, capturedAt, productId } = read!;
+    const sale = { saleId, paidAmountMinor, paidAt: timestampDate(capturedAt!).toISOString(), productId };
+    const funds = pathTo(view, `/funds/sales/${saleId}`);
+    const facts = details([
+      [t.paid, money(view, paidAmountMinor)],
+      [t.saleId, html`${copyable(view, saleId)} <a href="${funds}">${t.funds}</a>`],
+      [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
+    ]);
+    const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${facts}
 <div class="cards panel">${refundForm(view, products, { sale })}
 ${blockCard(view, saleId)}
@@ -65,9 +64,8 @@ ${blockCard(view, saleId)}
 ${form(view, { action: `/simulate/sales/${saleId}/open-dispute`, submit: t.openDispute, tone: 'plain' })}</section>
 </div>
 <h2>${t.cases}</h2>${liveRegion('cases', live.cases)}`;
-      return { title: t.title, body, live, notices: textsFor(view, simulateTexts).done };
-    },
-  );
+    return { title: t.title, body, live, notices: textsFor(view, simulateTexts).done };
+  });
 }
 
 function blockCard(view: View, saleId: string): Html {

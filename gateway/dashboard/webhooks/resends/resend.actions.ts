@@ -35,33 +35,31 @@ export function resendActions({ pages, clients }: FeatureDependencies): void {
     ),
   );
 
-  pages.action(
-    { ...spec, form: ResendFields, refusals: resendsTexts },
-    async (view, { params, form, key }) => {
-      const subscriptionId = params.subscriptionId!;
-      const parsed = parseSelection(form);
-      if ('faults' in parsed) {
-        return formPage(view, await readSubscription(clients, view, subscriptionId), form, parsed.faults);
-      }
-      try {
-        const { resend } = await clients.deliveries.resendDeliveries(
-          {
-            ...view.tenant,
-            idempotencyKey: key,
-            subscriptionId,
-            selection: parsed.selection,
-            ...scopeFields(form.scope ?? 'failed'),
-          },
-          view.call,
-        );
-        return { redirect: `/resends/${resend!.id}`, notice: 'begun' };
-      } catch (error) {
-        const faults = faultsOf(error);
-        if (!faults) throw error;
-        return formPage(view, await readSubscription(clients, view, subscriptionId), form, faults);
-      }
-    },
-  );
+  const options = { ...spec, form: ResendFields, refusals: resendsTexts } as const;
+  pages.action(options, async (view, { params, form, key }) => {
+    const subscriptionId = params.subscriptionId!;
+    const parsed = parseSelection(form);
+    if ('faults' in parsed) {
+      return formPage(view, await readSubscription(clients, view, subscriptionId), form, parsed.faults);
+    }
+    try {
+      const { resend } = await clients.deliveries.resendDeliveries(
+        {
+          ...view.tenant,
+          idempotencyKey: key,
+          subscriptionId,
+          selection: parsed.selection,
+          ...scopeFields(form.scope ?? 'failed'),
+        },
+        view.call,
+      );
+      return { redirect: `/resends/${resend!.id}`, notice: 'begun' };
+    } catch (error) {
+      const faults = faultsOf(error);
+      if (!faults) throw error;
+      return formPage(view, await readSubscription(clients, view, subscriptionId), form, faults);
+    }
+  });
 }
 
 /** The field faults of a refused call; undefined when it concerns something else. */

@@ -21,17 +21,15 @@ const QUERY = Type.Object({ page: pageParameter });
 
 /** The list of subscriptions. */
 export function subscriptionListPage({ pages, clients }: FeatureDependencies): void {
-  pages.page(
-    { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY },
-    async (view, { query }) => {
-      const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', withHealth: true };
-      const [list, all] = await Promise.all([
-        clients.webhookSubscriptions.listWebhookSubscriptions({ ...view.tenant, ...bounds }, view.call),
-        readSubscriptions(clients, view),
-      ]);
-      return withTroubleBanner(view, listPage(view, list), all);
-    },
-  );
+  const options = { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY } as const;
+  pages.page(options, async (view, { query }) => {
+    const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', withHealth: true };
+    const [list, all] = await Promise.all([
+      clients.webhookSubscriptions.listWebhookSubscriptions({ ...view.tenant, ...bounds }, view.call),
+      readSubscriptions(clients, view),
+    ]);
+    return withTroubleBanner(view, listPage(view, list), all);
+  });
 }
 
 function listPage(view: View, { subscriptions, nextPageToken }: ListWebhookSubscriptionsResponse): Page {

@@ -24,10 +24,8 @@ export async function readSubscription(
   { tenant, call }: View,
   subscriptionId: string,
 ): Promise<WebhookSubscription> {
-  const answer = await webhookSubscriptions.getWebhookSubscription(
-    { ...tenant, subscriptionId, withHealth: true },
-    call,
-  );
+  const request = { ...tenant, subscriptionId, withHealth: true };
+  const answer = await webhookSubscriptions.getWebhookSubscription(request, call);
   return answer.subscription!;
 }
 

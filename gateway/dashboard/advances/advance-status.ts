@@ -2,8 +2,9 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { enumName } from '../../../services/platform/enum-name.ts';
 import { badge } from '../shell/components.ts';
-import { type Html, nothing } from '../shell/html.ts';
+import type { Html } from '../shell/html.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
@@ -14,25 +15,17 @@ import { advancesTexts } from './advances.texts.ts';
 export const isPaying = ({ payout, status }: Pick<AdvanceRequest, 'status' | 'payout'>) =>
   payout === undefined ? status === AdvanceRequestStatus.RELEASED : payout.acceptedAt === undefined;
 
+const TONES = {
+  PENDING_REVIEW: 'busy',
+  APPROVED: 'busy',
+  PAYING: 'busy',
+  RELEASED: 'good',
+  REFUSED: 'bad',
+  SETTLED: 'off',
+} as const;
+
 /** A request's status as a badge. */
 export function statusBadge(view: PlainView, request: Pick<AdvanceRequest, 'status' | 'payout'>): Html {
-  const t = textsFor(view, advancesTexts).statuses;
-  if (isPaying(request)) return badge('busy', t.PAYING);
-  const { status } = request;
-  switch (status) {
-    case AdvanceRequestStatus.PENDING_REVIEW:
-      return badge('busy', t.PENDING_REVIEW);
-    case AdvanceRequestStatus.APPROVED:
-      return badge('busy', t.APPROVED);
-    case AdvanceRequestStatus.RELEASED:
-      return badge('good', t.RELEASED);
-    case AdvanceRequestStatus.REFUSED:
-      return badge('bad', t.REFUSED);
-    case AdvanceRequestStatus.SETTLED:
-      return badge('off', t.SETTLED);
-    case AdvanceRequestStatus.UNSPECIFIED:
-      return nothing;
-    default:
-      return status satisfies never;
-  }
+  const name = isPaying(request) ? 'PAYING' : enumName(AdvanceRequestStatus, request.status);
+  return badge(TONES[name], textsFor(view, advancesTexts).statuses[name]);
 }

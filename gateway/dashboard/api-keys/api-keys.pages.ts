@@ -21,7 +21,7 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { inEach } from '../shell/language.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
-import { keyAnswerPage } from './key-answer.page.ts';
+import { keyCreatedPage } from './key-created.page.ts';
 import {
   API_KEYS_PATH,
   expiryAt,
@@ -70,7 +70,7 @@ function issueAction({ pages, clients }: FeatureDependencies): void {
     const key = { name: typed.name, scopes, ...(expiresAt && { expiresAt }) };
     try {
       const request = { ...view.tenant, idempotencyKey: input.key, ...key };
-      return keyAnswerPage(view, await clients.apiKeys.issueApiKey(request, view.call));
+      return keyCreatedPage(view, await clients.apiKeys.issueApiKey(request, view.call));
     } catch (error) {
       // Scopes and expiry have been checked, so the name is at fault.
       if (error instanceof ConnectError && error.code === Code.InvalidArgument) return reject('name');
@@ -100,7 +100,7 @@ function rotateAction({ pages, clients }: FeatureDependencies): void {
       overlapSeconds: Number(typed.overlap),
       ...(expiresAt && { expiresAt }),
     };
-    return keyAnswerPage(view, await clients.apiKeys.rotateApiKey(request, view.call));
+    return keyCreatedPage(view, await clients.apiKeys.rotateApiKey(request, view.call));
   });
 }
 

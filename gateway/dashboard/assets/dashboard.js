@@ -69,7 +69,7 @@ async function checkAccess() {
   const request = new AbortController();
   const { headers, signal } = { headers: { accept: 'text/event-stream' }, signal: request.signal };
   const status = await fetch(location.href, { headers, signal }).then(
-    (answer) => answer.status,
+    (response) => response.status,
     () => 0,
   );
   request.abort();

@@ -10,7 +10,7 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateOf } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
-/** What a lost dispute has taken; undefined for any other, or as long as it has taken nothing. */
+/** What a lost dispute has deducted; undefined for any other, or as long as nothing has been deducted. */
 export async function deductionOf(
   { funds }: DashboardClients,
   view: View,
@@ -25,7 +25,7 @@ export async function deductionOf(
   }
 }
 
-/** What a lost dispute has taken, and how much of it became a debt; nothing for any other dispute. */
+/** What a lost dispute has deducted, and how much of it became a debt; nothing for any other dispute. */
 export function deductedCard(
   view: View,
   dispute: Dispute,
@@ -35,7 +35,7 @@ export function deductedCard(
   const t = textsFor(view, disputesTexts);
   return html`<section class="card"><h2>${t.deducted}</h2>${
     deduction && deduction.amountMinor > 0n
-      ? taken(view, deduction)
+      ? deductedAmount(view, deduction)
       : html`<p>${noneText(view, dispute, deduction)}</p>`
   }</section>`;
 }
@@ -45,8 +45,8 @@ function noneText(view: View, dispute: Dispute, deduction: GetDeductionResponse 
   return deduction || dispute.lostAmountMinor === 0n ? t.nothingLeft : t.notDeducted;
 }
 
-/** The statement begins on the day of the deduction and has no end: more may have been taken, or collected, later. */
-function taken(view: View, { amountMinor, occurredAt, ...debt }: GetDeductionResponse): Html {
+/** The statement begins on the day of the deduction and has no end: more may have been deducted, or collected, later. */
+function deductedAmount(view: View, { amountMinor, occurredAt, ...debt }: GetDeductionResponse): Html {
   const t = textsFor(view, disputesTexts);
   const from = civilDateAt(timestampDate(occurredAt!));
   return html`<p class="figure">${money(view, amountMinor)}</p>

@@ -61,12 +61,12 @@ export async function renderDispute(
 ): Promise<Page> {
   const { refundCases, events } = clients;
   const { tenant, call } = view;
-  const [answer, { evidence: files }, published] = await Promise.all([
+  const [read, { evidence: files }, published] = await Promise.all([
     refundCases.getDispute({ ...tenant, disputeId }, call),
     refundCases.listEvidence({ ...tenant, disputeId }, call),
     events.listEvents({ ...tenant, objectId: disputeId, pageSize: MAX_EVENTS }, call),
   ]);
-  const dispute = answer.dispute!;
+  const dispute = read.dispute!;
   const [names, deduction] = await Promise.all([
     readSaleNames(clients, view, [dispute]),
     deductionOf(clients, view, dispute),

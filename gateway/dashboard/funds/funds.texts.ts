@@ -74,7 +74,7 @@ export const fundsTexts = {
       net: 'Líquido',
       deducted: 'Deduzido',
       advanced: 'Antecipado',
-      left: 'Restante',
+      remaining: 'Restante',
     },
     reasons: {
       HOLD_OR_DISPUTE: 'retenção ou disputa',
@@ -174,7 +174,7 @@ export const fundsTexts = {
       net: 'Net',
       deducted: 'Deducted',
       advanced: 'Advanced',
-      left: 'Remaining',
+      remaining: 'Remaining',
     },
     reasons: {
       HOLD_OR_DISPUTE: 'hold or dispute',

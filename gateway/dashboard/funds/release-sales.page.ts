@@ -41,7 +41,7 @@ export function releaseSalesPage({ pages, clients }: FeatureDependencies): void 
     async (view, { params, query }) => {
       const date = params.name ?? '';
       if (!isCivilDate(date)) throw noSuchPage();
-      const request = { ...view.tenant, ...rowOf(query.status), date };
+      const request = { ...view.tenant, ...statusOf(query.status), date };
       return listDownload(view, {
         name: `sales-of-${date}.csv`,
         columns: RELEASE_SALE_COLUMNS,
@@ -56,12 +56,12 @@ export function releaseSalesPage({ pages, clients }: FeatureDependencies): void 
     const date = params.name ?? '';
     if (!isCivilDate(date)) throw noSuchPage();
     const t = textsFor(view, salesTexts);
-    const row = rowOf(query.status);
-    const { status } = row;
+    const filter = statusOf(query.status);
+    const { status } = filter;
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
     const [{ releases }, { sales, nextPageToken }] = await Promise.all([
-      clients.funds.listFundsReleases({ ...view.tenant, ...row, fromDate: date, toDate: date }, view.call),
-      clients.funds.listReleaseSales({ ...view.tenant, ...row, ...page, date }, view.call),
+      clients.funds.listFundsReleases({ ...view.tenant, ...filter, fromDate: date, toDate: date }, view.call),
+      clients.funds.listReleaseSales({ ...view.tenant, ...filter, ...page, date }, view.call),
     ]);
     const products = await readProductNames(
       clients,
@@ -82,8 +82,8 @@ ${pager(view, nextPageToken)}`,
   });
 }
 
-/** The release row of a status; the whole day for an unknown one. */
-function rowOf(status: string | undefined): { readonly status?: FundsReleaseStatus } {
+/** The status to filter by; none for an unknown one. */
+function statusOf(status: string | undefined): { readonly status?: FundsReleaseStatus } {
   const state = STATES.find((name) => name === status);
   return state ? { status: FundsReleaseStatus[state] } : {};
 }

@@ -70,6 +70,6 @@ export function allocationColumns<Row extends Allocation>(view: View) {
     amountColumn<Row>(view, t.net, (row) => row.originalAmountMinor),
     amountColumn<Row>(view, t.deducted, (row) => row.deductionsAmountMinor),
     amountColumn<Row>(view, t.advanced, (row) => row.advancedAmountMinor),
-    amountColumn<Row>(view, t.left, remainingMinor),
+    amountColumn<Row>(view, t.remaining, remainingMinor),
   ];
 }

@@ -142,7 +142,7 @@ function saleTable(view: View, { state }: Filters, sales: readonly Sale[], produ
       { label: t.installments, isNumber: true, cell: (sale) => view.format.number(sale.installments) },
       amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
       amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
-      amountColumn(view, amounts.left, remainingMinor),
+      amountColumn(view, amounts.remaining, remainingMinor),
       ...(state === 'BLOCKED' ? [blocked] : []),
       { label: t.status, cell: (sale) => saleBadge(view, sale) },
     ],

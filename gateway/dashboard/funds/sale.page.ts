@@ -109,7 +109,7 @@ function installmentTable(
 ): Html {
   const t = textsFor(view, salesTexts);
   const { amounts } = textsFor(view, fundsTexts);
-  const left = (each: SaleInstallment) =>
+  const remaining = (each: SaleInstallment) =>
     each.originalAmountMinor - each.deductionsAmountMinor - each.advancedAmountMinor;
   return dataTable<SaleInstallment>(
     t.installmentsHint,
@@ -125,7 +125,7 @@ function installmentTable(
       amountColumn(view, amounts.fees, ({ feesAmountMinor }) => feesAmountMinor),
       amountColumn(view, amounts.deducted, ({ deductionsAmountMinor }) => deductionsAmountMinor),
       amountColumn(view, amounts.advanced, ({ advancedAmountMinor }) => advancedAmountMinor),
-      amountColumn(view, amounts.left, left),
+      amountColumn(view, amounts.remaining, remaining),
     ],
     installments,
     t.noInstallments,

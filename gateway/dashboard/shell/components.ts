@@ -123,6 +123,12 @@ export function copyableBlock(view: PlainView, text: string): Html {
   return html`<div class="copyable-block"><pre><code>${text}</code></pre><button type="button" class="small" data-copy data-copied="${t.copied}" hidden>${t.copy}</button></div>`;
 }
 
+/** A secret that only this response contains, below a text that says so; the script removes it when the page is left. */
+export function shownOnce(view: PlainView, text: Html, secret: string): Html {
+  return html`<div class="secret">${text}
+<p class="value" data-once>${copyable(view, secret)}</p></div>`;
+}
+
 /** The `page` query parameter of a page with a `pager`: the list's page token. */
 export const pageParameter = Type.Optional(Type.String({ maxLength: 256 }));
 

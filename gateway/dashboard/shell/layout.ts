@@ -90,7 +90,7 @@ function header(view: PlainView | View): Html {
 <a class="brand" href="/">${t.product}</a>
 ${isOfMerchant(view) ? environmentName(view) : nothing}
 <details class="menu narrow-only"><summary>${t.menu}</summary>
-${isOfMerchant(view) ? otherPlaces(view) : nothing}
+${isOfMerchant(view) ? switchLinks(view) : nothing}
 ${isOfMerchant(view) ? searchForm(view) : nothing}
 <div class="who">
 ${view.person ? html`<a href="/account">${view.person.name || view.person.email}</a>` : nothing}
@@ -112,7 +112,7 @@ function environmentName(view: View): Html {
 }
 
 /** Links to the other environment and to the person's other merchants. */
-function otherPlaces(view: View): Html {
+function switchLinks(view: View): Html {
   const t = textsFor(view, layoutTexts);
   const { environment, tenant } = view;
   const other = environment === 'live' ? 'test' : 'live';

@@ -8,7 +8,7 @@ import { html } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
-import { resendPart } from '../resends/resend-form.ts';
+import { resendSection } from '../resends/resend-form.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 import { readEndpoints, readSubscription } from '../subscriptions/subscription-reads.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
@@ -55,7 +55,7 @@ ${list.body}`,
       title: `${t.deliveriesTo} ${endpointName(subscription.url, subscriptionId)}`,
       body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}<p class="soft">${t.hint}
 <a href="${pathTo(view, '/deliveries')}">${t.ofAll}</a></p>
-${resendPart(view, subscription)}
+${resendSection(view, subscription)}
 ${list.body}`,
     };
   });

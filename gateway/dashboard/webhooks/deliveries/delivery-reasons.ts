@@ -38,7 +38,7 @@ function reasonOf(details: DeliveryDetails): keyof (typeof deliveryTexts)['en'][
     case DeliveryStatus.PENDING:
       return 'pending';
     case DeliveryStatus.RETRYING:
-      return attempts.at(-1)?.endedAt ? retryReasonOf(delivery) : 'underWay';
+      return attempts.at(-1)?.endedAt ? retryReasonOf(delivery) : 'inProgress';
     case DeliveryStatus.HELD:
       return subscription?.pausedAt ? 'paused' : 'held';
     case DeliveryStatus.BLOCKED:
@@ -54,7 +54,7 @@ function reasonOf(details: DeliveryDetails): keyof (typeof deliveryTexts)['en'][
   }
 }
 
-/** A retry may be overdue: while Temporal is away, nothing requests it. */
+/** A retry may be overdue: while Temporal is unavailable, nothing requests it. */
 const retryReasonOf = ({ nextAttemptAt }: Delivery) =>
   nextAttemptAt && timestampMs(nextAttemptAt) <= Date.now() ? 'retryDue' : 'retrying';
 

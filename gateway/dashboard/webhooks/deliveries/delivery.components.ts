@@ -52,11 +52,11 @@ export function attemptResultText(
   if (!attempt) return t.noAttempts;
   if (attempt.httpStatus !== undefined) return `HTTP ${attempt.httpStatus}`;
   if (attempt.failure === undefined) return t.inProgress;
-  const texts: Partial<Record<AttemptFailure, { readonly words: string }>> = textsFor(
+  const texts: Partial<Record<AttemptFailure, { readonly summary: string }>> = textsFor(
     view,
     attemptFailureTexts,
   ).failures;
-  return texts[attempt.failure]?.words ?? t.otherFailure;
+  return texts[attempt.failure]?.summary ?? t.otherFailure;
 }
 
 /** The response time; empty when none was measured. */

@@ -35,15 +35,15 @@ export function deliveryPage({ pages, clients }: FeatureDependencies): void {
 
 async function readDelivery(view: View, clients: Clients, deliveryId: string): Promise<DeliveryDetails> {
   const { tenant, call } = view;
-  const answer = await clients.deliveries.getDelivery({ ...tenant, deliveryId }, call);
-  const delivery = answer.delivery!;
+  const response = await clients.deliveries.getDelivery({ ...tenant, deliveryId }, call);
+  const delivery = response.delivery!;
   const { subscriptionId, resendId, status } = delivery;
   const isCanceledResend = status === DeliveryStatus.CANCELED && resendId !== undefined;
   const [subscription, resend] = await Promise.all([
     findSubscription(clients, view, subscriptionId),
     isCanceledResend ? clients.deliveries.getResend({ ...tenant, resendId }, call) : undefined,
   ]);
-  const { attempts, requestBody, expectedAttempts } = answer;
+  const { attempts, requestBody, expectedAttempts } = response;
   return { delivery, attempts, subscription, requestBody, expectedAttempts, resend: resend?.resend };
 }
 
@@ -79,7 +79,7 @@ ${liveRegion('actions', live.actions)}
 ${liveRegion('attempts', live.attempts)}
 ${webhookGuide(view, 'retries')}
 <h2>${t.event}</h2>
-${eventPart(view, found, event)}`,
+${eventSection(view, found, event)}`,
     live,
   };
 }
@@ -129,7 +129,11 @@ function actionsOf(view: View, { delivery, subscription }: DeliveryDetails): Htm
 ${confirmForm(view, t.cancel, { action: `${path}/cancel`, submit: t.cancel, tone: 'danger', text: t.cancelText })}`;
 }
 
-function eventPart(view: View, { delivery, subscription }: DeliveryDetails, event: Event | undefined): Html {
+function eventSection(
+  view: View,
+  { delivery, subscription }: DeliveryDetails,
+  event: Event | undefined,
+): Html {
   const t = textsFor(view, deliveryTexts);
   const { eventType, eventId, objectId, sequence, requestId } = delivery;
   const list = subscription ? `/webhooks/${subscription.id}/deliveries` : '/deliveries';

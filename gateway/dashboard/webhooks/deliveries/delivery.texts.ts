@@ -28,7 +28,7 @@ export const deliveryTexts = {
     sameObject: 'Entregas deste objeto',
     why: {
       pending: 'A entrega está na fila e será enviada em instantes.',
-      underWay: 'Há uma tentativa em andamento.',
+      inProgress: 'Há uma tentativa em andamento.',
       retrying: 'A última tentativa falhou. Tentaremos novamente no horário abaixo.',
       retryDue: 'A última tentativa falhou. A próxima está pendente e será feita assim que possível.',
       paused:
@@ -83,7 +83,7 @@ export const deliveryTexts = {
     sameObject: 'Deliveries of this object',
     why: {
       pending: 'The delivery is queued and will be sent shortly.',
-      underWay: 'An attempt is in progress.',
+      inProgress: 'An attempt is in progress.',
       retrying: 'The last attempt failed. We will retry at the time below.',
       retryDue: 'The last attempt failed. The next one is due, and will be made as soon as possible.',
       paused:

@@ -72,7 +72,7 @@ function missedSelection(range: string): Selection {
 }
 
 /** The resend forms, collapsed; empty for viewers. */
-export function resendPart(view: View, subscription: WebhookSubscription): Html {
+export function resendSection(view: View, subscription: WebhookSubscription): Html {
   if (!may(view, DeliveryService.method.resendDeliveries)) return nothing;
   const t = textsFor(view, resendsTexts);
   return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, lastDay())}</details>`;

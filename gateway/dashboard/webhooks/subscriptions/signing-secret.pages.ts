@@ -8,10 +8,9 @@ import {
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { timestampOf } from '../../../../services/platform/timestamps.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
-import { dataTable, field, form, moment, notice, select } from '../../shell/components.ts';
+import { dataTable, field, form, moment, notice, select, shownOnce } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
-import { shownOnce } from '../../shell/shown-once.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointBreadcrumb } from '../breadcrumbs.ts';
 import { webhookGuide } from '../guide-links.ts';

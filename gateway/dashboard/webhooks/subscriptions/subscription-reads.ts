@@ -25,8 +25,8 @@ export async function readSubscription(
   subscriptionId: string,
 ): Promise<WebhookSubscription> {
   const request = { ...tenant, subscriptionId, withHealth: true };
-  const answer = await webhookSubscriptions.getWebhookSubscription(request, call);
-  return answer.subscription!;
+  const response = await webhookSubscriptions.getWebhookSubscription(request, call);
+  return response.subscription!;
 }
 
 /** Reads the merchant's subscriptions with their health: the newest 500. */
@@ -38,9 +38,9 @@ export async function readSubscriptions(
   let pageToken = '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const request = { ...tenant, pageSize: PAGE_SIZE, pageToken, withHealth: true };
-    const answer = await webhookSubscriptions.listWebhookSubscriptions(request, call);
-    read.push(...answer.subscriptions);
-    pageToken = answer.nextPageToken;
+    const response = await webhookSubscriptions.listWebhookSubscriptions(request, call);
+    read.push(...response.subscriptions);
+    pageToken = response.nextPageToken;
     if (pageToken === '') break;
   }
   return read;

@@ -35,12 +35,12 @@ export function subscriptionActions({ pages, clients: { webhookSubscriptions } }
   const reactivate = { ...SPEC, path: `${PATH}/reactivate`, rpc: RPCS.reactivateWebhookSubscription };
   pages.action(reactivate, async (view, { params, key }) => {
     const request = requestOf(view, params, key);
-    const answer = await webhookSubscriptions.reactivateWebhookSubscription(request, view.call);
-    const { from, before } = answer.missed!;
+    const response = await webhookSubscriptions.reactivateWebhookSubscription(request, view.call);
+    const { from, before } = response.missed!;
     const missed = {
       missed: `${from}-${before}`,
-      missed_from: timeText(answer.missedFrom),
-      missed_to: timeText(answer.missedTo),
+      missed_from: timeText(response.missedFrom),
+      missed_to: timeText(response.missedTo),
     };
     return { redirect: `/webhooks/${request.subscriptionId}?${new URLSearchParams(missed)}` };
   });

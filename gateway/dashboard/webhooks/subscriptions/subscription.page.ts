@@ -93,7 +93,7 @@ export function subscriptionPage(
     test: html`${mayTest || outcome ? html`<h2 id="test">${t.test.title}</h2>` : nothing}${outcome ?? nothing}`,
     send: mayTest ? sendForm(view, id) : nothing,
     recent: html`${recent}${mayResend ? resendLink(view, id) : nothing}`,
-    secrets: isDeleted ? nothing : secretPart(view, id, secrets),
+    secrets: isDeleted ? nothing : secretSection(view, id, secrets),
     actions: !isDeleted && may(view, changeState(isDisabled)) ? actions(view, id, isDisabled) : nothing,
   };
   const region = (name: keyof typeof live) => liveRegion(name, live[name]);
@@ -157,7 +157,7 @@ function resendLink(view: View, id: string): Html {
   return html`<p><a href="${pathTo(view, `/webhooks/${id}/resends`)}">${textsFor(view, subscriptionTexts).resend}</a></p>`;
 }
 
-function secretPart(view: View, id: string, secrets: readonly SigningSecretStatus[]): Html {
+function secretSection(view: View, id: string, secrets: readonly SigningSecretStatus[]): Html {
   const t = textsFor(view, signingSecretTexts);
   const buttons = html`<div class="row">${isShown(secrets) ? nothing : revealForm(view, { id })}
 <a class="button plain" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a></div>`;

@@ -4,9 +4,16 @@ import {
   KeyAbsentReason,
 } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
-import { confirmForm, copyableBlock, details, docsLink, moment, notice } from '../shell/components.ts';
+import {
+  confirmForm,
+  copyableBlock,
+  details,
+  docsLink,
+  moment,
+  notice,
+  shownOnce,
+} from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { shownOnce } from '../shell/shown-once.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 import { API_KEYS_PATH } from './key-form.ts';
@@ -20,7 +27,7 @@ interface KeyResponse {
 }
 
 /** The response to a form that created a key: the only page that shows it, and only the first time. */
-export function keyAnswerPage(view: View, { apiKey, key, keyAbsentReason, rotated }: KeyResponse): Page {
+export function keyCreatedPage(view: View, { apiKey, key, keyAbsentReason, rotated }: KeyResponse): Page {
   const t = textsFor(view, apiKeysTexts);
   const { name, hint, scopes, expiresAt, id } = apiKey!;
   const isShown = keyAbsentReason === KeyAbsentReason.UNSPECIFIED;

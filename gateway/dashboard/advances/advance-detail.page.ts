@@ -62,7 +62,7 @@ interface Step {
  * The steps of a request, including those still to come.
  * @param lastDate the last date that it covers, after which it is settled.
  */
-export function advanceTimeline(view: PlainView, request: AdvanceRequest, lastDate: string): Html {
+function advanceTimeline(view: PlainView, request: AdvanceRequest, lastDate: string): Html {
   const t = textsFor(view, advancesTexts).detail;
   const content = ({ name, text, at, reason }: Step) =>
     html`<strong>${name}</strong>${at ? html` <span class="soft">${moment(view, at)}</span>` : nothing}

@@ -32,6 +32,9 @@ import {
   SCOPE_NAMES,
 } from './key-form.ts';
 
+/** How long the old key may stay valid after a rotation, in seconds. */
+const OVERLAPS_S = [0, 3_600, 86_400, 604_800, 2_592_000] as const;
+const DEFAULT_OVERLAP_S = '86400';
 const SPEC = { section: 'api-keys' } as const;
 const ACTION = { ...SPEC, refusals: apiKeysTexts };
 const { listApiKeys, issueApiKey, rotateApiKey, revokeApiKey } = ApiKeyService.method;
@@ -119,14 +122,10 @@ function revokeAction({ pages, clients }: FeatureDependencies): void {
   });
 }
 
-/** How long the old key may stay valid after a rotation, in seconds. */
-export const OVERLAPS_S = [0, 3_600, 86_400, 604_800, 2_592_000] as const;
-
-const DEFAULT_OVERLAP_S = '86400';
 const PAGE_SIZE = 25;
 
 /** The API keys of an environment, without their secrets. `entry` is a rejected form, shown again with its fault. */
-export async function apiKeysPage(
+async function apiKeysPage(
   { apiKeys }: DashboardClients,
   requestView: View,
   { page = '' }: { page?: string | undefined } = {},

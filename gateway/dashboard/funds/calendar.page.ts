@@ -134,7 +134,7 @@ ${pager(view, nextPageToken)}</section>`;
 }
 
 /** A month as a table of weeks; a list of days on narrow screens. */
-export function monthTable(view: View, calendar: GetReleaseCalendarResponse, today: CivilDate): Html {
+function monthTable(view: View, calendar: GetReleaseCalendarResponse, today: CivilDate): Html {
   const t = textsFor(view, fundsTexts);
   const days = new Map(calendar.days.map((day) => [day.date, day]));
   const cell = (date: CivilDate | undefined) =>

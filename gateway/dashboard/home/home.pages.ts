@@ -15,6 +15,7 @@ import { ID } from '../shell/pages.ts';
 import { merchantText, type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { homeTexts } from './home.texts.ts';
 
+const PAGE_SIZE = 30;
 const id = () => Type.String({ pattern: ID.source });
 const body = Type.Object({ _key: id() });
 const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) });
@@ -76,15 +77,8 @@ const withRefusals = <T>(call: Promise<T>): Promise<T> =>
     throw failureOf(error, homeTexts);
   });
 
-const PAGE_SIZE = 30;
-
 /** Lists a person's merchants, `first` being the index of the first one shown, and their open invitations. */
-export function homePage(
-  view: PlainView,
-  person: Person,
-  invitations: readonly Invitation[],
-  first: number,
-): Page {
+function homePage(view: PlainView, person: Person, invitations: readonly Invitation[], first: number): Page {
   const t = textsFor(view, homeTexts);
   const merchants = [...person.roles];
   const shown = merchants.slice(first, first + PAGE_SIZE);

@@ -9,6 +9,9 @@ import { textsFor, type View } from '../../shell/view.ts';
 import { attemptRequestTexts } from './attempt-request.texts.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 
+/** Headers that curl adds itself. */
+const CONNECTION_HEADERS = new Set(['host', 'connection', 'content-length']);
+
 /** How long each step of an attempt took; empty when that is not known. */
 export function timingText(view: View, { timing, latencyMs }: Attempt): Html {
   if (!timing || latencyMs === undefined) return nothing;
@@ -66,11 +69,8 @@ ${
 const headerLines = (headers: readonly HttpHeader[]) =>
   headers.map(({ name, value }) => `${name}: ${value}`).join('\n');
 
-/** Headers that curl adds itself. */
-const CONNECTION_HEADERS = new Set(['host', 'connection', 'content-length']);
-
 /** A command that sends a request again, byte for byte, for any POSIX shell. */
-export function curlCommand({ url, headers }: SentRequest, body: string): string {
+function curlCommand({ url, headers }: SentRequest, body: string): string {
   const options = headers
     .filter(({ name }) => !CONNECTION_HEADERS.has(name))
     .map(({ name, value }) => `--header ${quoted(`${name}: ${value}`)}`);

@@ -19,6 +19,7 @@ import { signingSecretTexts } from './signing-secret.texts.ts';
 import { readSecrets, readSubscription } from './subscription-reads.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
+const DEFAULT_OVERLAP_S = '86400';
 const SPEC = { section: 'webhooks', refusals: subscriptionTexts } as const;
 const { revealSigningSecret, rotateSigningSecret } = WebhookSubscriptionService.method;
 const REVEAL = { ...SPEC, path: '/webhooks/:subscriptionId/reveal', rpc: revealSigningSecret };
@@ -79,8 +80,6 @@ function rotationFault(view: View, error: unknown): string | undefined {
 
 type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;
 
-const DEFAULT_OVERLAP_S = '86400';
-
 /** The response to a creation: with the secret the first time; undefined when the form is resubmitted. */
 export function createdPage(view: View, subscription: Subscription, secret: string | undefined): Page {
   const t = textsFor(view, signingSecretTexts);
@@ -89,14 +88,14 @@ export function createdPage(view: View, subscription: Subscription, secret: stri
 }
 
 /** The response to revealing the secret of a subscription that was created over the API. */
-export function revealedPage(view: View, subscription: Subscription, secret: string | undefined): Page {
+function revealedPage(view: View, subscription: Subscription, secret: string | undefined): Page {
   const t = textsFor(view, signingSecretTexts);
   if (secret === undefined) return alreadyShownPage(view, subscription);
   return { title: t.title, body: secretShown(view, subscription, secret) };
 }
 
 /** The response to a rotation; `overlapEndsAt` is undefined when only the new secret signs. */
-export function rotatedPage(
+function rotatedPage(
   view: View,
   subscription: Subscription,
   secret: string | undefined,
@@ -111,11 +110,7 @@ export function rotatedPage(
 }
 
 /** Offers to reveal the current secret, unless it has been shown. */
-export function revealPage(
-  view: View,
-  subscription: Subscription,
-  secrets: readonly SigningSecretStatus[],
-): Page {
+function revealPage(view: View, subscription: Subscription, secrets: readonly SigningSecretStatus[]): Page {
   const t = textsFor(view, signingSecretTexts);
   if (isShown(secrets)) return alreadyShownPage(view, subscription);
   return {
@@ -125,7 +120,7 @@ export function revealPage(
 }
 
 /** The form to rotate the secret; `fault` says why it was rejected. */
-export function rotatePage(
+function rotatePage(
   view: View,
   subscription: Subscription,
   secrets: readonly SigningSecretStatus[],

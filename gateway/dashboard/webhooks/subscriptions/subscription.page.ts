@@ -76,7 +76,7 @@ interface SubscriptionDetails {
 }
 
 /** A subscription: state, event types, secrets and actions. Everything that can change is live. */
-export function subscriptionPage(
+function subscriptionPage(
   view: View,
   { subscription, secrets, recent, outcome, missed, config }: SubscriptionDetails,
 ): Page {

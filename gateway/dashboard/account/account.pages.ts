@@ -20,7 +20,7 @@ import {
 } from '../shell/components.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
-import { LANGUAGES } from '../shell/language.ts';
+import { LANGUAGE_NAMES, LANGUAGES } from '../shell/language.ts';
 import { sendPage } from '../shell/layout.ts';
 import { type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { SIGNED_OUT_PATH } from '../sign-in/sign-out.routes.ts';
@@ -88,8 +88,8 @@ function accountPage(
   const t = textsFor(view, accountTexts);
   const languages = LANGUAGES.map((language) =>
     language === view.language
-      ? html`<strong>${t.languages[language]}</strong> `
-      : html`<a href="/language?to=${language}&amp;return=${ACCOUNT_PATH}" lang="${language}">${t.languages[language]}</a> `,
+      ? html`<strong>${LANGUAGE_NAMES[language]}</strong> `
+      : html`<a href="/language?to=${language}&amp;return=${ACCOUNT_PATH}" lang="${language}">${LANGUAGE_NAMES[language]}</a> `,
   );
   return {
     title: t.title,

@@ -5,7 +5,6 @@ export const accountTexts = {
     email: 'E-mail',
     provider: 'Provedor de identidade',
     language: 'Idioma',
-    languages: { 'pt-BR': 'Português', en: 'English' },
     mail: {
       title: 'E-mails',
       hint: 'Para todas as suas empresas. Convites são sempre enviados.',
@@ -43,7 +42,6 @@ export const accountTexts = {
     email: 'Email',
     provider: 'Identity provider',
     language: 'Language',
-    languages: { 'pt-BR': 'Português', en: 'English' },
     mail: {
       title: 'Emails',
       hint: 'For all of your merchants. Invitations are always sent.',

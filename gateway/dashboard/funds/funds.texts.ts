@@ -87,10 +87,8 @@ export const fundsTexts = {
       hint: 'Total das liberações de cada mês, a partir do mês atual.',
       toReceive: 'A receber',
       toReceiveHint: 'Tudo o que tem data de liberação a partir de hoje.',
-      blocked: 'Bloqueado',
       blockedHint:
         'Com data de liberação neste período. Fora do valor a receber: só será liberado se a disputa, o reembolso ou a análise terminar a seu favor.',
-      advanced: 'Antecipado',
       advancedHint:
         'Das liberações deste período. Fora do valor a receber: é pago a você antes, com desconto.',
       months: 'Período',
@@ -186,10 +184,8 @@ export const fundsTexts = {
       title: 'Receivables projection',
       toReceive: 'To receive',
       toReceiveHint: 'Everything with a release date from today on.',
-      blocked: 'Blocked',
       blockedHint:
         'With a release date in this period. Not part of what you will receive: released only if the dispute, refund or review ends in your favor.',
-      advanced: 'Advanced',
       advancedHint:
         'Of the releases of this period. Not part of what you will receive: it is paid to you early, at a discount.',
       hint: 'Total releases of each month, starting with the current one.',

@@ -34,6 +34,7 @@ export function movementTable(
   { ofSale = false }: { readonly ofSale?: boolean } = {},
 ): Html {
   const t = textsFor(view, statementTexts);
+  const { balance: balances } = textsFor(view, fundsTexts);
   const change = (label: string, amountOf: (change: Balances) => bigint) =>
     amountColumn<Movement>(view, label, (movement) => amountOf(movement.change!));
   const balance = {
@@ -48,9 +49,9 @@ export function movementTable(
     [
       { label: t.at, cell: ({ occurredAt }) => moment(view, occurredAt) },
       { label: t.movement, isFreeText: true, cell: textOf },
-      change(t.available, ({ availableAmountMinor }) => availableAmountMinor),
-      change(t.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
-      change(t.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),
+      change(balances.available, ({ availableAmountMinor }) => availableAmountMinor),
+      change(balances.scheduled, ({ scheduledAmountMinor }) => scheduledAmountMinor),
+      change(balances.blocked, ({ blockedAmountMinor }) => blockedAmountMinor),
       ...(ofSale ? [] : [balance]),
     ],
     movements,

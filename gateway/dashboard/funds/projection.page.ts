@@ -54,13 +54,13 @@ function headline(
   balance: GetBalanceResponse | undefined,
   months: readonly ProjectedMonth[],
 ): Html {
-  const t = textsFor(view, fundsTexts).projection;
+  const { projection: t, kinds } = textsFor(view, fundsTexts);
   const sum = sumOf(months);
   const toReceiveMinor = balance?.scheduledAmountMinor ?? sum.scheduled;
   return html`<div class="cards balance">
 ${amountCard(view, t.toReceive, toReceiveMinor, t.toReceiveHint)}
-${sum.blocked > 0n ? amountCard(view, t.blocked, sum.blocked, t.blockedHint) : nothing}
-${sum.advanced > 0n ? amountCard(view, t.advanced, sum.advanced, t.advancedHint) : nothing}
+${sum.blocked > 0n ? amountCard(view, kinds.blocked, sum.blocked, t.blockedHint) : nothing}
+${sum.advanced > 0n ? amountCard(view, kinds.advanced, sum.advanced, t.advancedHint) : nothing}
 </div>`;
 }
 

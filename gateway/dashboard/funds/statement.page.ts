@@ -29,6 +29,7 @@ import {
   rangeOf,
   requireValidRange,
 } from './date-range.ts';
+import { fundsTexts } from './funds.texts.ts';
 import { movementTable, possibleDisputes } from './movement.components.ts';
 import { statementLines, totalMinor } from './statement.csv.ts';
 import { statementTexts } from './statement.texts.ts';
@@ -94,6 +95,7 @@ export function balancesTable(
   }: Pick<ListMovementsResponse, 'openingBalance' | 'closingBalance' | 'totals'>,
 ): Html {
   const t = textsFor(view, statementTexts);
+  const { balance: names } = textsFor(view, fundsTexts);
   const totalRow = ({ kind, count, change }: MovementTotal): BalanceRow => ({
     name: t.kinds[enumName(MovementKind, kind)],
     count,
@@ -113,9 +115,9 @@ export function balancesTable(
         isNumber: true,
         cell: ({ count }) => (count === undefined ? '' : view.format.number(count)),
       },
-      amountColumn(view, t.available, ({ balances }) => balances.availableAmountMinor),
-      amountColumn(view, t.scheduled, ({ balances }) => balances.scheduledAmountMinor),
-      amountColumn(view, t.blocked, ({ balances }) => balances.blockedAmountMinor),
+      amountColumn(view, names.available, ({ balances }) => balances.availableAmountMinor),
+      amountColumn(view, names.scheduled, ({ balances }) => balances.scheduledAmountMinor),
+      amountColumn(view, names.blocked, ({ balances }) => balances.blockedAmountMinor),
       amountColumn(view, t.total, ({ balances }) => totalMinor(balances)),
     ],
     rows,

@@ -10,6 +10,7 @@ import { moment, pager, personForm } from '../shell/components.ts';
 import { failureOf } from '../shell/failures.ts';
 import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import { layoutTexts } from '../shell/layout.texts.ts';
 import { sendPage } from '../shell/layout.ts';
 import { ID } from '../shell/pages.ts';
 import { merchantText, type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
@@ -98,11 +99,12 @@ ${pager(view, next)}`,
 
 function merchantCard(view: PlainView, person: Person, [merchantId, role]: [string, Role]): Html {
   const t = textsFor(view, homeTexts);
+  const { environments } = textsFor(view, layoutTexts);
   const path = `/${merchantId}`;
   return html`<section class="card"><h2>${person.merchantNames.has(merchantId) ? nothing : html`${t.merchant} `}${merchantText(person, merchantId)}</h2>
 <p class="soft"><code>${merchantId}</code></p>
 <p>${t.role} ${textsFor(view, roleTexts)[roleName(role)]}</p>
-<p class="row"><a class="button" href="/live${path}">${t.live}</a> <a class="button plain" href="/sandbox${path}">${t.sandbox}</a></p>
+<p class="row"><a class="button" href="/live${path}">${environments.live}</a> <a class="button plain" href="/sandbox${path}">${environments.test}</a></p>
 ${leaveForm(view, person, merchantId)}</section>`;
 }
 

@@ -4,8 +4,6 @@ export const homeTexts = {
     lead: 'Escolha onde quer trabalhar. O ambiente de testes não movimenta dinheiro.',
     merchant: 'Empresa',
     role: 'Seu papel:',
-    live: 'Produção',
-    sandbox: 'Ambiente de testes',
     none: (email: string) =>
       `Você ainda não é membro de nenhuma empresa. Peça a um administrador que convide ${email}.`,
     noAddress:
@@ -30,8 +28,6 @@ export const homeTexts = {
     lead: 'Choose where to work. The sandbox does not move real money.',
     merchant: 'Merchant',
     role: 'Your role:',
-    live: 'Live',
-    sandbox: 'Sandbox',
     none: (email: string) =>
       `You are not a member of any merchant yet. Ask an administrator to invite ${email}.`,
     noAddress:

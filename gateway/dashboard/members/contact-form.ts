@@ -4,6 +4,7 @@ import {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { field, form, select } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import { LANGUAGE_NAMES } from '../shell/language.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
 
@@ -31,16 +32,7 @@ export function contactForm(view: View, contact: GetMerchantContactResponse, ent
     (attributes) =>
       html`<input ${attributes} type="email" maxlength="254" autocomplete="off" value="${email}">`,
   )}
-${field(
-  { name: 'language', label: t.language },
-  select(
-    [
-      ['pt-BR', t.languages.ptBr],
-      ['en', t.languages.en],
-    ],
-    language,
-  ),
-)}`;
+${field({ name: 'language', label: t.language }, select(Object.entries(LANGUAGE_NAMES), language))}`;
   return html`<p>${t.contactLead}</p>
 ${contact.isSet ? nothing : html`<p>${fallback}</p>`}
 ${form(view, { action: '/members/contact', submit: t.saveContact, fields })}`;

@@ -35,7 +35,6 @@ export const membersTexts = {
       'Não enviamos e-mails: não há contato definido, nem administrador ou desenvolvedor com e-mail verificado que queira recebê-los.',
     contactHint: 'Deixe em branco para escrevermos aos administradores e desenvolvedores.',
     language: 'Idioma dos e-mails',
-    languages: { ptBr: 'Português', en: 'English' },
     saveContact: 'Salvar contato',
     back: 'Voltar para Equipe',
     notices: {
@@ -93,7 +92,6 @@ export const membersTexts = {
       'We do not send emails: no contact is set, and no administrator or developer with a verified email wants them.',
     contactHint: 'Leave empty to email the administrators and developers.',
     language: 'Email language',
-    languages: { ptBr: 'Português', en: 'English' },
     saveContact: 'Save contact',
     back: 'Back to Team',
     notices: {

@@ -9,6 +9,7 @@ import { enumName } from '../../../services/platform/enum-name.ts';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import { disputedAmount, dueDate, reasonText } from '../disputes/dispute.components.ts';
 import { balanceOf } from '../funds/balance-cards.ts';
+import { fundsTexts } from '../funds/funds.texts.ts';
 import { monthOf, monthsFrom } from '../funds/months.ts';
 import { deadline } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
@@ -82,7 +83,7 @@ export function balanceCard(view: View, clients: DashboardClients): Promise<Html
 }
 
 function figures(view: View, balance: GetBalanceResponse): Html {
-  const t = textsFor(view, overviewTexts);
+  const t = textsFor(view, fundsTexts).balance;
   const { scheduledAmountMinor, blockedAmountMinor, openDebtsAmountMinor } = balance;
   return html`<p class="hint">${t.available}</p><p class="figure">${money(view, balance.availableAmountMinor)}</p>
 ${details([
@@ -129,7 +130,7 @@ export function releaseChartCard(view: View, clients: DashboardClients): Promise
         return { label: view.format.shortMonth(month), size, text: view.format.compactMoney(size) };
       });
       if (bars.every(({ size }) => size === 0n)) return html`<p>${t.noReleasesByMonth}</p>`;
-      const heads = [t.chart.month, t.scheduled] as const;
+      const heads = [t.chart.month, textsFor(view, fundsTexts).balance.scheduled] as const;
       return barChart(view, { name: 'release-chart', title: t.releasesByMonth, heads, bars });
     },
     links: () => link(view, '/funds/projection', t.toCalendar),

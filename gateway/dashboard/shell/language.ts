@@ -5,6 +5,9 @@ export const LANGUAGES = ['pt-BR', 'en'] as const;
 
 export type Language = (typeof LANGUAGES)[number];
 
+/** What each language calls itself. */
+export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = { 'pt-BR': 'Português', en: 'English' };
+
 /** Texts in every language. */
 export type Texts<T> = Readonly<Record<Language, T>>;
 

@@ -8,7 +8,6 @@ export const layoutTexts = {
     navigation: 'Seções',
     merchant: 'Empresa',
     searchFor: 'ID, pedido ou data',
-    language: 'English',
     signOut: 'Sair',
     sections: {
       overview: 'Visão geral',
@@ -46,7 +45,6 @@ export const layoutTexts = {
     navigation: 'Sections',
     merchant: 'Merchant',
     searchFor: 'ID, order or date',
-    language: 'Português',
     signOut: 'Sign out',
     sections: {
       overview: 'Overview',

@@ -3,6 +3,7 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { EnvironmentName } from '../../../services/platform/tenant.ts';
 import { mayOpen, type Section } from './access.ts';
 import { type Html, html, nothing } from './html.ts';
+import { LANGUAGE_NAMES } from './language.ts';
 import { layoutTexts } from './layout.texts.ts';
 import {
   ENVIRONMENT_PATHS,
@@ -86,6 +87,7 @@ ${page.body}
 
 function header(view: PlainView | View): Html {
   const t = textsFor(view, layoutTexts);
+  const otherLanguage = view.language === 'en' ? 'pt-BR' : 'en';
   return html`<header class="top">
 <a class="brand" href="/">${t.product}</a>
 ${isOfMerchant(view) ? environmentName(view) : nothing}
@@ -94,7 +96,7 @@ ${isOfMerchant(view) ? switchLinks(view) : nothing}
 ${isOfMerchant(view) ? searchForm(view) : nothing}
 <div class="who">
 ${view.person ? html`<a href="/account">${view.person.name || view.person.email}</a>` : nothing}
-<a href="/language?return=${encodeURIComponent(view.url)}" lang="${view.language === 'en' ? 'pt-BR' : 'en'}">${t.language}</a>
+<a href="/language?return=${encodeURIComponent(view.url)}" lang="${otherLanguage}">${LANGUAGE_NAMES[otherLanguage]}</a>
 ${
   view.person
     ? html`<form method="post" action="/sign-out"><input type="hidden" name="_csrf" value="${view.person.csrfToken}"><button class="link">${t.signOut}</button></form>`

@@ -1,3 +1,4 @@
+import { failureTexts } from '../shell/failures.texts.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, type PlainView, textsFor } from '../shell/view.ts';
 import { signInTexts } from './sign-in.texts.ts';
@@ -22,7 +23,7 @@ export function faultPage(view: PlainView, fault: SignInFault, requestId: string
     status: FAULT_STATUS[fault],
     body: html`<p role="alert">${t[fault]}</p>
 <p>${startLink(t.tryAgain, '/')}</p>
-<p class="hint">${t.reference} <code>${requestId}</code></p>`,
+<p class="hint">${textsFor(view, failureTexts).reference} <code>${requestId}</code></p>`,
   };
 }
 

@@ -6,6 +6,7 @@ import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { statusBadge } from '../advances/advance-status.ts';
 import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
+import { fundsTexts } from '../funds/funds.texts.ts';
 import { caseColumns, STATES } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import {
@@ -100,10 +101,11 @@ ${form(view, { action: '/simulate/release', submit: t.release })}</section>`;
 
 function balanceFigures(view: View, balance: GetBalanceResponse): Html {
   const t = textsFor(view, panelTexts);
+  const { balance: names } = textsFor(view, fundsTexts);
   return details([
     [t.balance, view.format.money(balance.availableAmountMinor)],
-    [t.scheduled, view.format.money(balance.scheduledAmountMinor)],
-    [t.blocked, view.format.money(balance.blockedAmountMinor)],
+    [names.scheduled, view.format.money(balance.scheduledAmountMinor)],
+    [names.blocked, view.format.money(balance.blockedAmountMinor)],
   ]);
 }
 

@@ -7,9 +7,6 @@ export const advanceStepTexts = {
       refuse: ['Recusar', 'As parcelas deixam de estar reservadas.'],
       settle: ['Quitar', 'Possível somente depois da última data antecipada.'],
     } satisfies Record<string, readonly [string, string]>,
-    amount: 'Valor antecipado',
-    fee: 'Custo',
-    net: 'Você recebe',
     reasonInitial: 'Fora da política de risco',
     nothing: 'Esta solicitação está encerrada. Não há próximos passos.',
     settlesLater:
@@ -24,9 +21,6 @@ export const advanceStepTexts = {
       refuse: ['Refuse', 'The installments are no longer reserved.'],
       settle: ['Settle', 'Possible only after the last advanced date.'],
     } satisfies Record<string, readonly [string, string]>,
-    amount: 'Amount advanced',
-    fee: 'Cost',
-    net: 'You receive',
     reasonInitial: 'Outside the risk policy',
     nothing: 'This request is closed. There are no further steps.',
     settlesLater:

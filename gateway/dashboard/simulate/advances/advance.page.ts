@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { AdvanceRequest } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { statusBadge } from '../../advances/advance-status.ts';
+import { advancesTexts } from '../../advances/advances.texts.ts';
 import type { DashboardClients } from '../../dashboard-clients.ts';
 import { details, field } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
@@ -54,11 +55,12 @@ async function readRequest({ advances }: DashboardClients, view: View, id: strin
 
 function stateCard(view: View, request: AdvanceRequest): Html {
   const t = textsFor(view, advanceStepTexts);
+  const words = textsFor(view, advancesTexts);
   return html`<section class="card"><p>${statusBadge(view, request)} <code>${stateOf(request)}</code></p>
 ${details([
-  [t.amount, view.format.money(request.amountMinor)],
-  [t.fee, view.format.money(request.feeAmountMinor)],
-  [t.net, view.format.money(request.netAmountMinor)],
+  [words.amount, view.format.money(request.amountMinor)],
+  [words.fee, view.format.money(request.feeAmountMinor)],
+  [words.net, view.format.money(request.netAmountMinor)],
 ])}
 <p><a href="${pathTo(view, `/advances/${request.id}`)}">${t.open}</a></p></section>`;
 }

@@ -37,7 +37,7 @@ export function productField(
   const t = textsFor(view, saleTexts);
   const options = products.map((product) => [product.id, product.name] as const);
   return field(
-    { name, label: t.product, hint: t.productHint },
+    { name, label: textsFor(view, salesTexts).product, hint: t.productHint },
     select([['', t.noProduct], ...options], chosen ?? ''),
   );
 }

@@ -8,7 +8,9 @@ import {
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { MAX_PAGE_SIZE } from '../../dashboard-clients.ts';
 import { stateOf } from '../../disputes/dispute.components.ts';
+import { salesTexts } from '../../funds/sales.texts.ts';
 import { caseColumns } from '../../refunds/refund-case.components.ts';
+import { refundCaseTexts } from '../../refunds/refund-case.texts.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { copyable, dataTable, details, field, form, money, select } from '../../shell/components.ts';
 import type { FeatureDependencies } from '../../shell/feature.ts';
@@ -32,6 +34,7 @@ export function simulatedSalePage({ pages, clients }: FeatureDependencies): void
   pages.page(options, async (view, { params, query }) => {
     const { tenant, call } = view;
     const t = textsFor(view, saleTexts);
+    const words = textsFor(view, salesTexts);
     const saleId = params.saleId!;
     const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
     const [{ sale: read }, { refundCases }, { disputes }, { products }] = await Promise.all([
@@ -52,14 +55,14 @@ export function simulatedSalePage({ pages, clients }: FeatureDependencies): void
     const funds = pathTo(view, `/funds/sales/${saleId}`);
     const facts = details([
       [t.paid, money(view, paidAmountMinor)],
-      [t.saleId, html`${copyable(view, saleId)} <a href="${funds}">${t.funds}</a>`],
+      [words.id, html`${copyable(view, saleId)} <a href="${funds}">${t.funds}</a>`],
       [t.paymentId, copyable(view, ofPayment.paymentIntentId)],
     ]);
     const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${facts}
 <div class="cards panel">${refundForm(view, products, { sale })}
 ${blockCard(view, saleId)}
-<section class="card"><h2>${t.disputes}</h2>${disputeList(view, saleId, disputes)}
+<section class="card"><h2>${words.disputes}</h2>${disputeList(view, saleId, disputes)}
 <p class="hint">${t.openDisputeHint}</p>
 ${form(view, { action: `/simulate/sales/${saleId}/open-dispute`, submit: t.openDispute, tone: 'plain' })}</section>
 </div>
@@ -91,6 +94,7 @@ ${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
 
 function disputeList(view: View, saleId: string, disputes: readonly Dispute[]): Html {
   const t = textsFor(view, saleTexts);
+  const { outcomes } = textsFor(view, refundCaseTexts);
   if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
   const steps = (dispute: Dispute) => {
     const action = `/simulate/sales/${saleId}/disputes/${dispute.id}`;
@@ -102,7 +106,7 @@ ${form(view, { action: `${action}/lost`, submit: t.lost, tone: 'plain' })}</div>
   const item = (dispute: Dispute) => {
     const { openedAt, closedAt, outcome } = dispute;
     const state = closedAt ? (outcome === DisputeOutcome.LOST ? 'LOST' : 'WON') : 'OPEN';
-    return html`<li>${t.opened(view.format.dateTime(openedAt))}: <strong>${t.disputeStates[state]}</strong>
+    return html`<li>${t.opened(view.format.dateTime(openedAt))}: <strong>${outcomes[state]}</strong>
 ${closedAt ? nothing : steps(dispute)}</li>`;
   };
   return html`<ul class="disputes">${disputes.map(item)}</ul>`;

@@ -98,8 +98,8 @@ export function resendForms(
   values: ResendValues,
   faults: ResendFaults = {},
 ): Html {
-  const { form: t, faults: faultTexts } = textsFor(view, resendsTexts);
-  if (state === WebhookSubscriptionState.DISABLED) return notice('off', t.disabled);
+  const { form: t, faults: faultTexts, refusals } = textsFor(view, resendsTexts);
+  if (state === WebhookSubscriptionState.DISABLED) return notice('off', refusals.WEBHOOK_SUBSCRIPTION_STATE);
   const faultOf = (name: FieldName) => faults[name] && faultTexts[faults[name]];
   const previewForm = (submit: string, fields: Html) =>
     html`<form method="get" action="${pathTo(view, `/webhooks/${id}/resends/preview`)}">${fields}<button class="primary">${submit}</button></form>`;

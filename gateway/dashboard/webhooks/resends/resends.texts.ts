@@ -42,7 +42,6 @@ export const resendsTexts = {
       title: 'Reenviar eventos',
       intro:
         'Cada evento é reenviado com o mesmo webhook-id, depois dos eventos novos. Seu servidor precisa reconhecer os que já processou. Horários de Brasília.',
-      disabled: 'O endpoint está desativado. Reative-o antes de reenviar.',
       period: 'Por período',
       one: 'Por evento ou requisição',
       from: 'Publicados a partir de',
@@ -109,7 +108,6 @@ export const resendsTexts = {
       title: 'Resend events',
       intro:
         'Each event is sent again with the same webhook-id, after new events. Your server must recognize those it has already processed. Times are in Brasília time.',
-      disabled: 'The endpoint is disabled. Reactivate it before resending.',
       period: 'By period',
       one: 'By event or request',
       from: 'Published from',

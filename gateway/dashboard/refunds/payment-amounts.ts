@@ -7,7 +7,7 @@ import { paymentTexts } from './payment.texts.ts';
 
 /** The payment of a refund case or dispute, with what was refunded and lost of it. */
 export async function readPayment(
-  { refundCases }: Pick<DashboardClients, 'refundCases'>,
+  { refundCases }: DashboardClients,
   view: View,
   paymentIntentId: string,
 ): Promise<Payment> {

@@ -3092,7 +3092,8 @@ export enum RefundBlocker {
   MERCHANT_NOT_ACTIVE = 3,
 
   /**
-   * Set by OpenDispute, cleared by CloseDispute.
+   * Set by OpenDispute and, when disputes have not left enough of the payment, by OpenRefundCase. Cleared once they have: by
+   * CloseDispute, or when another refund of the payment fails, is canceled or is rejected.
    *
    * @generated from enum value: REFUND_BLOCKER_PAYMENT_DISPUTED = 4;
    */

@@ -139,7 +139,7 @@ it('by default, the limits per second are 100 for a live key, 25 for a sandbox k
 });
 
 describe('requests without a valid key', () => {
-  it('are limited by address, with Retry-After in every refusal', async () => {
+  it.concurrent('are limited by address, with Retry-After in every refusal', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7' };
     await burst(20, (index) => call(gateways.ports.live, PATH, { headers, ...(index % 2 && { key: 'x' }) }));
     const refused = await call(gateways.ports.live, PATH, { headers });
@@ -152,7 +152,7 @@ describe('requests without a valid key', () => {
     expectProblem(elsewhere, 'API_KEY_MISSING');
   });
 
-  it('do not count against the quota of a cached key from the same address', async () => {
+  it.concurrent('do not count against the quota of a cached key from the same address', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     const key = (await newMerchant(gateways)).keys.live;
     expect((await call(gateways.ports.live, PATH, { key, headers })).status).toBe(200);
@@ -163,7 +163,7 @@ describe('requests without a valid key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it('do not count against the quota of a key that must be looked up again', async () => {
+  it.concurrent('do not count against the quota of a key that must be looked up again', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.11' };
     const key = (await newMerchant(gateways)).keys.live;
     expect((await call(gateways.ports.live, PATH, { key, headers })).status).toBe(200);
@@ -176,7 +176,7 @@ describe('requests without a valid key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it('are refused exactly from the limit on, with any keys, also concurrently', async () => {
+  it.concurrent('are refused exactly from the limit on, with any keys, also concurrently', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.12' };
     for (const key of [() => newApiKey('live'), () => 'hello']) {
       const answers = await burst(20, () => call(gateways.ports.live, PATH, { headers, key: key() }));
@@ -184,6 +184,36 @@ describe('requests without a valid key', () => {
       for (const answer of answers) expect(answer.headers['ratelimit-policy']).toBe('"address";q=5;w=1');
       for (const answer of withStatus(answers, 429)) expect(answer.headers['retry-after']).toBe('1');
     }
+  });
+
+  it.concurrent('concurrent requests with one new key cause one lookup', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.15' };
+    const key = (await newMerchant(gateways)).keys.live;
+    const answers = await burst(10, () => call(gateways.ports.live, PATH, { headers, key }));
+    expect(withStatus(answers, 200)).toHaveLength(10);
+  });
+
+  it.concurrent('do not keep a valid key from its first use, unless they guess keys', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.13' };
+    const { keys } = await newMerchant(gateways);
+    await burst(20, (index) =>
+      call(gateways.ports.live, PATH, { headers, ...(index % 2 && { key: 'hello' }) }),
+    );
+    expectProblem(await call(gateways.ports.live, PATH, { headers }), 'RATE_LIMITED');
+    expect((await call(gateways.ports.live, PATH, { headers, key: keys.live })).status).toBe(200);
+
+    await burst(20, () => call(gateways.ports.test, PATH, { headers, key: newApiKey('test') }));
+    const refused = await call(gateways.ports.test, PATH, { headers, key: keys.test });
+    expectProblem(refused, 'RATE_LIMITED', 'without a valid key');
+    await delay(Number(refused.headers['retry-after']) * 1_000);
+    expect((await call(gateways.ports.test, PATH, { headers, key: keys.test })).status).toBe(200);
+  });
+
+  it.concurrent('also count requests for the documentation', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.10' };
+    const answers = await burst(8, () => call(gateways.ports.live, '/docs/errors', { headers }));
+    expect(withStatus(answers, 200)).toHaveLength(5);
+    for (const answer of withStatus(answers, 429)) expect(answer.headers['retry-after']).toBe('1');
   });
 
   it('cause no lookups beyond the limit, also concurrently', async () => {
@@ -201,36 +231,6 @@ describe('requests without a valid key', () => {
     }
     // A machine that is too busy takes two windows for them.
     expect((await refusedQuestions()) - before).toBeLessThanOrEqual(2 * 5);
-  });
-
-  it('concurrent requests with one new key cause one lookup', async () => {
-    const headers = { 'x-forwarded-for': '203.0.113.15' };
-    const key = (await newMerchant(gateways)).keys.live;
-    const answers = await burst(10, () => call(gateways.ports.live, PATH, { headers, key }));
-    expect(withStatus(answers, 200)).toHaveLength(10);
-  });
-
-  it('do not keep a valid key from its first use, unless they guess keys', async () => {
-    const headers = { 'x-forwarded-for': '203.0.113.13' };
-    const { keys } = await newMerchant(gateways);
-    await burst(20, (index) =>
-      call(gateways.ports.live, PATH, { headers, ...(index % 2 && { key: 'hello' }) }),
-    );
-    expectProblem(await call(gateways.ports.live, PATH, { headers }), 'RATE_LIMITED');
-    expect((await call(gateways.ports.live, PATH, { headers, key: keys.live })).status).toBe(200);
-
-    await burst(20, () => call(gateways.ports.test, PATH, { headers, key: newApiKey('test') }));
-    const refused = await call(gateways.ports.test, PATH, { headers, key: keys.test });
-    expectProblem(refused, 'RATE_LIMITED', 'without a valid key');
-    await delay(Number(refused.headers['retry-after']) * 1_000);
-    expect((await call(gateways.ports.test, PATH, { headers, key: keys.test })).status).toBe(200);
-  });
-
-  it('also count requests for the documentation', async () => {
-    const headers = { 'x-forwarded-for': '203.0.113.10' };
-    const answers = await burst(8, () => call(gateways.ports.live, '/docs/errors', { headers }));
-    expect(withStatus(answers, 200)).toHaveLength(5);
-    for (const answer of withStatus(answers, 429)) expect(answer.headers['retry-after']).toBe('1');
   });
 });
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   fixture = await sharedDashboard();
 });
 
-const RUNS = 8;
+const RUNS = 4;
 
 const sale = fc.record({
   day: fc.integer({ min: 1, max: 28 }),

@@ -141,7 +141,7 @@ it('delivers every event to each endpoint while subscriptions change', async () 
     for (const step of all) await merchant.play(step);
     await merchant.end();
   });
-  await fc.assert(property, { numRuns: propertyRuns(6) });
+  await fc.assert(property, { numRuns: propertyRuns(3) });
 });
 
 const PUBLISH = 'select id from webhooks.publish($1::json)';

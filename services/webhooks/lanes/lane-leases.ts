@@ -41,13 +41,14 @@ select array(select id::text from live order by id) as owners,
                                           'owned', l.owner_id in (select id from live))) from webhooks.lane l) as lanes`,
 };
 
-/** Takes only lanes that no other process has taken since they were read. */
+/** Takes only lanes that no other process has taken since they were read, and whose owner has not renewed its lease. */
 const TAKE: Statement = {
   name: 'take_lanes',
   text: `
 update webhooks.lane l set owner_id = :ownerId, epoch = l.epoch + 1
   from unnest(:ids::smallint[], :epochs::bigint[]) as free (id, epoch)
  where l.id = free.id and l.epoch = free.epoch
+   and not exists (select from webhooks.lane_owner o where o.id = l.owner_id and o.leased_until > now())
 returning l.id, l.epoch`,
 };
 
@@ -64,7 +65,7 @@ update webhooks.lane set owner_id = null where owner_id = :ownerId`,
 };
 
 export interface LaneLeasesOptions {
-  readonly db: CrossTenantDatabase;
+  readonly db: Pick<CrossTenantDatabase, 'run'>;
   readonly logger: Logger;
   /** Lanes that this process now owns. */
   onTaken(lanes: readonly number[]): void;

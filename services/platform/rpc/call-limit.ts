@@ -1,4 +1,4 @@
-import { Code } from '@connectrpc/connect';
+import { Code, type Interceptor } from '@connectrpc/connect';
 import { countOverloads } from '../process/overload.ts';
 import { callError } from './connect-errors.ts';
 
@@ -30,3 +30,10 @@ export class CallLimit {
     }
   }
 }
+
+/** Applies a limit to unary calls. Streams pass: they last as long as their caller listens. */
+export const limitCalls =
+  (limit: CallLimit): Interceptor =>
+  (next) =>
+  (request) =>
+    request.stream ? next(request) : limit.run(() => next(request));

@@ -56,6 +56,8 @@ export const lateMessage = (timeoutMs: number): ConnectError =>
 export function readBody(stream: Readable, maxBytes: number, timeoutMs: number): Promise<Buffer> {
   // An empty body has already ended.
   if (stream.readableEnded) return Promise.resolve(Buffer.alloc(0));
+  // No event follows if the caller disconnected while it was identified.
+  if (stream.destroyed) return Promise.reject(disconnected());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -77,10 +79,12 @@ export function readBody(stream: Readable, maxBytes: number, timeoutMs: number):
       clearTimeout(timer);
       // The stream also closes after each answer; skip the cost of an error with its stack trace.
       if (stream.readableEnded) return;
-      reject(callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected'));
+      reject(disconnected());
     });
   });
 }
+
+const disconnected = () => callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected');
 
 /** Whether this header accepts gzip. */
 export const acceptsGzip = (header: string | string[] | undefined): boolean =>

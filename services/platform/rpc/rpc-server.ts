@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:net';
 import type { Interceptor } from '@connectrpc/connect';
+import { CallLimit, limitCalls } from './call-limit.ts';
 import { connectListener } from './connect-listener.ts';
 import { type CallerSources, identifyCallers } from './identify-callers.ts';
 import { type ConnectionTimeouts, createPortListener } from './port-listener.ts';
@@ -52,10 +53,11 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { bindings, interceptors, tls, timeouts = TIMEOUTS, maxConcurrentCalls = 1_000 } = options;
   const limits = { ...LIMITS, bodyTimeoutMs: timeouts.bodyTimeoutMs };
   const identify = identifyCallers(options);
-  const unaryPort = new UnaryPort({ bindings, interceptors, identify, maxConcurrentCalls, ...limits });
+  const limit = new CallLimit(maxConcurrentCalls);
+  const unaryPort = new UnaryPort({ bindings, interceptors, identify, limit, ...limits });
   const shutdown = new AbortController();
   const listener = connectListener(bindings, {
-    interceptors,
+    interceptors: [limitCalls(limit), ...interceptors],
     // Before the request body is read.
     requestGate: ({ method, requestHeader, values }) =>
       identify(method, (name) => requestHeader.get(name), values),

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { DescMethod, DescMethodUnary } from '@bufbuild/protobuf';
 import { createContextValues, type Interceptor } from '@connectrpc/connect';
 import { createMethodSerializationLookup } from '@connectrpc/connect/protocol';
-import { CallLimit } from './call-limit.ts';
+import type { CallLimit } from './call-limit.ts';
 import { composeCall, type UnaryFn } from './compose-call.ts';
 import { isPlainConnect, serveConnect } from './connect-exchange.ts';
 import { type Answer, type Exchange, type ExchangeLimits, JSON_OPTIONS } from './exchange.ts';
@@ -25,8 +25,7 @@ interface UnaryPortOptions extends ExchangeLimits {
   readonly bindings: readonly ServiceBinding[];
   readonly interceptors: readonly Interceptor[];
   readonly identify: IdentifyCaller;
-  /** The maximum number of concurrent unary calls; more are refused. */
-  readonly maxConcurrentCalls: number;
+  readonly limit: CallLimit;
 }
 
 /**
@@ -37,11 +36,9 @@ interface UnaryPortOptions extends ExchangeLimits {
 export class UnaryPort {
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #options: UnaryPortOptions;
-  readonly #limit: CallLimit;
 
   constructor(options: UnaryPortOptions) {
     this.#options = options;
-    this.#limit = new CallLimit(options.maxConcurrentCalls);
     this.#methods = new Map(servedMethods(options).map((served) => [pathOf(served.method), served]));
   }
 
@@ -50,7 +47,7 @@ export class UnaryPort {
     const served = this.#find(headers[':path']);
     if (!served || headers[':method'] !== 'POST' || !isPlainGrpc(headers)) return false;
     serveGrpc(stream, headers, this.#options, (exchange) =>
-      this.#limit.run(() => this.#answer(served, exchange, stream.session)),
+      this.#options.limit.run(() => this.#answer(served, exchange, stream.session)),
     );
     return true;
   }
@@ -60,7 +57,7 @@ export class UnaryPort {
     const served = this.#find(request.url);
     if (!served || request.method !== 'POST' || !isPlainConnect(request.headers)) return false;
     serveConnect(request, response, this.#options, (exchange) =>
-      this.#limit.run(() => this.#answer(served, exchange, request.socket)),
+      this.#options.limit.run(() => this.#answer(served, exchange, request.socket)),
     );
     return true;
   }

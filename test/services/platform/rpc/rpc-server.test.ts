@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { request as requestHttp1 } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -108,3 +109,57 @@ test('a closing port answers the call under way and one that arrives after it, t
     'connection: close',
   ]);
 });
+
+test.each(['grpc', 'connect'])(
+  'a %s call whose caller disconnects while it is identified does not keep its place among those that run',
+  async (way) => {
+    const identified = Promise.withResolvers<void>();
+    const find = async (sha256: string) => {
+      if (sha256 === sha256Of('slow')) await identified.promise;
+      return { name: 'test', grants: new Set(ALL_GRANTS) };
+    };
+    const server = createRpcServer({
+      bindings: [bindService(ProductService, { listProducts: async () => ({}) } as never)],
+      interceptors: [],
+      tokens: [],
+      storedCallers: { find },
+      maxConcurrentCalls: 1,
+    });
+    await server.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = server.server.address() as AddressInfo;
+    const path = `/${ProductService.typeName}/ListProducts`;
+    const url = `http://127.0.0.1:${port}`;
+    const call = () =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer fast', 'content-type': 'application/json' },
+        body: '{}',
+      });
+    const slow = { authorization: 'Bearer slow', 'content-length': 7 };
+    let disconnect: () => void;
+    if (way === 'grpc') {
+      const session = connectHttp2(url);
+      const type = { 'content-type': 'application/grpc' };
+      session
+        .request({ ':method': 'POST', ':path': path, ...type, ...slow })
+        .on('error', () => undefined)
+        .write(Buffer.alloc(5));
+      disconnect = () => session.destroy();
+    } else {
+      const request = requestHttp1(`${url}${path}`, {
+        method: 'POST',
+        headers: { ...slow, 'content-type': 'application/json' },
+      });
+      request.on('error', () => undefined).write('{');
+      disconnect = () => request.destroy();
+    }
+    await expect.poll(async () => (await call()).status).toBe(503);
+    disconnect();
+    await setTimeout(50);
+    identified.resolve();
+    await expect.poll(async () => (await call()).status, { timeout: 5_000 }).toBe(200);
+    await server.close();
+  },
+);
+
+const sha256Of = (token: string) => createHash('sha256').update(token).digest('hex');

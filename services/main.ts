@@ -15,12 +15,12 @@ await runProcess('services', async () => {
   const logger = createLogger(config.LOG_LEVEL);
   await startTracing('services', config, logger);
   const tls = openRpcTls(config, logger);
-  const services = await createServices({ config, databaseUrl: DATABASE_URL, logger, tls });
+  const drain = new Drain(config.STOP_DELAY);
+  const services = await createServices({ config, databaseUrl: DATABASE_URL, logger, tls, drain });
   let isListening = false;
   // A database that only reads still answers most calls.
   const ready = () =>
     services.ping().then((database) => ({ ok: isListening, details: { database, areas: SERVICES } }));
-  const drain = new Drain(config.STOP_DELAY);
   const ops = createOpsServer({ ready, metrics, drain });
   drain.endConnectionsOf(services.server.server);
   await ops.listen({ host: HOST, port: OPS_PORT });

@@ -17,6 +17,7 @@ import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
 import type { ServicesConfig } from './platform/process/config.ts';
+import type { Drain } from './platform/process/drain.ts';
 import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
 import type { TlsFiles } from './platform/process/tls-files.ts';
 import { Exports } from './platform/reads/exports.ts';
@@ -64,6 +65,8 @@ export interface ServicesOptions {
   readonly onStatement?: (sql: string) => void;
   /** Makes the port require mutual TLS, and authenticates this process to others. Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
+  /** Once it has begun, the port's health is NOT_SERVING. Default: when the services begin to close. */
+  readonly drain?: Drain;
 }
 
 /** Opens the database and composes the areas that this process serves. */
@@ -102,7 +105,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     bindings.push(...area.bind({ ...shared, transport }));
   }
   const server = createRpcServer({
-    bindings: [...bindings, ...openServices(bindings, database, config)],
+    bindings: [...bindings, ...openServices(bindings, database, stopping.signal, options)],
     interceptors,
     tokens: config.SERVICE_TOKENS,
     storedCallers: new StoredCallers(database, logger),
@@ -156,14 +159,15 @@ function remoteServices(
 function openServices(
   bindings: readonly ServiceBinding[],
   database: Database,
-  { GRPC_REFLECTION }: ServicesConfig,
+  stopping: AbortSignal,
+  { config, drain }: ServicesOptions,
 ): ServiceBinding[] {
   const isHealthy = () =>
     database.ping().then(
-      () => true,
+      () => !drain?.hasBegun,
       () => false,
     );
   const names = bindings.map(({ service }) => service.typeName);
-  const health = healthService(names, isHealthy);
-  return [health, ...(GRPC_REFLECTION ? [reflectionService([...bindings, health])] : [])];
+  const health = healthService(names, isHealthy, stopping);
+  return [health, ...(config.GRPC_REFLECTION ? [reflectionService([...bindings, health])] : [])];
 }

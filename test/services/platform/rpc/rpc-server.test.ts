@@ -5,14 +5,28 @@ import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { ServerReflection } from '../../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from '../../../../proto/gen/health/v1/health_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { Drain } from '../../../../services/platform/process/drain.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
 import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
-import { ALL_GRANTS, newTenant, startHarness } from '../../../support/harness.ts';
+import { createServices } from '../../../../services/server.ts';
+import {
+  ALL_GRANTS,
+  createTestDatabase,
+  newTenant,
+  startHarness,
+  testConfig,
+} from '../../../support/harness.ts';
 
 test.each(['grpc', 'connect'] as const)(
   'the port closes at once when its %s connections are idle',
@@ -35,6 +49,37 @@ test('the port closes at once even if a connection has never sent a byte', async
   const from = performance.now();
   await Promise.all([harness.close(), once(silent, 'close')]);
   expect(performance.now() - from).toBeLessThan(2_500);
+});
+
+test('a client that watches the health of a closing port learns of it, and does not hold it open', async () => {
+  const harness = await startHarness({ SERVICES: 'catalog' });
+  const watched: unknown[] = [];
+  const watching = (async () => {
+    const health = createClient(Health, harness.transports.grpc);
+    for await (const { status } of health.watch({})) watched.push(status);
+  })();
+  await expect.poll(() => watched).toEqual([Status.SERVING]);
+  const from = performance.now();
+  await Promise.all([harness.close(), watching]);
+  expect(performance.now() - from).toBeLessThan(2_500);
+  expect(watched).toEqual([Status.SERVING, Status.NOT_SERVING]);
+});
+
+test('a process that is about to stop still serves, but is not healthy', async () => {
+  const drain = new Drain(0);
+  const services = await createServices({
+    config: testConfig({ SERVICES: 'catalog' }),
+    databaseUrl: await createTestDatabase(),
+    logger: createLogger('silent'),
+    drain,
+  });
+  await services.server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = services.server.server.address() as AddressInfo;
+  const health = createClient(Health, createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }));
+  expect((await health.check({})).status).toBe(Status.SERVING);
+  await drain.begin();
+  expect((await health.check({})).status).toBe(Status.NOT_SERVING);
+  await services.close();
 });
 
 test('a caller that disconnects from a stream is logged as no failure', async () => {

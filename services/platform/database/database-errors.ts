@@ -1,3 +1,5 @@
+import { messageOf } from '../errors.ts';
+
 /** The SQLSTATE of a failed statement, found anywhere in the chain of causes. */
 function sqlStateOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause ?? (at as { previous?: unknown }).previous) {
@@ -39,6 +41,9 @@ const CONNECTION_ERRORS = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
+/** The messages of pg without a code. */
+const LOST_CONNECTION =
+  /Connection terminated|timeout expired|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/;
 /** Connection exceptions (08); server starting, stopping or terminating connections (57P). */
 const CONNECTION_STATE = /^(08|57P)/;
 /** Insufficient resources (53), a transaction that the server has ended because it froze (25P03), read-only server (25006). */
@@ -60,10 +65,5 @@ export function isDatabaseFailing(error: unknown): boolean {
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return CONNECTION_ERRORS.has(state) || CONNECTION_STATE.test(state);
-  return (
-    error instanceof Error &&
-    /Connection terminated|timeout expired|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
-      error.message,
-    )
-  );
+  return error instanceof Error && LOST_CONNECTION.test(messageOf(error));
 }

@@ -126,7 +126,8 @@ async function applyInTransaction(client: Client, migration: Migration): Promise
     await recordApplied(client, migration);
     await client.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    // Without a connection there is nothing to roll back.
+    await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }

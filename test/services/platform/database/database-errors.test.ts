@@ -16,6 +16,7 @@ it.each([
   ['told to cancel the statement', withCode('57014')],
   ['no longer the one that writes', withCode('25006')],
   ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],
+  ['gone in the middle of a migration', new Error('outer', { cause: new Error('Connection terminated') })],
   ['no free connection in time', new Error('timeout exceeded when trying to connect')],
 ])('a database that is %s is unavailable', (_what, error) => {
   expect(isDatabaseUnavailable(error)).toBe(true);

@@ -1,0 +1,24 @@
+import { Client } from 'pg';
+import { expect, it } from 'vitest';
+import { migrateOnceReachable } from '../../../../services/platform/database/migrate.ts';
+import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { createTestDatabase } from '../../../support/harness.ts';
+
+/** Ends the connection that creates the first table of a migration, once. */
+const INTERRUPT_ONCE = `
+create sequence public.attempts;
+create function public.interrupt() returns event_trigger language plpgsql as $$
+begin
+  if nextval('public.attempts') = 3 then perform pg_terminate_backend(pg_backend_pid()); end if;
+end $$;
+create event trigger interrupt on ddl_command_start when tag in ('CREATE TABLE') execute function public.interrupt()`;
+
+it('a process whose migration loses its connection migrates again', async () => {
+  const databaseUrl = await createTestDatabase('template1');
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(INTERRUPT_ONCE);
+  await client.end();
+  const applied = await migrateOnceReachable(databaseUrl, createLogger('silent'));
+  expect(applied.length).toBeGreaterThan(10);
+});

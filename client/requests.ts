@@ -1,7 +1,7 @@
 import { ApiError, ConnectionError, type Problem } from './errors.ts';
 import { type List, listOf, type Page } from './pages.ts';
 import { isRetryable, retryAfterSecondsOf, retryDelayMs, wait } from './retries.ts';
-import type { Settings } from './settings.ts';
+import { requireTimeout, type Settings } from './settings.ts';
 
 /** What may be set for one call, in place of the client's options. */
 export interface CallOptions {
@@ -71,6 +71,7 @@ export class Requests {
 
   async #attempt(request: ApiRequest, options: CallOptions): Promise<unknown> {
     const { timeoutMs = this.#settings.timeoutMs, signal } = options;
+    requireTimeout(timeoutMs);
     signal?.throwIfAborted();
     const timeout = AbortSignal.timeout(timeoutMs);
     try {

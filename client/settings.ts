@@ -32,7 +32,7 @@ export function readSettings(options: MerchantPaymentsOptions): Settings {
     );
   }
   if (!Number.isInteger(maxRetries) || maxRetries < 0) throw new TypeError('maxRetries is a whole number.');
-  if (!(timeoutMs > 0)) throw new TypeError('timeoutMs is a number of milliseconds above 0.');
+  requireTimeout(timeoutMs);
   return {
     apiKey: options.apiKey,
     environment,
@@ -42,6 +42,15 @@ export function readSettings(options: MerchantPaymentsOptions): Settings {
     // Looked up at the time of the call, because instrumentation may replace it.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
   };
+}
+
+/** Timers run at once if they are set for longer. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
+
+/** Throws a TypeError for a time that no timer can wait. */
+export function requireTimeout(timeoutMs: number): void {
+  if (Number.isInteger(timeoutMs) && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) return;
+  throw new TypeError(`timeoutMs is a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
 }
 
 function environmentOf(apiKey: unknown): Environment {

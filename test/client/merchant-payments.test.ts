@@ -103,6 +103,8 @@ describe('the constructor', () => {
     [{ baseUrl: 'http://payments.example' }, /must use https/],
     [{ maxRetries: -1 }, /maxRetries/],
     [{ timeoutMs: 0 }, /timeoutMs/],
+    [{ timeoutMs: Number.POSITIVE_INFINITY }, /timeoutMs/],
+    [{ timeoutMs: 2 ** 31 }, /timeoutMs/],
   ])('refuses %o', (wrong, message) => {
     expect(() => new MerchantPayments({ ...given, ...wrong } as MerchantPaymentsOptions)).toThrow(message);
   });

@@ -70,6 +70,11 @@ describe('a creation', () => {
     }
   });
 
+  it('refuses a timeout of a call that no timer can wait', async () => {
+    const { products } = clientOf('http://127.0.0.1:9');
+    await expect(products.get('p1', { timeoutMs: 1_500.5 })).rejects.toThrow(TypeError);
+  });
+
   it('uses a new key for each call, or the given one', async () => {
     const server = await startScriptedServer((response) => answer(response, 201, {}));
     const { webhookSubscriptions } = clientOf(server.baseUrl);

@@ -51,7 +51,8 @@ export class EncryptionCodec implements PayloadCodec {
     const secret = this.#keys().find(Number(/^v(\d+)$/.exec(keyId)?.[1]));
     if (!secret) throw new Error(`TEMPORAL_PAYLOAD_KEYS_PATH has no key ${keyId}, which encrypts a payload`);
     const data = Buffer.from(payload.data ?? []);
-    const decipher = createDecipheriv(CIPHER, secret, data.subarray(0, IV_BYTES));
+    const iv = data.subarray(0, IV_BYTES);
+    const decipher = createDecipheriv(CIPHER, secret, iv, { authTagLength: TAG_BYTES });
     decipher.setAuthTag(data.subarray(-TAG_BYTES));
     const decrypted = decipher.update(data.subarray(IV_BYTES, -TAG_BYTES));
     return PayloadMessage.decode(Buffer.concat([decrypted, decipher.final()]));

@@ -13,11 +13,12 @@ export interface Running {
 export async function runProcess(name: string, start: () => Promise<Running>): Promise<void> {
   const running = await runTask(name, start);
   const stop = async () => {
+    process.off('SIGTERM', stop).off('SIGINT', stop);
     await running.close();
     await stopTracing();
     process.exit(0);
   };
-  process.once('SIGTERM', stop).once('SIGINT', stop);
+  process.on('SIGTERM', stop).on('SIGINT', stop);
 }
 
 /** Runs a task once; a failure is reported on standard error without a stack trace, and exits with 1. */

@@ -90,16 +90,6 @@ describe('an API key that was shown', () => {
     await context.close();
   });
 
-  test('is not shown when going back to it without a reload', async () => {
-    const { context, page } = await openWindow(browser, baseUrl, developer);
-    const key = await issue(page);
-    await page.getByRole('link', { name: 'Back to API keys' }).click();
-    await page.getByRole('heading', { name: 'API keys' }).waitFor();
-    await page.goBack().catch(() => undefined);
-    expect(await page.content()).not.toContain(key);
-    await context.close();
-  });
-
   test('is also shown after a double click', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer);
     await page.goto(path());

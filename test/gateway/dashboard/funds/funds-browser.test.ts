@@ -1,6 +1,5 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
-import { monthShifted } from '../../../../gateway/dashboard/funds/months.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
@@ -42,6 +41,7 @@ it('fits windows of every width, and is accessible', async () => {
   const paths = [
     home,
     `${home}?month=${dueMonth}`,
+    `${home}/statement`,
     `${home}/projection`,
     `${home}/projection?months=24`,
     `${home}/days/${civilDateAt(new Date())}`,
@@ -56,6 +56,20 @@ it('fits windows of every width, and is accessible', async () => {
     await expectToFit(page, [720, 1280]);
   }
   expect([foreign, violations]).toEqual([[], []]);
+  await context.close();
+});
+
+it('the reconciliation of a month fits windows of every width, and is accessible', async () => {
+  const funds = fundsCaller(fixture.transport, newTenant());
+  const merchant = await fixture.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
+  const sale = await funds.sell({ on: '2020-06-02', gross: 30_010n, fees: 310n, instant: true });
+  await funds.debit(sale.saleId, 1_500n, sale.saleId, '2020-06-05');
+  const narrow = { width: 360, locale: 'pt-BR' };
+  const { context, page } = await openWindow(browser, fixture.baseUrl, merchant, narrow);
+  await page.goto(`/live/${funds.tenant.merchantId}/funds/reconcile?from=2020-06-01&to=2020-06-30`);
+  expect(await page.locator('table').count()).toBeGreaterThan(2);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await expectToFit(page, [720, 1280]);
   await context.close();
 });
 
@@ -87,19 +101,6 @@ it('a month is a table of weeks on a wide screen, and a list of days on a narrow
     await page.setViewportSize({ width, height: 900 });
     expect(await page.evaluate(layout)).toBe(columns);
   }
-  await context.close();
-});
-
-it('the keyboard leads from a month to the releases of a day, without scripts', async () => {
-  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { javaScriptEnabled: false });
-  await page.goto(`${home}?month=${monthShifted(dueMonth, -1)}`);
-  await page.locator('a[rel=next]').first().focus();
-  await page.keyboard.press('Enter');
-  await page.waitForURL(`${home}?month=${dueMonth}`);
-  await page.locator('table.month td.held a').first().focus();
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/days\//);
-  expect(await page.locator('tbody tr', { hasText: 'refund in progress' }).count()).toBe(1);
   await context.close();
 });
 

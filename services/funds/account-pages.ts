@@ -1,6 +1,6 @@
 import type { FundsAccount } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { invalidArgument } from '../platform/errors.ts';
-import { environmentEnum, type Tenant, tenantOf } from '../platform/tenant.ts';
+import { type Tenant, tenantFields, tenantOf } from '../platform/tenant.ts';
 import type { AccountPage } from './cross-tenant.queries.ts';
 
 /** The fields of requests about one account, or about all accounts, some of them in each call. */
@@ -21,8 +21,7 @@ export function accountPage(after: FundsAccount | undefined, limit: number): Acc
   return { afterMerchantId: position?.merchantId, afterEnvironment: position?.environment, limit };
 }
 
-export const accountMessage = ({ merchantId, environment }: Tenant): FundsAccount => ({
+export const accountMessage = (tenant: Tenant): FundsAccount => ({
   $typeName: 'payments.funds.v1.FundsAccount',
-  merchantId,
-  environment: environmentEnum(environment),
+  ...tenantFields(tenant),
 });

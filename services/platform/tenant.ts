@@ -20,6 +20,11 @@ export function tenantOf(request: { merchantId: string; environment: Environment
   };
 }
 
+/** The fields with which a request names its tenant. */
+export function tenantFields({ merchantId, environment }: Tenant) {
+  return { merchantId, environment: environmentEnum(environment) };
+}
+
 /** The tenant of a row of a statement over all merchants. */
 export function tenantOfRow(row: { merchant_id: string; environment: EnvironmentName }): Tenant {
   return { merchantId: row.merchant_id, environment: row.environment };

@@ -14,7 +14,7 @@ import {
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
-import { environmentEnum } from '../../services/platform/tenant.ts';
+import { tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 
@@ -60,7 +60,7 @@ export async function readNotice(
   clients: NoticeClients,
   input: NotifyContactInput,
 ): Promise<Notice | undefined> {
-  const tenant = { merchantId: input.merchantId, environment: environmentEnum(input.environment) };
+  const tenant = tenantFields(input);
   const subject = await findSubject(clients, input, tenant);
   if (!subject) return undefined;
   const contact = await clients.accounts.getMerchantContact(tenant, CALL);
@@ -80,7 +80,7 @@ export async function readNotice(
   return { subject, happenedAt: timestampDate(since), emails: contact.emails, language, merchant };
 }
 
-type TenantRequest = { merchantId: string; environment: ReturnType<typeof environmentEnum> };
+type TenantRequest = ReturnType<typeof tenantFields>;
 
 async function findSubject(
   { accounts, subscriptions, refunds, funds }: NoticeClients,

@@ -2,7 +2,7 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { PayoutProviderService } from '../../proto/gen/payments/providers/v1/providers_pb.js';
-import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
+import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
 
 /** The services that the advance activities call. */
 export interface AdvanceClients {
@@ -18,8 +18,7 @@ export interface AdvanceInput extends Tenant {
 
 export const CALL: CallOptions = { timeoutMs: 10_000 };
 
-export const requestOf = ({ merchantId, environment, advanceRequestId }: AdvanceInput) => ({
-  merchantId,
-  environment: environmentEnum(environment),
+export const requestOf = ({ advanceRequestId, ...tenant }: AdvanceInput) => ({
+  ...tenantFields(tenant),
   advanceRequestId,
 });

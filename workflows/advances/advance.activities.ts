@@ -2,7 +2,7 @@ import * as advanceRefusal from '../../services/contracts/advances/advance-refus
 import * as advanceRelease from '../../services/contracts/advances/advance-release.contract.ts';
 import * as advanceRequest from '../../services/contracts/advances/advance-request.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { environmentEnum } from '../../services/platform/tenant.ts';
+import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { type AdvanceClients, CALL, requestOf } from './advance-clients.ts';
 import { createPayoutActivities } from './advance-payout.activities.ts';
@@ -22,9 +22,9 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     async finishAdvanceRequest(
       input: advanceRequest.CompleteAdvanceRequestInput,
     ): Promise<advanceRequest.CompleteAdvanceRequestResult> {
-      const { merchantId, quoteId, advanceRequestId } = input;
+      const { quoteId, advanceRequestId } = input;
       const idempotencyKey = advanceRequest.workflowId(advanceRequestId);
-      const tenant = { merchantId, environment: environmentEnum(input.environment) };
+      const tenant = tenantFields(input);
       try {
         await advances.requestAdvance({ ...tenant, idempotencyKey, quoteId }, CALL);
         return 'REQUESTED';

@@ -10,14 +10,14 @@ import {
   type FundsService,
   RefundDebitState,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Environment, RecordPosition } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import type { RecordPosition } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DisputeOutcome,
   RefundCaseScope,
   type RefundCaseService,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../services/platform/enum-name.ts';
-import { environmentEnum, environmentName, type Tenant } from '../../services/platform/tenant.ts';
+import { type Tenant, tenantFields, tenantOf } from '../../services/platform/tenant.ts';
 import type { ComparisonName, Finding, RecordKey } from './area-check.contract.ts';
 import {
   type AdvanceState,
@@ -165,27 +165,16 @@ function advanceState({ id, amountMinor, status, payout }: AdvanceRequest): Adva
 
 /** The range in a request of a scan. */
 function requestOf(range: Range) {
-  if ('only' in range) return { ...accountOf(range.only), id: range.only.id };
+  if ('only' in range) return { ...tenantFields(range.only), id: range.only.id };
   const { after } = range;
-  return after ? { after: { ...accountOf(after), id: after.id } } : {};
+  return after ? { after: { ...tenantFields(after), id: after.id } } : {};
 }
 
-const accountOf = ({ merchantId, environment }: Tenant) => ({
-  merchantId,
-  environment: environmentEnum(environment),
-});
-
-type OfAccount = Readonly<{ merchantId: string; environment: Environment }>;
-
-function pageOf<M extends OfAccount, R extends { readonly id: string }>(
+function pageOf<M extends Parameters<typeof tenantOf>[0], R extends { readonly id: string }>(
   messages: readonly M[],
   next: RecordPosition | undefined,
   recordOf: (message: M) => R,
 ): RecordPage<R & Tenant> {
-  const tenantOf = ({ merchantId, environment }: OfAccount) => ({
-    merchantId,
-    environment: environmentName(environment),
-  });
   return {
     records: messages.map((message) => ({ ...tenantOf(message), ...recordOf(message) })),
     next: next && { ...tenantOf(next), id: next.id },

@@ -1,6 +1,7 @@
 import { ActivityFailure, continueAsNew, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { Tenant } from '../../services/platform/tenant.ts';
 import type { DailyReleaseResult } from './daily-release.contract.ts';
-import type { AccountKey, DueRequest, FundsActivities } from './funds.activities.ts';
+import type { DueRequest, FundsActivities } from './funds.activities.ts';
 
 /** A call ends within a minute. One that is lost with its worker is repeated after this. */
 const { releaseDueFunds } = proxyActivities<FundsActivities>({
@@ -23,7 +24,7 @@ interface Progress extends DailyReleaseResult {
   /** The advance requests that this release has handled, whatever the outcome. */
   readonly handled: readonly string[];
   /** Where it continues in the order of the accounts. */
-  readonly after?: AccountKey | undefined;
+  readonly after?: Tenant | undefined;
   /** Whether an account before that has more due. */
   readonly isUnfinished?: boolean;
 }

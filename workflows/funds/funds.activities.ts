@@ -1,13 +1,9 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
 import { Context } from '@temporalio/activity';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type {
-  DueReservation,
-  FundsAccount,
-  FundsService,
-} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { DueReservation, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { type EnvironmentName, environmentEnum, environmentName } from '../../services/platform/tenant.ts';
+import { type Tenant, tenantFields, tenantOf } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 
 export interface FundsClients {
@@ -16,16 +12,8 @@ export interface FundsClients {
 }
 
 /** An advance request with a reserved installment that is due. */
-export interface DueRequest {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
+export interface DueRequest extends Tenant {
   readonly advanceRequestId: string;
-}
-
-/** The key of an account. */
-export interface AccountKey {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
 }
 
 /** One call of ReleaseDueFunds. */
@@ -35,7 +23,7 @@ export interface ReleaseStep {
   readonly dueRequests: readonly DueRequest[];
   readonly hasMore: boolean;
   /** The last account visited, if there are more. */
-  readonly next?: AccountKey;
+  readonly next?: Tenant;
   /** How many of these accounts have more due. */
   readonly unfinishedAccounts: number;
   readonly failedAccounts: number;
@@ -46,7 +34,7 @@ export interface VerificationStep {
   readonly differences: number;
   readonly failedAccounts: number;
   /** The last account visited, if there are more. */
-  readonly next?: AccountKey;
+  readonly next?: Tenant;
 }
 
 export type FundsActivities = ReturnType<typeof createFundsActivities>;
@@ -68,7 +56,7 @@ const VERIFY_CALL: CallOptions = { timeoutMs: 60_000 };
 export function createFundsActivities({ advances, funds }: FundsClients) {
   return withFinalRefusals({
     /** Releases what is due of the next accounts after one. */
-    async releaseDueFunds(after?: AccountKey): Promise<ReleaseStep> {
+    async releaseDueFunds(after?: Tenant): Promise<ReleaseStep> {
       const { releasedInstallments, dueReservations, hasMore, next, unfinishedAccounts, failedAccounts } =
         await funds.releaseDueFunds({ ...positionOf(after) }, RELEASE_CALL);
       return {
@@ -77,7 +65,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
         unfinishedAccounts,
         failedAccounts: failedAccounts.length,
         dueRequests: dueReservations.map(dueRequest),
-        ...(next && { next: accountKey(next) }),
+        ...(next && { next: tenantOf(next) }),
       };
     },
 
@@ -87,14 +75,8 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
      * abandoned and freed; if the request still comes, it is refused.
      */
     async refuseDueRequest(due: DueRequest): Promise<'REFUSED' | 'PAID_OUT'> {
-      const { merchantId, advanceRequestId } = due;
-      const idempotencyKey = `due-${advanceRequestId}`;
-      const key = {
-        merchantId,
-        advanceRequestId,
-        environment: environmentEnum(due.environment),
-        idempotencyKey,
-      };
+      const { advanceRequestId } = due;
+      const key = { ...tenantFields(due), advanceRequestId, idempotencyKey: `due-${advanceRequestId}` };
       try {
         await advances.refuseAdvance({ ...key, reason: REFUSAL_REASON }, CALL);
       } catch (error) {
@@ -110,7 +92,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
     },
 
     /** Verifies the next accounts after one; a retry verifies them again. */
-    async verifyAccounts(after?: AccountKey): Promise<VerificationStep> {
+    async verifyAccounts(after?: Tenant): Promise<VerificationStep> {
       const { differences, verifiedAccounts, failures, next } = await funds.verifyFunds(
         { ...positionOf(after) },
         VERIFY_CALL,
@@ -119,7 +101,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
         verifiedAccounts,
         differences: differences.length,
         failedAccounts: failures.length,
-        ...(next && { next: accountKey(next) }),
+        ...(next && { next: tenantOf(next) }),
       };
     },
   });
@@ -132,20 +114,14 @@ function stateOf(error: unknown): string | undefined {
   return info?.reason === 'ADVANCE_REQUEST_STATE' ? info.metadata.status : undefined;
 }
 
-function positionOf(after: AccountKey | undefined) {
-  return after && { after: { ...after, environment: environmentEnum(after.environment) } };
-}
-
-const accountKey = ({ merchantId, environment }: FundsAccount): AccountKey => ({
-  merchantId,
-  environment: environmentName(environment),
-});
+const positionOf = (after: Tenant | undefined) => after && { after: tenantFields(after) };
 
 /** The time since this activity was scheduled. */
 function waitedMs(): number {
   return Date.now() - Context.current().info.scheduledTimestampMs;
 }
 
-function dueRequest({ merchantId, environment, advanceRequestId }: DueReservation): DueRequest {
-  return { merchantId, environment: environmentName(environment), advanceRequestId };
-}
+const dueRequest = (reservation: DueReservation): DueRequest => ({
+  ...tenantOf(reservation),
+  advanceRequestId: reservation.advanceRequestId,
+});

@@ -1,5 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import type { AccountKey, FundsActivities } from './funds.activities.ts';
+import type { Tenant } from '../../services/platform/tenant.ts';
+import type { FundsActivities } from './funds.activities.ts';
 import type { VerificationResult } from './nightly-verification.contract.ts';
 
 const { verifyAccounts } = proxyActivities<FundsActivities>({
@@ -13,7 +14,7 @@ const CALLS_PER_RUN = 100;
 
 /** The progress that one run hands to the next. */
 interface Progress extends VerificationResult {
-  readonly after?: AccountKey;
+  readonly after?: Tenant;
 }
 
 const START: Progress = { verifiedAccounts: 0, differences: 0, failedAccounts: 0 };

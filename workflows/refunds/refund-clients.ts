@@ -6,7 +6,7 @@ import {
   type RefundCaseService,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type EnvironmentName, environmentEnum } from '../../services/platform/tenant.ts';
+import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
 
 /** The services that the refund activities call. */
 export interface RefundClients {
@@ -16,24 +16,14 @@ export interface RefundClients {
   readonly refundProvider?: Client<typeof RefundProviderService> | undefined;
 }
 
-export interface AccountInput {
-  readonly merchantId: string;
-  readonly environment: EnvironmentName;
-}
-
-export interface CaseInput extends AccountInput {
+export interface CaseInput extends Tenant {
   readonly refundCaseId: string;
 }
 
 export const CALL: CallOptions = { timeoutMs: 10_000 };
 
-export const tenantOf = ({ merchantId, environment }: AccountInput) => ({
-  merchantId,
-  environment: environmentEnum(environment),
-});
-
-export const requestOf = ({ refundCaseId, ...account }: CaseInput) => ({
-  ...tenantOf(account),
+export const requestOf = ({ refundCaseId, ...tenant }: CaseInput) => ({
+  ...tenantFields(tenant),
   refundCaseId,
 });
 

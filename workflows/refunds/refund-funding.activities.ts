@@ -1,16 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type RefundCase, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import {
-  type AccountInput,
-  CALL,
-  type CaseInput,
-  isClosed,
-  type RefundClients,
-  readCase,
-  requestOf,
-  tenantOf,
-} from './refund-clients.ts';
+import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
+import { CALL, type CaseInput, isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /** The largest int32: covers every execution of a case. */
 const ANY_EXECUTION = 2_147_483_647;
@@ -47,8 +39,8 @@ export function createFundingActivities(clients: RefundClients) {
 
   return {
     /** The oldest waiting refund of the account that its balance covers, or null. */
-    async findCoveredRefund(input: AccountInput): Promise<CoveredRefund | null> {
-      const { refundCaseId, execution } = await funds.findCoveredRefund(tenantOf(input), CALL);
+    async findCoveredRefund(input: Tenant): Promise<CoveredRefund | null> {
+      const { refundCaseId, execution } = await funds.findCoveredRefund(tenantFields(input), CALL);
       return refundCaseId === undefined ? null : { refundCaseId, execution };
     },
 

@@ -8,7 +8,8 @@ import * as disputeHold from '../../services/contracts/refunds/dispute-hold.cont
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { CALL, isClosed, type RefundClients, readCase, requestOf, tenantOf } from './refund-clients.ts';
+import { tenantFields } from '../../services/platform/tenant.ts';
+import { CALL, isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 type HoldResult = refundHold.HoldResult;
 
@@ -29,7 +30,7 @@ export function createHoldActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
 
   async function hold(
-    tenant: ReturnType<typeof tenantOf>,
+    tenant: ReturnType<typeof tenantFields>,
     idempotencyKey: string,
     block: Hold,
   ): Promise<HoldResult> {
@@ -38,7 +39,7 @@ export function createHoldActivities(clients: RefundClients) {
   }
 
   async function end(
-    tenant: ReturnType<typeof tenantOf>,
+    tenant: ReturnType<typeof tenantFields>,
     keys: { readonly hold: string; readonly end: string },
     held: Hold,
     ending: { readonly outcome: BlockOutcome; readonly refundedAmountMinor?: bigint | undefined },
@@ -56,7 +57,7 @@ export function createHoldActivities(clients: RefundClients) {
 
   async function disputeOf(input: disputeHold.DisputeHoldInput) {
     const { disputeId } = input;
-    const { dispute } = await refunds.getDispute({ ...tenantOf(input), disputeId }, CALL);
+    const { dispute } = await refunds.getDispute({ ...tenantFields(input), disputeId }, CALL);
     if (!dispute) throw new TypeError('the response contains no dispute');
     return dispute;
   }
@@ -67,7 +68,7 @@ export function createHoldActivities(clients: RefundClients) {
       const { status, saleId, id: sourceId, amountMinor } = await readCase(clients, input);
       if (saleId === undefined || isClosed(status)) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
-      return hold(tenantOf(input), refundHold.workflowId(sourceId), block);
+      return hold(tenantFields(input), refundHold.workflowId(sourceId), block);
     },
 
     /**
@@ -86,7 +87,7 @@ export function createHoldActivities(clients: RefundClients) {
       }
       if (saleId === undefined) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
-      return end(tenantOf(input), keys, block, { outcome: BlockOutcome.RETURNED });
+      return end(tenantFields(input), keys, block, { outcome: BlockOutcome.RETURNED });
     },
 
     /** Holds the disputed amount of the sale, by default the rest: what was captured less what has been refunded. */
@@ -94,7 +95,7 @@ export function createHoldActivities(clients: RefundClients) {
       const { saleId, closedAt, id: sourceId, amountMinor } = await disputeOf(input);
       if (saleId === undefined || closedAt) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
-      return hold(tenantOf(input), disputeHold.workflowId(sourceId), block);
+      return hold(tenantFields(input), disputeHold.workflowId(sourceId), block);
     },
 
     /**
@@ -110,7 +111,7 @@ export function createHoldActivities(clients: RefundClients) {
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
-      return end(tenantOf(input), keys, block, { outcome, refundedAmountMinor });
+      return end(tenantFields(input), keys, block, { outcome, refundedAmountMinor });
     },
   };
 }
@@ -150,7 +151,7 @@ async function endWithoutSale(
   const idempotencyKey = `${disputeHold.endWorkflowId(sourceId)}-${amountMinor}`;
   const deduction = { sourceId, amountMinor, raise: true };
   try {
-    await funds.applyDeduction({ ...tenantOf(input), ...deduction, idempotencyKey }, CALL);
+    await funds.applyDeduction({ ...tenantFields(input), ...deduction, idempotencyKey }, CALL);
   } catch (error) {
     if (errorInfoOf(error)?.reason !== 'DEDUCTION_ALREADY_APPLIED') throw error;
   }

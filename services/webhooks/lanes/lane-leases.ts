@@ -161,7 +161,21 @@ export class LaneLeases {
     this.#confirmedAtMs = sentAtMs;
     const lanes = row!.lanes.map((lane) => ({ ...lane, epoch: BigInt(lane.epoch) }));
     this.#dropLost(lanes);
+    await this.#giveUpUnknown(lanes);
     await this.#balance(lanes, row!.owners);
+  }
+
+  /**
+   * A connection that is lost leaves this process as the owner of lanes that it does not know to own: it has taken them
+   * without an answer, or could not give them up. Nobody takes those of a process with a lease.
+   */
+  async #giveUpUnknown(lanes: readonly LaneRow[]): Promise<void> {
+    const unknown = lanes.filter(({ id, owner_id }) => owner_id === this.ownerId && !this.#epochs.has(id));
+    if (unknown.length === 0) return;
+    const ids = unknown.map(({ id }) => id);
+    await this.#options.db.run(RELEASE, { ids, ownerId: this.ownerId });
+    this.#options.logger.warn({ lanes: ids.length }, 'gave up lanes that were not known to be owned');
+    this.#options.onReleased();
   }
 
   #dropLost(lanes: readonly LaneRow[]): void {

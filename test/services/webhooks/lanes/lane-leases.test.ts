@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   CrossTenantDatabase,
   type Run,
@@ -9,10 +9,50 @@ import { createLogger } from '../../../../services/platform/process/telemetry.ts
 import { LaneLeases } from '../../../../services/webhooks/lanes/lane-leases.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
-it('takes no lane of a process that wakes up and renews its lease just before', async () => {
+const SOON = { timeout: 20_000 };
+const ignore = () => undefined;
+
+let database: Database;
+let db: CrossTenantDatabase;
+const processes: LaneLeases[] = [];
+
+beforeEach(async () => {
   const url = await createTestDatabase();
-  const database = await Database.open({ url, poolSize: 2, preparedStatements: true, entities: [] });
-  const db = new CrossTenantDatabase(database);
+  database = await Database.open({ url, poolSize: 4, preparedStatements: true, entities: [] });
+  db = new CrossTenantDatabase(database);
+});
+afterEach(async () => {
+  for (const leases of processes.splice(0)) await leases.stop();
+  await database.close();
+});
+
+/** The leases of a process. */
+function start(run: Run = db.run): LaneLeases {
+  const leases = new LaneLeases({
+    db: { run },
+    logger: createLogger('fatal'),
+    onTaken: ignore,
+    onLost: ignore,
+    beforeRelease: async () => undefined,
+    onReleased: ignore,
+  });
+  processes.push(leases);
+  leases.start();
+  return leases;
+}
+
+/** The connection is lost at a statement of this name, once: before or after the database has executed it. */
+function disconnectedOnce(name: string, when: 'before' | 'after'): Run {
+  let isConnected = true;
+  return async (statement, parameters) => {
+    if (statement.name !== name || !isConnected) return db.run(statement, parameters);
+    isConnected = false;
+    if (when === 'after') await db.run(statement, parameters);
+    throw new Error('Connection terminated unexpectedly');
+  };
+}
+
+it('takes no lane of a process that wakes up and renews its lease just before', async () => {
   const paused = randomUUID();
   const renew = (lease: string) => ({
     name: `renew ${lease}`,
@@ -22,25 +62,25 @@ it('takes no lane of a process that wakes up and renews its lease just before', 
   await db.run(renew('-1 s'), { paused });
   await db.run({ name: 'own', text: 'update webhooks.lane set owner_id = :paused' }, { paused });
   const tries: unknown[][] = [];
-  const run: Run = async (statement, parameters) => {
+  const leases = start(async (statement, parameters) => {
     if (statement.name !== 'take_lanes') return db.run(statement, parameters);
     await db.run(renew('1 minute'), { paused });
     const taken = await db.run<never>(statement, parameters);
     tries.push(taken);
     return taken;
-  };
-  const ignore = () => undefined;
-  const leases = new LaneLeases({
-    db: { run },
-    logger: createLogger('fatal'),
-    onTaken: ignore,
-    onLost: ignore,
-    beforeRelease: async () => undefined,
-    onReleased: ignore,
   });
-  leases.start();
   await vi.waitFor(() => expect(tries).toEqual([[]]));
   expect(leases.lanes).toEqual([]);
-  await leases.stop();
-  await database.close();
+});
+
+it('owns the lanes that it took although the connection was lost before it knew', async () => {
+  const leases = start(disconnectedOnce('take_lanes', 'after'));
+  await vi.waitFor(() => expect(leases.lanes).toHaveLength(64), SOON);
+});
+
+it('hands over the lanes that it gave up although the connection was lost meanwhile', async () => {
+  const first = start(disconnectedOnce('release_lanes', 'before'));
+  await vi.waitFor(() => expect(first.lanes).toHaveLength(64), SOON);
+  const second = start();
+  await vi.waitFor(() => expect([first.lanes.length, second.lanes.length]).toEqual([32, 32]), SOON);
 });

@@ -82,6 +82,8 @@ export const fundsTexts = {
       KYC_PENDING: 'verificação cadastral pendente',
       COMPLIANCE_HOLD: 'retenção de compliance',
     },
+    hold: 'retenção pela nossa equipe',
+    dispute: 'disputa',
     projection: {
       title: 'Projeção de recebíveis',
       hint: 'Total das liberações de cada mês, a partir do mês atual.',
@@ -180,6 +182,8 @@ export const fundsTexts = {
       KYC_PENDING: 'verification pending',
       COMPLIANCE_HOLD: 'compliance hold',
     },
+    hold: 'hold by our team',
+    dispute: 'dispute',
     projection: {
       title: 'Receivables projection',
       toReceive: 'To receive',

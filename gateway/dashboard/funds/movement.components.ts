@@ -68,13 +68,13 @@ function saleLink(view: View, { saleId, orderNumber }: Movement): Html {
 /** What a movement is, with a link to what caused it. */
 function movementText(view: View, movement: Movement, disputes: Disputes): Html {
   const t = textsFor(view, statementTexts);
-  const { kind, blockReason } = movement;
+  const { kind, blockReason, sourceId } = movement;
   const name = t.kinds[enumName(MovementKind, kind)];
   const cause = causePath(movement, disputes);
   const reason =
     blockReason === BlockReason.UNSPECIFIED
       ? nothing
-      : html` <span class="reasons">${textsFor(view, fundsTexts).reasons[enumName(BlockReason, blockReason)]}</span>`;
+      : html` <span class="reasons">${blockText(view, blockReason, sourceId!, disputes)}</span>`;
   return html`${cause ? link(view, cause, name) : name}${reason}`;
 }
 
@@ -102,6 +102,13 @@ function causePath(movement: Movement, disputes: Disputes): string | undefined {
     default:
       return kind satisfies never;
   }
+}
+
+/** Why a source blocks funds. A source that is no dispute is a hold of another team. */
+export function blockText(view: View, reason: BlockReason, sourceId: string, disputes: Disputes): string {
+  const t = textsFor(view, fundsTexts);
+  if (reason === BlockReason.HOLD_OR_DISPUTE) return disputes.has(sourceId) ? t.dispute : t.hold;
+  return t.reasons[enumName(BlockReason, reason)];
 }
 
 /** The page of what holds or takes funds; undefined for a review, which has none. */

@@ -75,10 +75,9 @@ async function sections({ funds, refundCases, advances }: DashboardClients, view
     advances.listAdvanceRequests(request, view.call),
   ]);
   const section = (list: keyof (typeof t)['lists'], table: Html) => {
-    const { name, hint, page, csv } = { ...t.lists[list], ...LISTS[list] };
+    const { name, hint, pageOf, csv } = { ...t.lists[list], ...LISTS[list] };
     const { from, to } = range;
-    const pageLink = `${page}?${new URLSearchParams({ from, to })}`;
-    return html`<section aria-labelledby="${list}"><h2 id="${list}"><a href="${pathTo(view, pageLink)}">${name}</a></h2>
+    return html`<section aria-labelledby="${list}"><h2 id="${list}"><a href="${pathTo(view, pageOf(range))}">${name}</a></h2>
 <p class="hint">${hint}</p>${csvLinks(view, csv, { from, to })}${table}</section>`;
   };
   return html`${section('statement', balancesTable(view, statement))}
@@ -88,12 +87,18 @@ ${section('refunds', refundTable(view, refunds.totals))}
 ${section('advances', advanceTable(view, advanced.totals))}`;
 }
 
+const during = (path: string) => (range: DateRange) => `${path}?${new URLSearchParams({ ...range })}`;
+
+/** The page and the file of each list. Not every page has a filter for dates. */
 const LISTS = {
-  statement: { page: '/funds/statement', csv: '/funds/statement.csv' },
-  sales: { page: '/funds/sales', csv: '/funds/sales.csv' },
-  releases: { page: '/funds', csv: '/funds/releases.csv' },
-  refunds: { page: '/refunds', csv: '/refunds.csv' },
-  advances: { page: '/advances', csv: '/advances.csv' },
+  statement: { pageOf: during('/funds/statement'), csv: '/funds/statement.csv' },
+  sales: { pageOf: during('/funds/sales'), csv: '/funds/sales.csv' },
+  releases: {
+    pageOf: ({ from }: DateRange) => `/funds?month=${from.slice(0, 7)}`,
+    csv: '/funds/releases.csv',
+  },
+  refunds: { pageOf: () => '/refunds?status=', csv: '/refunds.csv' },
+  advances: { pageOf: () => '/advances', csv: '/advances.csv' },
 } as const;
 
 function fundsTable(view: View, totals: FundsTotals): Html {

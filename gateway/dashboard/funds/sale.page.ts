@@ -1,11 +1,6 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import {
-  BlockReason,
-  type Sale,
-  type SaleInstallment,
-} from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { enumName } from '../../../services/platform/enum-name.ts';
+import type { Sale, SaleInstallment } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { DashboardClients } from '../dashboard-clients.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
@@ -27,7 +22,7 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf } from './amounts.ts';
 import { disputesOfSale, disputesOfSaleTable } from './disputes-of-sale.ts';
 import { fundsTexts } from './funds.texts.ts';
-import { holderPath, movementTable } from './movement.components.ts';
+import { blockText, holderPath, movementTable } from './movement.components.ts';
 import { refundsOfSale } from './refunds-of-sale.ts';
 import { amountCards, releaseStatus } from './release.components.ts';
 import { installmentText, methodText, saleBadge } from './sale.components.ts';
@@ -134,9 +129,8 @@ function installmentTable(
 
 /** The status of an installment, and what blocks it. */
 function installmentStatus(view: View, { status, blocks }: SaleInstallment, disputes: Disputes): Html {
-  const { reasons } = textsFor(view, fundsTexts);
   const holders = blocks.map(({ reason, sourceId }) => {
-    const name = reasons[enumName(BlockReason, reason)];
+    const name = blockText(view, reason, sourceId, disputes);
     const path = holderPath(reason, sourceId, disputes);
     return html` <span class="reasons">${path ? link(view, path, name) : name}</span>`;
   });

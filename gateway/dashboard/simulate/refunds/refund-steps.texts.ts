@@ -13,9 +13,9 @@ export const refundStepTexts = {
       'review-reject': ['A análise recusa', 'Encerra o caso.'],
       start: ['Iniciar a execução', 'Debita o saldo. Se for insuficiente, o caso aguarda saldo.'],
       complete: ['Concluir a execução', 'Um fluxo de trabalho faz isto em segundos, com as mesmas chamadas.'],
-      submitted: ['O provedor recebeu', 'O caso continua em processamento.'],
-      succeeded: ['O provedor pagou', 'O cliente recebeu o valor.'],
-      failed: ['O provedor não pagou', 'O débito é estornado ao saldo.'],
+      submitted: ['O provedor aceita', 'O caso continua em processamento.'],
+      succeeded: ['O provedor paga', 'O cliente recebeu o valor.'],
+      failed: ['O provedor não paga', 'O débito é estornado ao saldo.'],
       returned: [
         'O provedor devolve o valor',
         'Devolução tardia de um reembolso já pago. O débito é estornado ao saldo.',

@@ -110,7 +110,7 @@ it('names the order, product and customer in every row of a sale, only for its o
   const moved = cells(sale).filter((row) => row[2]?.startsWith('R$') && row.length === 5);
   expect(moved.map((row) => row.slice(1))).toEqual([
     ['Sale', 'R$0.00', 'R$400.00', 'R$0.00'],
-    ['Block hold or dispute', 'R$0.00', '-R$10.00', 'R$10.00'],
+    ['Block dispute', 'R$0.00', '-R$10.00', 'R$10.00'],
     ['Deduction', 'R$0.00', '-R$5.00', 'R$0.00'],
   ]);
   const holder = sale.document.querySelectorAll('td a').find(({ text }) => text === 'Block')!;

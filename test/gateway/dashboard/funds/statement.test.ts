@@ -55,7 +55,7 @@ it('shows the statement of a range, whose columns add up, and leads to what caus
   expect(movements.map((row) => [row[1], row[5]])).toEqual([
     ['Sale order =HYPERLINK(&quot;https://evil.example&quot;)', 'R$50.00'],
     ['Sale view sale', 'R$173.00'],
-    ['Block hold or dispute view sale', 'R$153.00'],
+    ['Block hold by our team view sale', 'R$153.00'],
     ['Refund view sale', 'R$138.00'],
     ['Deduction order =HYPERLINK(&quot;https://evil.example&quot;)', 'R$138.00'],
   ]);
@@ -84,10 +84,10 @@ it('leads from what disputes hold, take and leave as a debt to the dispute, and 
   const [rest, ...held] = tableOf(sale, 0);
   expect([rest!.slice(2, 4), ...held.map((row) => [row[2], row.at(-1)]).sort()]).toEqual([
     ['Released', 'R$40.00'],
-    ['Blocked hold or dispute', 'R$30.00'],
+    ['Blocked dispute', 'R$30.00'],
     ['Blocked verification pending', 'R$10.00'],
   ]);
-  expect(links(sale, 'td .reasons')).toEqual([['hold or dispute', `/disputes/${ofSale}`]]);
+  expect(links(sale, 'td .reasons')).toEqual([['dispute', `/disputes/${ofSale}`]]);
   const other = await open({ amountMinor: 90_000n });
   await funds.client.applyDeduction({ ...funds.write('2020-07-03'), sourceId: other, amountMinor: 90_000n });
   const statement = await visitor.get(`${home}/statement?from=2020-07-01&to=2020-07-31`);

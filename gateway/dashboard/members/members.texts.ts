@@ -52,6 +52,8 @@ export const membersTexts = {
       MEMBER_ALREADY_EXISTS: 'Já há um membro com este e-mail.',
       MEMBER_LIMIT_REACHED:
         'Uma empresa pode ter no máximo 500 membros e convites pendentes. Remova um membro ou cancele um convite.',
+      INVITATION_LIMIT_REACHED:
+        'Muitos convites em 24 horas, ao todo ou para este e-mail. Tente novamente amanhã.',
       INVITATION_NOT_FOUND: 'Este convite não existe.',
       INVITATION_STATE: 'Este convite já foi aceito. Se necessário, remova o membro.',
     },
@@ -110,6 +112,8 @@ export const membersTexts = {
       MEMBER_ALREADY_EXISTS: 'There is already a member with this email.',
       MEMBER_LIMIT_REACHED:
         'A merchant can have at most 500 members and pending invitations. Remove a member or cancel an invitation.',
+      INVITATION_LIMIT_REACHED:
+        'Too many invitations within 24 hours, in total or to this email. Try again tomorrow.',
       INVITATION_NOT_FOUND: 'This invitation does not exist.',
       INVITATION_STATE: 'This invitation has already been accepted. Remove the member if necessary.',
     },

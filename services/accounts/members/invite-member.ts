@@ -8,16 +8,20 @@ import {
 import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { enumName } from '../../platform/enum-name.ts';
-import { alreadyExists } from '../../platform/errors.ts';
+import { alreadyExists, resourceExhausted } from '../../platform/errors.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { normalizedEmail } from '../email-address.ts';
 import { INVITATION_LIFETIME_MS } from './invitation.ts';
 import { lockMembers, requireBelowLimit } from './member-store.ts';
 
+/** Invitations are mails to strangers: within 24 hours, at most this many of a merchant, and to one address. */
+const MAX_A_DAY = 1_000;
+const MAX_A_DAY_TO_ADDRESS = 10;
+
 /**
  * Invites an address and sends it a mail. Revokes an open invitation to the same address. MEMBER_ALREADY_EXISTS,
- * MEMBER_LIMIT_REACHED.
+ * MEMBER_LIMIT_REACHED, INVITATION_LIMIT_REACHED.
  */
 export function inviteMember(writes: Writes, request: InviteMemberRequest, context: HandlerContext) {
   return writes.runForMerchant<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
@@ -26,6 +30,7 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
     await lockMembers(tx);
     await requireNoMember(tx, email);
     const now = new Date();
+    await requireFewMails(tx, email, now);
     await tx.executeForMerchant(
       `update accounts.invitation set revoked_at = :now
         where merchant_id = :merchantId and email = :email and accepted_at is null and revoked_at is null`,
@@ -58,4 +63,19 @@ async function requireNoMember(tx: TenantTransaction, email: string): Promise<vo
   );
   if (members.length > 0)
     throw alreadyExists('MEMBER_ALREADY_EXISTS', 'a member already has this email address');
+}
+
+/** RESOURCE_EXHAUSTED (INVITATION_LIMIT_REACHED). Revoked invitations count, too. */
+async function requireFewMails(tx: TenantTransaction, email: string, now: Date): Promise<void> {
+  const [row] = await tx.executeForMerchant<{ sent: number; to_address: number }>(
+    `select count(*)::int as sent, (count(*) filter (where email = :email))::int as to_address
+       from accounts.invitation
+      where merchant_id = :merchantId and created_at > :now::timestamptz - interval '1 day'`,
+    { email, now },
+  );
+  if (row!.sent < MAX_A_DAY && row!.to_address < MAX_A_DAY_TO_ADDRESS) return;
+  const message = `a merchant can send ${MAX_A_DAY} invitations a day, ${MAX_A_DAY_TO_ADDRESS} of them to one address`;
+  throw resourceExhausted('INVITATION_LIMIT_REACHED', message, {
+    limit: String(row!.sent < MAX_A_DAY ? MAX_A_DAY_TO_ADDRESS : MAX_A_DAY),
+  });
 }

@@ -227,6 +227,31 @@ describe('concurrent changes of members', () => {
     expect(accepted).toHaveLength(1);
   });
 
+  it('send an address at most ten invitations a day, and a thousand in total', async () => {
+    const [tenant, other] = [newTenant(), newTenant()];
+    const email = 'often@shop.example';
+    for (let n = 0; n < 10; n += 1) {
+      const { id: invitationId } = await fixture().invite(tenant, email);
+      await fixture().client.revokeInvitation({ ...fixture().write(tenant), invitationId });
+    }
+    const refusal = (limit: string) =>
+      [Code.ResourceExhausted, 'INVITATION_LIMIT_REACHED', { limit }] as const;
+    await expectRefusal(fixture().invite(tenant, email), ...refusal('10'));
+    await fixture().invite(other, email);
+    await sqlOf(
+      harness,
+      `insert into accounts.invitation (merchant_id, id, email, role, created_at, expires_at, revoked_at)
+       select $1, gen_random_uuid(), n || '@shop.example', 'VIEWER', now(), now(), now()
+         from generate_series(1, 990) as n`,
+      [tenant.merchantId],
+    );
+    await expectRefusal(fixture().invite(tenant, 'new@shop.example'), ...refusal('1000'));
+    const aDayAgo =
+      "update accounts.invitation set created_at = now() - interval '1 day' where merchant_id = $1";
+    await sqlOf(harness, aDayAgo, [tenant.merchantId]);
+    await fixture().invite(tenant, email);
+  });
+
   it('keep members and open invitations within 500', async () => {
     const tenant = newTenant();
     const { accountId } = await fixture().join(tenant, Role.ADMIN);

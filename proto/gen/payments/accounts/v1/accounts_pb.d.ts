@@ -1612,7 +1612,8 @@ export declare const AccountService: GenService<{
    * Invites an email address to a role at the merchant. Whoever signs in with that address, verified by the provider,
    * can accept. An internal team invites a merchant's first administrator. Replaces an open invitation to the same
    * address. Sends the invitation by mail if SMTP is configured. ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when it is the
-   * verified address of a member; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open invitations.
+   * verified address of a member; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open invitations, or
+   * (INVITATION_LIMIT_REACHED) after 1000 invitations within 24 hours, or 10 to the same address, revoked ones included.
    *
    * @generated from rpc payments.accounts.v1.AccountService.InviteMember
    */

@@ -12,15 +12,20 @@ interface ChangeTime {
 
 /**
  * Finds the first among the oldest deliveries: their ids are in the order of their events, except for events
- * published at the same time.
+ * published at the same time. A resend of an earlier missed period that has not ended leaves some of it undelivered.
  */
 const FIRST_UNDELIVERED = `
-select min(e.position) as position
-  from (select event_type, event_id from webhooks.open_delivery
-         where merchant_id = :merchantId and environment = :environment and subscription_id = :id and resend_id is null
-         order by id limit 1000) d
-  join webhooks.event e
-    on e.merchant_id = :merchantId and e.environment = :environment and e.type = d.event_type and e.id = d.event_id`;
+select least(
+  (select min(e.position)
+     from (select event_type, event_id from webhooks.open_delivery
+            where merchant_id = :merchantId and environment = :environment and subscription_id = :id
+              and resend_id is null
+            order by id limit 1000) d
+     join webhooks.event e
+       on e.merchant_id = :merchantId and e.environment = :environment and e.type = d.event_type and e.id = d.event_id),
+  (select min(missed_from) from webhooks.resend
+    where merchant_id = :merchantId and environment = :environment and state = 'RUNNING' and subscription_id = :id)
+) as position`;
 
 /**
  * Disables a subscription. Its generation rises, so that outcomes of attempts in flight change nothing, and up to a
@@ -54,8 +59,8 @@ export async function disableSubscription(
 }
 
 /**
- * The position of the first event that the subscription misses: that of the first delivery canceled now, or that of
- * the change.
+ * The position of the first event that the subscription misses: that of the first delivery canceled now, that of the first
+ * event that a resend of missed events has to deliver, or that of the change.
  */
 async function firstMissed(tx: TenantTransaction, id: string, position: bigint): Promise<bigint> {
   const [row] = await tx.execute<{ position: string | number | bigint | null }>(FIRST_UNDELIVERED, { id });

@@ -190,6 +190,46 @@ describe('a resend', () => {
     await fixture.deliverAll();
   });
 
+  it('counts what it had not delivered as missed again when its subscription is disabled meanwhile', async () => {
+    const tenant = newTenant();
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.deliverAll();
+    const disabledWhile = async (publish: () => Promise<unknown>) => {
+      await fixture.disable(tenant, subscriptionId);
+      await publish();
+      const named = { ...tenant, subscriptionId, idempotencyKey: randomUUID() };
+      const { missed } = await fixture.subscriptions.reactivateWebhookSubscription(named);
+      await fixture.deliverAll();
+      return missed!;
+    };
+    const resendOf = (value: Awaited<ReturnType<typeof disabledWhile>>) =>
+      fixture.resend(tenant, { case: 'missed', value }, { subscriptionId });
+    const events: { id: string }[] = [];
+    const publishNext = async () => events.push(await fixture.publish(tenant));
+    const first = await disabledWhile(async () => {
+      for (let each = 0; each < 3; each += 1) await publishNext();
+    });
+    const resend = await resendOf(first);
+    // One is delivered, one is canceled, and one has not been made.
+    await fixture.goOn(resend.id, 1);
+    await fixture.deliverAll();
+    await fixture.goOn(resend.id, 1);
+    const second = await disabledWhile(publishNext);
+    expect(second.from).toBe(first.from);
+    const again = await resendOf(second);
+    expect(again.expectedCount).toBe(3n);
+    await fixture.goOn(again.id);
+    const made = (await fixture.madeOf(again.id)).map(({ event_id }) => event_id);
+    expect(made).toEqual(events.slice(1).map(({ id }) => id));
+    await fixture.deliverAll();
+    for (const { id } of [resend, again]) await fixture.goOn(id);
+    expect(await fixture.get(tenant, again.id)).toMatchObject({ state: COMPLETED, succeededCount: 3n });
+    const earlier = { madeCount: 2n, succeededCount: 1n, canceledCount: 1n };
+    expect(await fixture.get(tenant, resend.id)).toMatchObject({ state: COMPLETED, ...earlier });
+    const third = await disabledWhile(publishNext);
+    expect(third.from).toBeGreaterThanOrEqual(second.before);
+  });
+
   it.each(Object.entries(FRUITLESS))('of %s makes none, and completes', async (_name, selected) => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant, ['refund.failed.v1']);

@@ -691,7 +691,8 @@ export declare type ReactivateWebhookSubscriptionResponse = Message<"payments.we
 
   /**
    * Exactly what it has missed, for ResendDeliveries: the events that were published while it was disabled, and those
-   * whose deliveries were canceled when it was disabled.
+   * whose deliveries were canceled when it was disabled. If a resend of what it had missed before was running then, also
+   * what that resend was to deliver.
    *
    * @generated from field: payments.webhooks.v1.MissedEvents missed = 4;
    */

@@ -56,18 +56,6 @@ export function wantedMinor(
   return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
 }
 
-/**
- * What a dispute of the rest of a sale was lost for, in centavos: what other lost disputes have left of it, less
- * `refundedMinor`, what refunds had returned to the customer by then. Debits made or reversed since do not change it.
- */
-export function lostRestMinor(
-  capturedMinor: bigint,
-  { lostMinor }: Pick<HeldSale, 'lostMinor'>,
-  refundedMinor: bigint,
-): bigint {
-  return atLeastZero(capturedMinor - lostMinor - refundedMinor);
-}
-
 /** A dispute of an amount of a sale, which was lost. Amounts in centavos. */
 export interface LostDispute {
   readonly sourceId: string;

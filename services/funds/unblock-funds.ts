@@ -15,7 +15,7 @@ import { type Deduction, deductFrom } from './deduction.ts';
 import { BlockEntity, type BlockRow, DeductionEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
-import { heldMinor, lostRestMinor } from './holds.ts';
+import { heldMinor } from './holds.ts';
 import { type Block, isHeldBy, unhold } from './installment.ts';
 import { blockCause, movementOf } from './statement/movement.ts';
 
@@ -35,7 +35,7 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
     const account = await FundsAccount.lock(tx, closedAt);
     const row = await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null });
     if (row === null) throw notFound('BLOCK_NOT_FOUND', 'no open block has this sale, reason and source');
-    if (outcome === 'CONSUMED') await fixLostRest(account, row, request.refundedAmountMinor);
+    if (outcome === 'CONSUMED') await fixLostRest(account, row, request.lostAmountMinor);
     const hold = (await account.holds.openOf([saleId])).get(saleId)?.find(({ id }) => id === row.id);
     const held = (await account.installments.ofSale(saleId)).filter((each) => isHeldBy(each, block));
     const minor = heldMinor(held, block);
@@ -67,18 +67,18 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
 }
 
 /**
- * The amount of a lost dispute of the rest of a sale is what refunds had left when it was lost. A refund that is debited or
- * reversed around its end must not change that, or the merchant pays twice, or not at all.
+ * From its loss on, a dispute of the rest of a sale has an amount. Refunds that are debited or reversed around its end, and
+ * disputes that end before it, must not change it, or the merchant pays twice, or not at all.
  */
 async function fixLostRest(
   account: FundsAccount,
   block: BlockRow,
-  refundedMinor: bigint | undefined,
+  lostMinor: bigint | undefined,
 ): Promise<void> {
-  if (refundedMinor === undefined || block.reason !== 'HOLD_OR_DISPUTE' || block.amountMinor !== null) return;
-  const sale = await account.holds.saleOf(block.saleId);
-  if (sale.capturedMinor === undefined) return;
-  block.amountMinor = lostRestMinor(sale.capturedMinor, sale, refundedMinor);
+  if (lostMinor === undefined || block.reason !== 'HOLD_OR_DISPUTE' || block.amountMinor !== null) return;
+  const { capturedMinor } = await account.holds.saleOf(block.saleId);
+  if (capturedMinor === undefined) return;
+  block.amountMinor = lostMinor;
   await account.store([], [], [block.saleId]);
 }
 

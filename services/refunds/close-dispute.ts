@@ -10,7 +10,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
-import { returnedOf, wasLostElsewhere } from './lost-disputes.ts';
+import { leftByLostDisputes, returnedOf, wasLostElsewhere } from './lost-disputes.ts';
 import { DisputeEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
@@ -27,9 +27,12 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
-    const { paidAmountMinor } = payment;
-    const saleId = (await wasLostElsewhere(tx, payment)) ? null : payment.saleId;
-    const disputed = { saleId, paidAmountMinor, ...(await returnedOf(tx, payment)) };
+    const disputed = {
+      saleId: (await wasLostElsewhere(tx, payment)) ? null : payment.saleId,
+      paidAmountMinor: payment.paidAmountMinor,
+      undisputedMinor: await leftByLostDisputes(tx, payment),
+      ...(await returnedOf(tx, payment)),
+    };
     const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
     Object.assign(dispute, ended);
     const lostMinor = ended.lostMinor === null ? null : String(ended.lostMinor);

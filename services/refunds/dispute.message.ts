@@ -30,7 +30,6 @@ export function disputeMessage(row: DisputeReadRow): Dispute {
     closedAt: row.closed_at ?? undefined,
     outcome: DisputeOutcome[row.outcome ?? 'UNSPECIFIED'],
     lostAmountMinor: row.lost_minor ?? undefined,
-    refundedAmountMinor: row.refunded_minor ?? undefined,
   };
 }
 

@@ -31,13 +31,11 @@ export type Dispute = Readonly<{
   responseSubmittedAt: Date | null;
   closedAt: Date | null;
   outcome: DisputeOutcome | null;
-  /** What it takes in centavos when it is lost without a sale. With one, funds know what is left of it. */
-  lostMinor: bigint | null;
   /**
-   * What refunds had returned of the payment when it was lost without an amount, in centavos: it took the rest. Null for
-   * every other dispute.
+   * What it was lost for in centavos, if that is not its amount: without an amount, what refunds and earlier lost disputes had
+   * left of the payment; without a sale, no more than that. Null for other disputes, and if nothing was known of the payment.
    */
-  refundedMinor: bigint | null;
+  lostMinor: bigint | null;
 }>;
 
 /** The due date of a dispute that opens at a time. DUE_DATE_BEFORE_OPENING. */
@@ -128,14 +126,13 @@ export type DisputedPayment = Pick<KnownPayment, 'saleId' | 'paidAmountMinor'> &
 export type EndedPayment = DisputedPayment & {
   /** What refunds have returned to the customer, in centavos. */
   readonly refundedMinor: bigint;
-  /** When the last of its disputes was lost; null if none was. */
-  readonly lastLostAt: Date | null;
+  /** What its lost disputes have left for refunds, in centavos; null as long as the paid amount is unknown. */
+  readonly undisputedMinor: bigint | null;
 };
 
 /**
  * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now. One that
- * is lost has a sale or an amount, so that funds know what to deduct. Disputes of a payment are lost in the order of their
- * closedAt: each of them takes what the earlier ones have left. DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS,
+ * is lost has a sale or an amount, so that funds know what to deduct. DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS,
  * DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN.
  */
 export function endDispute(
@@ -143,9 +140,7 @@ export function endDispute(
   { outcome, amountMinor: namedMinor }: DisputeEnd,
   payment: EndedPayment,
   at: Date,
-): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome' | 'lostMinor' | 'refundedMinor'> & {
-  readonly closedAt: Date;
-} {
+): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome' | 'lostMinor'> & { readonly closedAt: Date } {
   requireOpen(dispute);
   const { openedAt, respondedAt, responseSubmittedAt } = dispute;
   const saleId = dispute.saleId ?? payment.saleId;
@@ -155,14 +150,16 @@ export function endDispute(
     throw failedPrecondition('DISPUTE_AMOUNT_UNKNOWN', message, { field: 'amount_minor' });
   }
   const closedAt = later(responseSubmittedAt ?? respondedAt ?? openedAt, at);
-  const ended = { saleId, amountMinor, outcome, closedAt, lostMinor: null, refundedMinor: null };
+  const ended = { saleId, amountMinor, outcome, closedAt, lostMinor: null };
   if (outcome === 'WON') return ended;
-  return {
-    ...ended,
-    closedAt: later(payment.lastLostAt ?? closedAt, closedAt),
-    lostMinor: saleId === null && amountMinor !== null ? lostAmount(amountMinor, payment) : null,
-    refundedMinor: amountMinor === null ? payment.refundedMinor : null,
-  };
+  if (amountMinor === null) return { ...ended, lostMinor: lostRest(payment) };
+  return { ...ended, lostMinor: saleId === null ? lostAmount(amountMinor, payment) : null };
+}
+
+/** What a dispute without an amount takes never changes, so refunds that the provider returns later can be made again. */
+function lostRest({ undisputedMinor, refundedMinor }: EndedPayment): bigint | null {
+  if (undisputedMinor === null) return null;
+  return undisputedMinor > refundedMinor ? undisputedMinor - refundedMinor : 0n;
 }
 
 /** No more than is left of the payment, if that is known: the customer cannot get the same money twice. */
@@ -237,23 +234,18 @@ export function dueNoticeAt(
 }
 
 /**
- * What disputes leave of a payment for refunds, in centavos: nothing while one is open. The customer received the amounts of
- * those that were lost, the first one first. One without an amount left only what refunds had returned by then: those that
- * are returned later can be made again.
+ * What disputes leave of a payment for refunds, in centavos: nothing while one is open, and what those that were lost have not
+ * taken. One that took the rest of an unknown payment left nothing.
  */
 export function undisputedMinor(
   paidAmountMinor: bigint,
-  disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'refundedMinor'>[],
+  disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>[],
 ): bigint {
-  if (disputes.some(({ closedAt }) => closedAt === null)) return 0n;
-  const lost = disputes
-    .filter(({ outcome }) => outcome === 'LOST')
-    .toSorted((one, other) => one.closedAt!.getTime() - other.closedAt!.getTime());
   let leftMinor = paidAmountMinor;
-  for (const { amountMinor, refundedMinor } of lost) {
-    const restMinor = amountMinor === null ? (refundedMinor ?? 0n) : leftMinor - amountMinor;
-    if (restMinor <= 0n) return 0n;
-    if (restMinor < leftMinor) leftMinor = restMinor;
+  for (const { closedAt, outcome, amountMinor, lostMinor } of disputes) {
+    if (closedAt === null) return 0n;
+    // One with an amount may take all of it in the end: when refunds are returned.
+    if (outcome === 'LOST') leftMinor -= amountMinor ?? lostMinor ?? paidAmountMinor;
   }
-  return leftMinor;
+  return leftMinor > 0n ? leftMinor : 0n;
 }

@@ -55,9 +55,9 @@ function refundWindow({
 function amountsOf(row: PaymentReadRow) {
   const { paid_amount_minor: paidAmountMinor } = row;
   if (paidAmountMinor === null) return {};
-  const disputes = row.disputes.map(({ amount_minor, refunded_minor, closed_at_ms, outcome }) => ({
+  const disputes = row.disputes.map(({ amount_minor, lost_minor, closed_at_ms, outcome }) => ({
     amountMinor: amount_minor === null ? null : BigInt(amount_minor),
-    refundedMinor: refunded_minor === null ? null : BigInt(refunded_minor),
+    lostMinor: lost_minor === null ? null : BigInt(lost_minor),
     closedAt: closed_at_ms === null ? null : new Date(closed_at_ms),
     outcome,
   }));

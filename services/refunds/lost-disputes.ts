@@ -1,23 +1,20 @@
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { type EndedPayment, lostAmount } from './dispute.ts';
+import { type EndedPayment, lostAmount, undisputedMinor } from './dispute.ts';
 import { DisputeEntity, type PaymentRow } from './refund-case.entity.ts';
 
 type Payment = Pick<PaymentRow, 'id' | 'saleId' | 'paidAmountMinor'>;
 
 const RETURNED = `
-select refunded.minor::text as refunded_minor, (refunded.minor + lost.minor)::text as returned_minor,
-       lost.last_at::text
+select refunded.minor::text as refunded_minor, (refunded.minor + lost.minor)::text as returned_minor
   from (select coalesce(sum(amount_minor), 0) as minor from refunds.refund_case
          where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
            and status in ('PROCESSING', 'SUCCEEDED')) as refunded
  cross join (
-   select max(closed_at) as last_at,
-          coalesce(sum(coalesce(lost_minor, amount_minor, :paidAmountMinor::bigint - coalesce(refunded_minor, 0)))
-                     filter (where sale_id is null or sale_id is distinct from :saleId::uuid), 0) as minor
+   select coalesce(sum(coalesce(lost_minor, amount_minor, :paidAmountMinor::bigint)), 0) as minor
      from refunds.dispute
     where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-      and outcome = 'LOST') as lost`;
+      and outcome = 'LOST' and (sale_id is null or sale_id is distinct from :saleId::uuid)) as lost`;
 
 /**
  * What refunds, and disputes that were lost without the payment's sale, have returned of a payment to the customer. Such a
@@ -26,17 +23,23 @@ select refunded.minor::text as refunded_minor, (refunded.minor + lost.minor)::te
 export async function returnedOf(
   tx: TenantTransaction,
   { id: paymentIntentId, saleId, paidAmountMinor }: Payment,
-): Promise<Pick<EndedPayment, 'refundedMinor' | 'returnedMinor' | 'lastLostAt'>> {
+): Promise<Pick<EndedPayment, 'refundedMinor' | 'returnedMinor'>> {
   await tx.flush();
-  const [row] = await tx.execute<{ refunded_minor: string; returned_minor: string; last_at: string | null }>(
-    RETURNED,
-    { paymentIntentId, saleId, paidAmountMinor },
-  );
-  return {
-    refundedMinor: BigInt(row!.refunded_minor),
-    returnedMinor: BigInt(row!.returned_minor),
-    lastLostAt: row!.last_at === null ? null : new Date(row!.last_at),
-  };
+  const [row] = await tx.execute<{ refunded_minor: string; returned_minor: string }>(RETURNED, {
+    paymentIntentId,
+    saleId,
+    paidAmountMinor,
+  });
+  return { refundedMinor: BigInt(row!.refunded_minor), returnedMinor: BigInt(row!.returned_minor) };
+}
+
+/** What the lost disputes of a payment have left for refunds; null as long as the paid amount is unknown. */
+export async function leftByLostDisputes(
+  tx: TenantTransaction,
+  { id: paymentIntentId, paidAmountMinor }: Payment,
+): Promise<bigint | null> {
+  if (paidAmountMinor === null) return null;
+  return undisputedMinor(paidAmountMinor, await tx.find(DisputeEntity, { paymentIntentId, outcome: 'LOST' }));
 }
 
 /**
@@ -62,7 +65,7 @@ export async function raiseLostDisputes(
 ): Promise<void> {
   const disputes = await tx.lock(
     DisputeEntity,
-    { paymentIntentId: payment.id, outcome: 'LOST', lostMinor: { $ne: null } },
+    { paymentIntentId: payment.id, outcome: 'LOST', amountMinor: { $ne: null }, lostMinor: { $ne: null } },
     { orderBy: { closedAt: 'asc', id: 'asc' } },
   );
   for (const dispute of disputes) {

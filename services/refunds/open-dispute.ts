@@ -63,7 +63,6 @@ export function openDispute(
       closedAt: null,
       outcome: null,
       lostMinor: null,
-      refundedMinor: null,
     });
     await tx.publish({
       type: 'dispute.opened.v1',

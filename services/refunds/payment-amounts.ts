@@ -10,7 +10,7 @@ export interface RefundedPayment {
   readonly blockedMinor: bigint;
 }
 
-type PaymentDispute = Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'refundedMinor'>;
+type PaymentDispute = Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>;
 
 /**
  * What lost disputes have taken of a payment, and what a new refund case can still be opened for without being blocked by a

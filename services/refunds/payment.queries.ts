@@ -9,7 +9,7 @@ import { PaymentEntity } from './refund-case.entity.ts';
 /** A dispute of a payment that is open or was lost, as JSON. Amounts in centavos, as text. */
 interface JsonDispute {
   readonly amount_minor: string | null;
-  readonly refunded_minor: string | null;
+  readonly lost_minor: string | null;
   readonly closed_at_ms: number | null;
   readonly outcome: DisputeOutcome | null;
 }
@@ -36,7 +36,7 @@ const CASES = sql<Pick<PaymentReadRow, 'refunded_minor' | 'in_progress_minor' | 
 
 const DISPUTES = sql<Pick<PaymentReadRow, 'disputes'>>`lateral (
   select coalesce(json_agg(json_build_object(
-           'amount_minor', amount_minor::text, 'refunded_minor', refunded_minor::text, 'outcome', outcome,
+           'amount_minor', amount_minor::text, 'lost_minor', lost_minor::text, 'outcome', outcome,
            'closed_at_ms', (extract(epoch from closed_at) * 1000)::float8)), '[]') as disputes
     from refunds.dispute
    where ${OF_PAYMENT} and (closed_at is null or outcome = 'LOST'))`;

@@ -79,7 +79,6 @@ export const DisputeEntity = defineEntity({
     closedAt: timestampColumn().strictNullable(),
     outcome: p.string().$type<DisputeOutcome>().strictNullable(),
     lostMinor: amountColumn().strictNullable(),
-    refundedMinor: amountColumn().strictNullable(),
   },
 });
 

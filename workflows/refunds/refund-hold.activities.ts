@@ -42,7 +42,7 @@ export function createHoldActivities(clients: RefundClients) {
     tenant: ReturnType<typeof tenantFields>,
     keys: { readonly hold: string; readonly end: string },
     held: Hold,
-    ending: { readonly outcome: BlockOutcome; readonly refundedAmountMinor?: bigint | undefined },
+    ending: { readonly outcome: BlockOutcome; readonly lostAmountMinor?: bigint | undefined },
   ): Promise<HoldResult> {
     await hold(tenant, keys.hold, held);
     const { amountMinor: _, ...block } = held;
@@ -104,14 +104,14 @@ export function createHoldActivities(clients: RefundClients) {
      */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const dispute = await disputeOf(input);
-      const { saleId, closedAt, id: sourceId, amountMinor, refundedAmountMinor } = dispute;
+      const { saleId, closedAt, id: sourceId, amountMinor, lostAmountMinor } = dispute;
       if (!closedAt) return 'HELD';
       const lost = dispute.outcome === DisputeOutcome.LOST;
       if (saleId === undefined) return endWithoutSale(funds, input, dispute);
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
-      return end(tenantFields(input), keys, block, { outcome, refundedAmountMinor });
+      return end(tenantFields(input), keys, block, { outcome, lostAmountMinor });
     },
   };
 }

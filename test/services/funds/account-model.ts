@@ -81,10 +81,10 @@ export class AccountModel {
     {
       lost,
       deductUnmet,
-      refundedMinor,
-    }: { readonly lost: boolean; readonly deductUnmet: boolean; readonly refundedMinor: bigint | undefined },
+      lostMinor,
+    }: { readonly lost: boolean; readonly deductUnmet: boolean; readonly lostMinor: bigint | undefined },
   ): Outcome {
-    if (lost && refundedMinor !== undefined) this.funds.fixLostRest(saleId, block, refundedMinor);
+    if (lost && lostMinor !== undefined) this.funds.fixLostRest(saleId, block, lostMinor);
     const open = this.funds.findBlock(saleId, block);
     if (open === undefined) return 'BLOCK_NOT_FOUND';
     const held = this.funds.installmentsOf(saleId).filter((installment) => isHeldBy(installment, block));

@@ -197,7 +197,7 @@ const block = command(
 const unblock = command(
   'unblock',
   fc.tuple(pick, reason, few, fc.boolean(), fc.boolean(), fc.option(fc.bigInt(0n, 300n), { nil: undefined })),
-  (situation, [index, why, source, lost, deductUnmet, refundedMinor]) => {
+  (situation, [index, why, source, lost, deductUnmet, lostMinor]) => {
     const { caller, on, model } = situation;
     const any = { saleId: saleAt(situation, index), reason: why, sourceId: idOf(3, source) };
     const { saleId, reason, sourceId } = oneOf<typeof any>(model.openBlocks(), index, any);
@@ -206,7 +206,7 @@ const unblock = command(
       reason: BlockReason[reason],
       outcome,
       deductUnmet,
-      refundedAmountMinor: refundedMinor,
+      lostAmountMinor: lostMinor,
     };
     const request = { ...caller.write(on), saleId, sourceId, ...end };
     return {
@@ -214,7 +214,7 @@ const unblock = command(
         const { installments, ...held } = await caller.client.unblockFunds(request);
         return [installments.length, held.heldAmountMinor, `${held.unmetAmountMinor}`];
       },
-      play: (model) => model.unblock(saleId, { reason, sourceId }, { lost, deductUnmet, refundedMinor }),
+      play: (model) => model.unblock(saleId, { reason, sourceId }, { lost, deductUnmet, lostMinor }),
     };
   },
 );

@@ -12,7 +12,6 @@ import {
   adjustHolds,
   type HeldSale,
   heldMinor,
-  lostRestMinor,
   takenOnReversal,
   wantedMinor,
 } from '../../../services/funds/holds.ts';
@@ -142,12 +141,9 @@ export class FundsModel {
   }
 
   /** Gives the amount of a lost dispute of the rest of a sale to its block. */
-  fixLostRest(saleId: string, block: Block, refundedMinor: bigint): void {
+  fixLostRest(saleId: string, block: Block, amountMinor: bigint): void {
     const open = this.findBlock(saleId, block);
-    const sale = this.#heldSale(saleId);
-    if (open?.reason !== 'HOLD_OR_DISPUTE' || open.amountMinor !== null) return;
-    if (sale.capturedMinor === undefined) return;
-    const amountMinor = lostRestMinor(sale.capturedMinor, sale, refundedMinor);
+    if (open?.reason !== 'HOLD_OR_DISPUTE' || open.amountMinor !== null || !this.sales.has(saleId)) return;
     this.blocks = this.blocks.map((each) => (each === open ? { ...open, amountMinor } : each));
     this.#store([]);
   }

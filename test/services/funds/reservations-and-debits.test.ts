@@ -200,22 +200,22 @@ describe('the debit of a refund', () => {
   );
 
   it.each([
-    { refund: 'returned after the loss', refundedAmountMinor: 40n, left: 86n },
-    { refund: 'returned before the loss', refundedAmountMinor: 0n, left: 46n },
-    { refund: 'of all of it, returned after the loss', refundedAmountMinor: 100n, left: 146n },
+    { refund: 'returned after the loss', refunded: 40n, lostAmountMinor: 60n, left: 86n },
+    { refund: 'returned before the loss', refunded: 40n, lostAmountMinor: 100n, left: 46n },
+    { refund: 'of all of it, returned after the loss', refunded: 100n, lostAmountMinor: 0n, left: 146n },
   ])(
     'takes for a lost dispute of the rest of a sale the same whenever its refund is reversed: one $refund',
-    async ({ refundedAmountMinor, left }) => {
+    async ({ refunded, lostAmountMinor, left }) => {
       for (const reversal of ['before the end', 'after the end'] as const) {
         const funds = newFunds();
         const refundCase = randomUUID();
         await funds.sell({ on: '2020-06-18', gross: 50n, instant: true });
         const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n, fees: 4n, instant: true });
-        await funds.debit(refundCase, refundedAmountMinor || 40n, saleId, '2020-06-21');
+        await funds.debit(refundCase, refunded, saleId, '2020-06-21');
         const dispute = { saleId, sourceId: randomUUID(), reason: BlockReason.HOLD_OR_DISPUTE };
         await funds.client.blockFunds({ ...funds.write('2020-06-22'), ...dispute });
         if (reversal === 'before the end') await funds.reverse(refundCase, '2020-06-23');
-        const lost = { ...dispute, outcome: BlockOutcome.CONSUMED, deductUnmet: true, refundedAmountMinor };
+        const lost = { ...dispute, outcome: BlockOutcome.CONSUMED, deductUnmet: true, lostAmountMinor };
         await funds.client.unblockFunds({ ...funds.write('2020-06-24'), ...lost });
         if (reversal === 'after the end') await funds.reverse(refundCase, '2020-06-25');
         expect([reversal, (await funds.balance()).availableAmountMinor]).toEqual([reversal, left]);
@@ -223,4 +223,31 @@ describe('the debit of a refund', () => {
       }
     },
   );
+
+  it('takes for two lost disputes of a sale the same, whichever of them ends first', async () => {
+    for (const last of [0, 1]) {
+      const funds = newFunds();
+      const refundCase = randomUUID();
+      await funds.sell({ on: '2020-06-18', gross: 100n, instant: true });
+      const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n, instant: true });
+      await funds.debit(refundCase, 30n, saleId, '2020-06-21');
+      const of = { saleId, reason: BlockReason.HOLD_OR_DISPUTE };
+      const loss = { ...of, outcome: BlockOutcome.CONSUMED, deductUnmet: true };
+      const [first, rest] = [randomUUID(), randomUUID()];
+      await funds.client.blockFunds({
+        ...funds.write('2020-06-22'),
+        ...of,
+        sourceId: first,
+        amountMinor: 60n,
+      });
+      await funds.client.blockFunds({ ...funds.write('2020-06-22'), ...of, sourceId: rest });
+      const ends = [{ sourceId: first }, { sourceId: rest, lostAmountMinor: 10n }];
+      for (const end of last === 1 ? ends : ends.toReversed()) {
+        await funds.client.unblockFunds({ ...funds.write('2020-06-23'), ...loss, ...end });
+      }
+      await funds.reverse(refundCase, '2020-06-24');
+      expect([last, (await funds.balance()).availableAmountMinor]).toEqual([last, 130n]);
+      await verifyFunds(harness, funds.tenant);
+    }
+  });
 });

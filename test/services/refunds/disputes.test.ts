@@ -180,7 +180,7 @@ describe('disputes', () => {
     const disputeId = randomUUID();
     await refunds.openDispute({ ...write(), disputeId, paymentIntentId: facts.paymentIntentId });
     const lost = await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
-    expect(lost.dispute!.refundedAmountMinor).toBe(30_000n);
+    expect(lost.dispute!.lostAmountMinor).toBe(70_000n);
     const { id: refundCaseId, blockedBy } = await open({ ...facts, amountMinor: 1n });
     expect(blockedBy).toEqual(DISPUTED);
     await outcome(after.id, ProviderOutcome.FAILED);

@@ -99,9 +99,9 @@ describe('the refund window', () => {
 type Payment = Parameters<typeof endDispute>[2];
 
 describe('a dispute', () => {
-  const none = { returnedMinor: 0n, refundedMinor: 0n, lastLostAt: null };
-  const unknown = { ...facts({ saleId: null }), paidAmountMinor: null, ...none };
-  const paid = { ...facts(), ...none };
+  const none = { returnedMinor: 0n, refundedMinor: 0n };
+  const unknown = { ...facts({ saleId: null }), paidAmountMinor: null, undisputedMinor: null, ...none };
+  const paid = { ...facts(), undisputedMinor: 1_000n, ...none };
   const dispute = {
     saleId: null,
     amountMinor: null,
@@ -113,7 +113,6 @@ describe('a dispute', () => {
     responseSubmittedAt: null,
     outcome: null,
     lostMinor: null,
-    refundedMinor: null,
   };
 
   const end = (outcome: 'WON' | 'LOST', amountMinor?: bigint) => ({ outcome, amountMinor });
@@ -132,8 +131,8 @@ describe('a dispute', () => {
 
   it('ends once, not before it was opened, with the sale that is known by then', () => {
     const ended = endDispute(dispute, end('LOST'), paid, at('06T00:00:00'));
-    const closed = { amountMinor: null, closedAt: at('06T00:00:00'), outcome: 'LOST', lostMinor: null };
-    expect(ended).toEqual({ ...closed, saleId: 'sale', refundedMinor: 0n });
+    const closed = { amountMinor: null, closedAt: at('06T00:00:00'), outcome: 'LOST', lostMinor: 1_000n };
+    expect(ended).toEqual({ ...closed, saleId: 'sale' });
     const own = endDispute({ ...dispute, saleId: 'own' }, end('WON'), paid, at('01T00:00:00'));
     expect(own).toMatchObject({ saleId: 'own', closedAt: dispute.openedAt, outcome: 'WON' });
     expect(() => endDispute({ ...dispute, ...ended }, end('WON'), paid, at('07T00:00:00'))).toThrow(
@@ -142,9 +141,9 @@ describe('a dispute', () => {
   });
 
   it('leaves of its payment, when it is lost, what it did not take, whatever the order in which they are read', () => {
-    const lost = (day: number, amountMinor: bigint | null, refundedMinor: bigint | null = null) => ({
+    const lost = (day: number, amountMinor: bigint | null, lostMinor: bigint | null = null) => ({
       amountMinor,
-      refundedMinor,
+      lostMinor,
       closedAt: at(`0${day}T00:00:00`),
       outcome: 'LOST' as const,
     });
@@ -154,17 +153,20 @@ describe('a dispute', () => {
     ];
     expect(left(lost(1, 30n), lost(2, 20n))).toEqual([50n, 50n]);
     expect(left(lost(1, null))).toEqual([0n, 0n]);
-    expect(left(lost(1, null, 40n))).toEqual([40n, 40n]);
-    expect(left(lost(1, 30n), lost(2, null, 40n))).toEqual([40n, 40n]);
-    expect(left(lost(1, null, 40n), lost(2, 30n))).toEqual([10n, 10n]);
-    expect(left(lost(1, null, 40n), lost(2, null, 10n))).toEqual([10n, 10n]);
-    expect(left(lost(1, null, 40n), { ...lost(2, 1n), outcome: null, closedAt: null })).toEqual([0n, 0n]);
+    expect(left(lost(1, null, 60n))).toEqual([40n, 40n]);
+    expect(left(lost(1, null, 0n), lost(2, 110n))).toEqual([0n, 0n]);
+    expect(left(lost(1, null, 60n), lost(1, 30n))).toEqual([10n, 10n]);
+    expect(left(lost(1, null, 60n), { ...lost(2, 1n), outcome: null, closedAt: null })).toEqual([0n, 0n]);
   });
 
-  it('is lost after those that were lost before it, so that each takes what the earlier ones have left', () => {
-    const lastLostAt = at('07T00:00:00');
-    const ended = endDispute(dispute, end('LOST'), { ...paid, lastLostAt }, at('06T00:00:00'));
-    expect(ended.closedAt).toEqual(lastLostAt);
+  it('without an amount takes what refunds and earlier lost disputes have left of its payment, if that is known', () => {
+    const lost = (payment: Partial<Payment>) =>
+      endDispute({ ...dispute, saleId: 'sale' }, end('LOST'), { ...paid, ...payment }, at('06T00:00:00'))
+        .lostMinor;
+    expect(lost({ refundedMinor: 300n })).toBe(700n);
+    expect(lost({ refundedMinor: 300n, undisputedMinor: 400n })).toBe(100n);
+    expect(lost({ refundedMinor: 300n, undisputedMinor: 200n })).toBe(0n);
+    expect(lost({ undisputedMinor: null })).toBeNull();
   });
 
   it('is lost for an amount or a sale; its end may name the amount only if it was opened without both', () => {

@@ -227,10 +227,10 @@ describe("a dispute holds its payment's funds", () => {
     expect((await funds.balance()).openDebtsAmountMinor).toBe(100n);
   });
 
-  it('until it is lost for the rest of its sale; a refund that the bank returns then can be made again', async () => {
+  it('until it is lost for the rest of its payment; a refund that the bank returns then can be made again', async () => {
     const { refunds, write, tenant, funds, open, dispute, earn, record, becomes } = merchant();
-    const saleId = await earn(1_000n);
-    await earn(500n);
+    // Another payment has paid 500 of the sale.
+    const saleId = await earn(1_500n);
     const paymentIntentId = randomUUID();
     const paidAt = timestampFromMs(Date.now() - 60_000);
     const payment = { paymentIntentId, saleId, paidAt, paidAmountMinor: 1_000n };

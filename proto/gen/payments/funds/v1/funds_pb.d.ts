@@ -2824,13 +2824,13 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
   deductUnmet: boolean;
 
   /**
-   * With the outcome CONSUMED, for a dispute (HOLD_OR_DISPUTE) of the rest of a sale: what refunds had returned to the customer when it was lost.
-   * Then it takes what they and other lost disputes had left, whatever was debited or reversed since. Absent: what they leave
-   * now.
+   * With the outcome CONSUMED, for a dispute (HOLD_OR_DISPUTE) of the rest of a sale: what it was lost for. It takes this or, if
+   * less is left of the sale, all of it; what a refund had covered is taken when the refund is reversed, as for a dispute of an
+   * amount. Absent: it takes what is left now, and nothing later.
    *
-   * @generated from field: optional int64 refunded_amount_minor = 10;
+   * @generated from field: optional int64 lost_amount_minor = 10;
    */
-  refundedAmountMinor?: bigint | undefined;
+  lostAmountMinor?: bigint | undefined;
 };
 
 /**

@@ -1491,21 +1491,15 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
   evidenceCount: number;
 
   /**
-   * What is deducted for a lost dispute without a sale, in centavos: its amount or, if less was left of the payment, all of
-   * it. Absent for every other dispute, and for those that were lost before there was this field: their amount was deducted.
+   * What is deducted for a lost dispute without a sale or without an amount, in centavos. Without an amount: what refunds and
+   * earlier lost disputes had left of the payment, whatever the provider returns later. Without a sale: its amount or, if less
+   * was left of the payment, all of it. Absent for every other dispute, for those without an amount that were lost before the
+   * payment's first refund case, and for those that were lost before there was this field: all that was left of the sale, or
+   * their amount, was deducted.
    *
    * @generated from field: optional int64 lost_amount_minor = 15;
    */
   lostAmountMinor?: bigint | undefined;
-
-  /**
-   * For a dispute without an amount that was lost: what refunds had returned of the payment by then, in centavos. It took the
-   * rest, so refunds that the provider returns later can be made again. Absent for those that were lost before there was this
-   * field: they left nothing.
-   *
-   * @generated from field: optional int64 refunded_amount_minor = 16;
-   */
-  refundedAmountMinor?: bigint | undefined;
 };
 
 /**
@@ -3824,11 +3818,11 @@ export declare const RefundCaseService: GenService<{
    * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
    * whose status does not change. After a lost dispute the blocker remains on those for which it has not left enough of the
    * payment, oldest first, and new ones get it too, because the customer already has the money; without an amount it has left
-   * only what refunds had returned by then, if the provider returns those later. The workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or has the
-   * amount deducted (LOST): from the blocked funds, then from others, and the rest becomes a debt. The disputes of a sale
-   * take no more than what was captured less what has been refunded, for which they wait for the sale to be recorded if
-   * necessary; without a sale, those of a payment take no more than what was paid less what has been refunded, if that is
-   * known. NOT_FOUND (DISPUTE_NOT_FOUND);
+   * only what refunds had returned by then, if the provider returns those later. The workflow dispute-hold-end-<dispute id>
+   * unblocks the funds (WON) or has the amount deducted (LOST): from the blocked funds, then from others, and the rest becomes
+   * a debt. The disputes of a sale take no more than what was captured less what has been refunded, for which they wait for the
+   * sale to be recorded if necessary; without a sale or an amount, those of a payment take no more than what was paid less what
+   * has been refunded, if that is known. NOT_FOUND (DISPUTE_NOT_FOUND);
    * FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN) for a lost dispute
    * without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an amount other than
    * the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid.

@@ -86,7 +86,7 @@ export const advancesTexts = {
       rate: 'Taxa',
       releases: 'Parcelas cobertas',
       less: (asked: string, covered: string) =>
-        `Você pediu até ${asked}. A proposta cobre ${covered}: apenas parcelas inteiras são antecipadas, e nenhuma outra cabe no limite.`,
+        `Você pediu até ${asked}. A proposta cobre ${covered}: apenas parcelas inteiras, a partir da mais próxima, até onde os seus limites e os valores a liberar permitem.`,
       table: 'Parcelas cobertas, por data de liberação.',
       date: 'Data de liberação',
       days: 'Dias de antecedência',
@@ -197,7 +197,7 @@ export const advancesTexts = {
       rate: 'Rate',
       releases: 'Covered installments',
       less: (asked: string, covered: string) =>
-        `You asked for up to ${asked}. The quote covers ${covered}: only whole installments are advanced, and no other one fits within the limit.`,
+        `You asked for up to ${asked}. The quote covers ${covered}: whole installments only, earliest first, as far as your limits and your scheduled funds allow.`,
       table: 'Covered installments, by release date.',
       date: 'Release date',
       days: 'Days early',

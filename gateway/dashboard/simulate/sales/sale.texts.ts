@@ -3,7 +3,7 @@ export const saleTexts = {
     sale: 'Criar venda de teste',
     saleHint: 'Uma venda por Pix cai no saldo na hora. No cartão, uma parcela é liberada a cada 30 dias.',
     gross: 'Valor pago pelo cliente (R$)',
-    fees: 'Taxas (R$)',
+    fees: 'Tarifas (R$)',
     installments: 'Parcelas',
     installmentsHint: 'De 1 a 99. No Pix, apenas 1.',
     soldDaysAgo: 'Vendida há quantos dias',

@@ -58,12 +58,17 @@ function reportError(error: unknown, request: Request, logger: Logger): ConnectE
   if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
     const requestId = requestIdOf({ values: contextValues });
     const call = { requestId, rpc: `${method.parent.typeName}/${method.name}`, ...merchantOf(request) };
-    // While the database fails every call fails, and stack traces add nothing.
-    if (isDatabaseFailing(error)) logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
+    // While the database or another area fails every call fails, and stack traces add nothing.
+    if (isDatabaseFailing(error) || isCallUnavailable(error))
+      logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
     else logger.error({ err: error, ...call }, 'RPC failed');
   }
   return mapped;
 }
+
+/** Whether a call to another area, which the handler made, was answered with UNAVAILABLE. */
+const isCallUnavailable = (error: unknown) =>
+  error instanceof ConnectError && error.code === Code.Unavailable;
 
 /** The merchant named in a call; a stream names it in its messages instead. */
 function merchantOf({ stream, message }: Request): { merchantId?: string; environment?: string } {

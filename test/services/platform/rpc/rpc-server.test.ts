@@ -4,7 +4,7 @@ import { request as requestHttp1 } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { createClient } from '@connectrpc/connect';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -22,6 +22,7 @@ import { bindService } from '../../../../services/platform/rpc/service-binding.t
 import { createServices } from '../../../../services/server.ts';
 import {
   ALL_GRANTS,
+  bearer,
   createTestDatabase,
   newTenant,
   startHarness,
@@ -111,6 +112,37 @@ test('a caller that disconnects from a stream is logged as no failure', async ()
   await ended.promise;
   await setImmediate();
   expect(lines).toEqual([]);
+  await server.close();
+});
+
+test('a call that fails because another area is unavailable is logged as one warning without a stack', async () => {
+  const lines: string[] = [];
+  const server = createRpcServer({
+    bindings: [
+      bindService(ProductService, {
+        async listProducts() {
+          throw new ConnectError('the database cannot be reached; try again', Code.Unavailable);
+        },
+      } as never),
+    ],
+    interceptors: rpcInterceptors(pino({}, { write: (line: string) => lines.push(line) })),
+    tokens: [
+      { name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS },
+    ],
+  });
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const baseUrl = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  const products = createClient(
+    ProductService,
+    createGrpcTransport({ baseUrl, interceptors: [bearer('t')] }),
+  );
+  const code = Code.Unavailable;
+  await expect(products.listProducts(newTenant())).rejects.toMatchObject({ code });
+  const reason = 'ConnectError: [unavailable] the database cannot be reached; try again';
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, reason, msg: 'RPC unavailable' },
+  ]);
+  expect(lines.join()).not.toContain('stack');
   await server.close();
 });
 

@@ -166,8 +166,8 @@ export class LaneLeases {
   }
 
   /**
-   * A connection that is lost leaves this process as the owner of lanes that it does not know to own: it has taken them
-   * without an answer, or could not give them up. Nobody takes those of a process with a lease.
+   * Gives up lanes that the table says this process owns, but that it does not send from. That happens when the connection is
+   * lost while it takes or releases lanes. As long as it renews its lease, no other process takes them.
    */
   async #giveUpUnknown(lanes: readonly LaneRow[]): Promise<void> {
     const unknown = lanes.filter(({ id, owner_id }) => owner_id === this.ownerId && !this.#epochs.has(id));

@@ -17,12 +17,17 @@ describeList('ListDeliveries by what they are about', () => deliveryList(harness
 const ended = (columns: string) =>
   String.raw`ended_delivery_live_\d+_merchant_id_environment_${columns}_idx\d*`;
 
-describePlans(() => deliveryList(harness, 'goal'), statements, [
-  ['', 'open_delivery_newest'],
-  ['', ended('id')],
-  ['subscriptionId', 'open_delivery_subscription'],
-  ['subscriptionId', ended('subscr')],
-]);
+describePlans(
+  () => deliveryList(harness, 'goal'),
+  statements,
+  [
+    ['', 'open_delivery_newest'],
+    ['', ended('id')],
+    ['subscriptionId', 'open_delivery_subscription'],
+    ['subscriptionId', ended('subscr')],
+  ],
+  'webhooks.open_delivery',
+);
 
 describePlans(() => deliveryList(harness, 'cause'), statements, [
   ['eventType', ended('event')],

@@ -46,8 +46,13 @@ await runProcess('gateway', async () => {
   const ops = createOpsServer({
     drain,
     ready: async () => {
-      const { status } = await health.check({ service: '' }, { timeoutMs: HEALTH_DEADLINE_MS });
-      return { ok: status === Status.SERVING, details: { services: Status[status] } };
+      // Services that are stopping say NOT_SERVING, but serve until the load balancer sends calls to others.
+      let isStopping = false;
+      const onHeader = (headers: Headers) => {
+        isStopping = headers.get('connection') === 'close';
+      };
+      const { status } = await health.check({ service: '' }, { timeoutMs: HEALTH_DEADLINE_MS, onHeader });
+      return { ok: status === Status.SERVING || isStopping, details: { services: Status[status] } };
     },
     metrics,
   });

@@ -10,10 +10,12 @@ export interface Backend {
 }
 
 /** How often a load balancer asks whether a process is ready. */
-const PROBE_MS = 100;
+const PROBE_MS = 200;
+/** On a full machine a process that serves answers late. One that stops answers 503 at once, and a killed one refuses. */
+const PROBE_TIMEOUT_MS = 10_000;
 
 export const isReady = ({ opsPort }: Backend): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${opsPort}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
+  fetch(`http://127.0.0.1:${opsPort}/readyz`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).then(
     async (response) => {
       await response.body?.cancel();
       return response.ok;

@@ -11,7 +11,7 @@ interface Failure {
   readonly startedAt: number;
 }
 
-const READERS = 6;
+const READERS = 3;
 /** Between the reads of a reader: without a pause, they would take the processor from the processes that start. */
 const READ_INTERVAL_MS = 20;
 const PUBLISH_INTERVAL_MS = 100;

@@ -10,7 +10,7 @@ import { newTenant, startHarness, type TestHarness } from '../support/harness.ts
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = readFileSync(join(ROOT, 'docs/internal-api.md'), 'utf8');
-/** Go compiles gRPC for the generators, grpcurl and the client, when nothing is in its cache. */
+/** Go compiles gRPC for the client, when nothing is in its cache. */
 const BUILD_MS = 600_000;
 /** As the Temporal server is compiled: so Go's own packages are in its cache. */
 const GOFLAGS = COMPILER_FLAGS.map((flag) => `'${flag}'`).join(' ');
@@ -58,16 +58,13 @@ async function follow(...titles: string[]): Promise<string> {
   return stdout + stderr;
 }
 
-it('the commands and programs of the page open cases, describe RPCs with comments and print refusals decoded', {
+it('the commands and programs of the page open cases and print refusals decoded', {
   timeout: BUILD_MS,
 }, async () => {
   const output = await follow('Calling it', 'From Go', 'From Python');
   expect(output).toMatch(/"status": *"REFUND_CASE_STATUS_/);
-  expect(output).toContain('// Returns a case. NOT_FOUND (REFUND_CASE_NOT_FOUND).');
   const printed = blocksOf('Calling it').find(({ language }) => language === 'text');
   expect(output).toContain(printed!.text);
-  expect(output).toMatch(/"@type": "type.googleapis.com\/google.rpc.ErrorInfo",\s+"domain": "payments"/);
-  expect(output).toMatch(/"@type": "type.googleapis.com\/google.rpc.BadRequest",\s+"fieldViolations"/);
   expect(output.match(/^opened [0-9a-f-]{36}$/gm)).toHaveLength(2);
   const refusals = [
     'refused INVALID_ARGUMENT',

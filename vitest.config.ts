@@ -56,12 +56,17 @@ const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
   ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
-  ...['journeys/newcomer', 'journeys/separate-processes', 'docs/internal-api', 'journeys/demo-connector'],
-  ...['local/demo/demo-data', 'journeys/point-in-time-recovery', 'journeys/outages'],
-  ...['journeys/books.property', 'gateway/docs-browser', 'journeys/database-failures', 'journeys/mutual-tls'],
-  ...['workflows/webhooks/changed-code', 'gateway/dashboard/webhooks/subscriptions/webhooks-browser'],
-  ...['workflows/refunds/refund-fencing.property', 'workflows/area-check/area-check', 'local/first-start'],
-  ...['services/funds/funds-database.property', 'architecture/rpc-transports'],
+  ...['journeys/newcomer', 'docs/internal-api', 'journeys/separate-processes'],
+  ...['journeys/point-in-time-recovery', 'journeys/database-failures', 'journeys/outages'],
+  ...['services/funds/funds-database.property', 'journeys/books.property', 'local/demo/demo-data'],
+  ...['journeys/demo-connector', 'workflows/webhooks/changed-code', 'journeys/mutual-tls'],
+  ...['workflows/area-check/area-check', 'services/platform/database/read-replicas'],
+  ...['workflows/refunds/refund-funding', 'workflows/secured-temporal', 'gateway/docs-browser'],
+  ...[
+    'gateway/dashboard/webhooks/subscriptions/webhooks-browser',
+    'workflows/refunds/refund-fencing.property',
+  ],
+  ...['local/first-start', 'architecture/rpc-transports'],
   ...['workflows/advances/advance-payout', 'workflows/refunds/refund-holds', 'gateway/main'],
 ].map((name) => `/test/${name}.test.ts`);
 

@@ -39,7 +39,7 @@ import {
 import { clientsOf } from './command-builder.ts';
 
 const SEED = Number(process.env.MONTH_SEED ?? randomInt(2 ** 31));
-const MERCHANTS = Number(process.env.MONTH_MERCHANTS ?? 100);
+const MERCHANTS = Number(process.env.MONTH_MERCHANTS ?? 40);
 const MONTH_MS = Number(process.env.MONTH_MINUTES ?? 0.75) * 60_000;
 /** The number of merchants that act concurrently, each in the order of the days. */
 const LANES = 20;
@@ -209,13 +209,14 @@ describe('a month in which every process is killed and the state of Temporal is 
     for (const { nextAction, owner, dueAt } of items) {
       expect(nextAction).not.toBe(RefundCaseAction.UNSPECIFIED);
       expect(owner).not.toBe(ActionOwner.UNSPECIFIED);
-      expect(dueAt).toBeDefined();
+      // A case that waits for a dispute has no due time of its own: the dispute has one.
+      if (nextAction !== RefundCaseAction.RESOLVE_DISPUTE) expect(dueAt).toBeDefined();
     }
     // Approved cases without blockers have been executed.
     expect(items.filter(({ owner }) => owner === ActionOwner.SERVICE)).toEqual([]);
     const overdueOf = (owner: ActionOwner) =>
       items
-        .filter((item) => item.owner === owner && timestampDate(item.dueAt!).getTime() < Date.now())
+        .filter((item) => item.owner === owner && item.dueAt && timestampDate(item.dueAt) < new Date())
         .map(({ refundCase }) => refundCase!);
     await vi.waitFor(
       async () => {

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import * as areaCheck from '../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
 import { verifyFunds } from '../services/funds/verify-funds.ts';
-import { sqlOf } from '../support/harness-sql.ts';
 import { startTemporal, type TestNamespace } from '../support/temporal.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
 import { ADVANCE_SAGAS } from './sagas/advance-sagas.ts';
@@ -69,8 +68,8 @@ const FAULTS: readonly Fault[] = [
       await temporalWithoutStorage.loseState();
       await temporalWithoutStorage.start();
       await system.startWorker();
-      await system.releaseSteps();
     },
+    releasesLast: true,
     relayStep: 'before ConfirmCommands',
   },
   {
@@ -97,28 +96,6 @@ const FAULTS: readonly Fault[] = [
     releasesLast: true,
     relayStep: 'after ClaimCommands',
     abortsWrites: true,
-  },
-  {
-    what: 'its workflow is terminated',
-    startTemporal: createTestNamespace,
-    async inject(system) {
-      const { workflow } = system.temporal.client;
-      for (const workflowId of await system.unfinished()) {
-        // Those that the relay holds have not been started.
-        await workflow
-          .getHandle(workflowId)
-          .terminate()
-          .catch(() => undefined);
-      }
-      await system.startWorker();
-      // By itself a START is sent again after a minute, then two, then four: longer than a test should wait.
-      await sqlOf(
-        system.world.harness,
-        "update platform.outbox_command set due_at = now() where kind = 'START' and starts > 0",
-      );
-    },
-    releasesLast: true,
-    relayStep: 'after ClaimCommands',
   },
 ];
 

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     testTimeout: 60_000,
-    env: { FC_RUNS: '50' },
+    env: { FC_RUNS: '20' },
     include: [
       'test/services/funds/{business-days,installment,allocation,holds,release-rows,sale-schedule}.test.ts',
       'test/services/funds/funds-rules.property.test.ts',

@@ -16,7 +16,7 @@ it(
     const result = await runReconciliation({
       seed,
       durationMs: FAULTS_MS,
-      eventsPerSecond: 60,
+      eventsPerSecond: 30,
       say: (line) => played.push(line),
     });
     console.info(`seed ${seed}\n${tableOf(result)}`);

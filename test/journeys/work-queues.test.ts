@@ -139,8 +139,7 @@ it('guides a reviewer, a payout clerk and a provider engineer through the oldest
   await clerk.finish(requested, 1);
   expectItem(await clerk.oldest(0), younger.advanceRequestId, /_REVIEW$/);
   const toPayOut = expectItem(await clerk.oldest(2), older.advanceRequestId, /_RELEASE$/);
-  // What the merchant owes.
-  await clerk.finish(toPayOut, 3);
+  await clerk.finish(toPayOut, 3, ['<disputeId>', older.disputeId]);
   await clerk.finish(toPayOut, 4);
   expect(await clerk.oldest(2)).toBeUndefined();
 

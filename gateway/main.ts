@@ -19,6 +19,7 @@ import {
   openRpcTls,
   type RpcTlsConfig,
 } from '../services/platform/rpc/connect-services.ts';
+import { DATABASE } from '../services/platform/rpc/health.service.ts';
 import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { createGateway } from './app.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
@@ -46,13 +47,9 @@ await runProcess('gateway', async () => {
   const ops = createOpsServer({
     drain,
     ready: async () => {
-      // Services that are stopping say NOT_SERVING, but serve until the load balancer sends calls to others.
-      let isStopping = false;
-      const onHeader = (headers: Headers) => {
-        isStopping = headers.get('connection') === 'close';
-      };
-      const { status } = await health.check({ service: '' }, { timeoutMs: HEALTH_DEADLINE_MS, onHeader });
-      return { ok: status === Status.SERVING || isStopping, details: { services: Status[status] } };
+      // Services that are stopping answer calls until the load balancer sends them to others.
+      const { status } = await health.check({ service: DATABASE }, { timeoutMs: HEALTH_DEADLINE_MS });
+      return { ok: status === Status.SERVING, details: { services: Status[status] } };
     },
     metrics,
   });

@@ -162,12 +162,13 @@ function openServices(
   stopping: AbortSignal,
   { config, drain }: ServicesOptions,
 ): ServiceBinding[] {
-  const isHealthy = () =>
+  const databaseAnswers = () =>
     database.ping().then(
-      () => !drain?.hasBegun,
+      () => true,
       () => false,
     );
   const names = bindings.map(({ service }) => service.typeName);
-  const health = healthService(names, isHealthy, stopping);
+  const isDraining = () => drain?.hasBegun ?? false;
+  const health = healthService(names, { databaseAnswers, isDraining, stopping });
   return [health, ...(config.GRPC_REFLECTION ? [reflectionService([...bindings, health])] : [])];
 }

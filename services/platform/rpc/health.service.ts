@@ -8,27 +8,41 @@ import { bindService, type ServiceBinding } from './service-binding.ts';
 
 const WATCH_INTERVAL_MS = 1_000;
 
+/** The name under which health says whether the database answers, whether or not the process is stopping. */
+export const DATABASE = 'database';
+
+export interface HealthOptions {
+  /** Whether the database answers. */
+  readonly databaseAnswers: () => Promise<boolean>;
+  /** Whether calls should go to other processes, although this one still answers them. */
+  readonly isDraining: () => boolean;
+  /** Ends the streams of those who watch. */
+  readonly stopping: AbortSignal;
+}
+
 /**
- * grpc.health.v1 over what this process serves: SERVING while it is healthy.
- * @param stopping ends the streams of those who watch.
+ * grpc.health.v1 over what this process serves: SERVING while the database answers and the process is not stopping.
+ * DATABASE stays SERVING while the process stops, for callers that ask whether their calls are answered at all.
  */
 export function healthService(
   serviceNames: readonly string[],
-  isHealthy: () => Promise<boolean>,
-  stopping: AbortSignal,
+  { databaseAnswers, isDraining, stopping }: HealthOptions,
 ): ServiceBinding {
-  const known = new Set(['', ...serviceNames]);
-  const status = async () => (!stopping.aborted && (await isHealthy()) ? Status.SERVING : Status.NOT_SERVING);
+  const known = new Set(['', DATABASE, ...serviceNames]);
+  const statusOf = async (service: string) => {
+    const isAvailable = service === DATABASE || !(stopping.aborted || isDraining());
+    return isAvailable && (await databaseAnswers()) ? Status.SERVING : Status.NOT_SERVING;
+  };
   return bindService(Health, {
     async check({ service }) {
       if (!known.has(service)) throw notFound('SERVICE_NOT_FOUND', 'unknown service', { service });
-      return { status: await status() };
+      return { status: await statusOf(service) };
     },
     async *watch({ service }, { signal: caller }) {
       const signal = AbortSignal.any([caller, stopping]);
       let last: Status | undefined;
       while (!caller.aborted) {
-        const now = known.has(service) ? await status() : Status.SERVICE_UNKNOWN;
+        const now = known.has(service) ? await statusOf(service) : Status.SERVICE_UNKNOWN;
         if (now !== last) yield { status: now };
         if (stopping.aborted) return;
         last = now;
@@ -36,8 +50,8 @@ export function healthService(
       }
     },
     async list() {
-      const now = { status: await status() };
-      return { statuses: Object.fromEntries([...known].map((name) => [name, now])) };
+      const statuses = [...known].map(async (name) => [name, { status: await statusOf(name) }] as const);
+      return { statuses: Object.fromEntries(await Promise.all(statuses)) };
     },
   });
 }

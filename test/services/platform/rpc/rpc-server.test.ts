@@ -16,6 +16,7 @@ import {
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { Drain } from '../../../../services/platform/process/drain.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { DATABASE } from '../../../../services/platform/rpc/health.service.ts';
 import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
 import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
@@ -80,6 +81,8 @@ test('a process that is about to stop still serves, but is not healthy', async (
   expect((await health.check({})).status).toBe(Status.SERVING);
   await drain.begin();
   expect((await health.check({})).status).toBe(Status.NOT_SERVING);
+  // A gateway that reaches this process alone stays ready.
+  expect((await health.check({ service: DATABASE })).status).toBe(Status.SERVING);
   await services.close();
 });
 

@@ -148,6 +148,7 @@ export class LaneLeases {
         if (failures === 0) this.#options.logger.warn({ err: error }, 'the lease of lanes was not renewed');
         failures += 1;
       }
+      if (signal.aborted) return;
       this.#wake = new AbortController();
       await delay(RENEW_INTERVAL_MS, undefined, { signal: this.#wake.signal }).catch(() => undefined);
     }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   CrossTenantDatabase,
@@ -76,6 +77,22 @@ it('takes no lane of a process that wakes up and renews its lease just before', 
 it('owns the lanes that it took although the connection was lost before it knew', async () => {
   const leases = start(disconnectedOnce('take_lanes', 'after'));
   await vi.waitFor(() => expect(leases.lanes).toHaveLength(64), SOON);
+});
+
+it('hands its lanes over at once when it stops while it renews its lease', async () => {
+  const renewing = Promise.withResolvers<void>();
+  const leases = start(async (statement, parameters) => {
+    const rows = await db.run<never>(statement, parameters);
+    if (statement.name === 'renew_lanes') {
+      renewing.resolve();
+      await delay(100);
+    }
+    return rows;
+  });
+  await renewing.promise;
+  const stoppedAt = performance.now();
+  await leases.stop();
+  expect(performance.now() - stoppedAt).toBeLessThan(900);
 });
 
 it('hands over the lanes that it gave up although the connection was lost meanwhile', async () => {

@@ -71,6 +71,7 @@ const SLOTS = {
 } as const;
 
 const PREPARE_INTERVAL_MS = 30_000;
+const RESEND_TIMEOUT_MS = 30_000;
 
 /**
  * Bundles the workflow code. Takes seconds, so call it once per process.
@@ -146,7 +147,9 @@ async function keepPrepared(deps: SessionDeps, connection: NativeConnection, sig
  */
 function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Promise<void> {
   const commands = createClient(WorkflowCommandService, deps.transport);
-  return ensureSchedules(clientOf(deps, connection), () => commands.resendStarts({}));
+  return ensureSchedules(clientOf(deps, connection), () =>
+    commands.resendStarts({}, { timeoutMs: RESEND_TIMEOUT_MS }),
+  );
 }
 
 /** Resolves to false when the signal ends the wait. */

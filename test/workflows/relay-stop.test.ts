@@ -12,9 +12,11 @@ it('a stopping relay processes the commands of its claim in progress instead of 
   const answer = Promise.withResolvers<void>();
   const claimed = Promise.withResolvers<void>();
   const confirmed: string[] = [];
+  const deadlines: (number | undefined)[] = [];
   const transport = createRouterTransport(({ service }) => {
     service(WorkflowCommandService, {
-      claimCommands: async () => {
+      claimCommands: async (_request, { timeoutMs }) => {
+        deadlines.push(timeoutMs());
         claimed.resolve();
         await answer.promise;
         const { SIGNAL } = WorkflowCommandKind;
@@ -22,7 +24,8 @@ it('a stopping relay processes the commands of its claim in progress instead of 
           commands: [{ id: 'c1', kind: SIGNAL, workflowId: 'w1', signalName: 's', argumentsJson: '[]' }],
         };
       },
-      confirmCommands: ({ commandIds }) => {
+      confirmCommands: ({ commandIds }, { timeoutMs }) => {
+        deadlines.push(timeoutMs());
         confirmed.push(...commandIds);
         return {};
       },
@@ -39,4 +42,6 @@ it('a stopping relay processes the commands of its claim in progress instead of 
   answer.resolve();
   await stopping;
   expect(confirmed).toEqual(['c1']);
+  // Services that are frozen never answer: without a deadline the relay would wait for them forever.
+  expect(deadlines).toEqual([expect.any(Number), expect.any(Number)]);
 });

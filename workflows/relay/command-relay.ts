@@ -33,6 +33,7 @@ const COMMANDS_PER_CLAIM = 10;
 /** How long a claim waits for commands, and so how long stopping may take, since it does not cancel a claim. */
 const CLAIM_WAIT_MS = 2_000;
 const CLAIM_TIMEOUT_MS = 7_000;
+const CONFIRM_TIMEOUT_MS = 5_000;
 
 /**
  * Forwards workflow commands from the outbox to Temporal until it is stopped, but only while Temporal responds. Commands
@@ -98,7 +99,8 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
   // Commands to one workflow keep their order; a refused one does not delay other workflows.
   const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
   const accepted = await Promise.all(sequences.map(executeInOrder));
-  if (executed.length > 0) await client.confirmCommands({ commandIds: executed });
+  if (executed.length > 0)
+    await client.confirmCommands({ commandIds: executed }, { timeoutMs: CONFIRM_TIMEOUT_MS });
   return accepted.length > 0 && accepted.every(Boolean);
 }
 

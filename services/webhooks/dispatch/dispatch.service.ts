@@ -12,14 +12,14 @@ import { awaitAttempt, requestAttempt } from './retry-attempt.ts';
 
 /** The RPCs of the worker. */
 export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typeof DispatchService> {
-  const { config, database, writes, outboxSignal, logger } = dependencies;
+  const { config, database, writes, outboxSignal, logger, stopping } = dependencies;
   const db = new CrossTenantDatabase(database);
   const resendDeps = { db, writes, outboxSignal, link: workflowLink(config) };
   const retention = { live: config.WEBHOOK_RETENTION_LIVE, test: config.WEBHOOK_RETENTION_SANDBOX };
   registerDispatchMetrics(db);
   return {
     requestAttempt: (request) => requestAttempt(db, outboxSignal, request),
-    awaitAttempt: (request, { signal }) => awaitAttempt(db, request, signal),
+    awaitAttempt: (request, { signal }) => awaitAttempt(db, request, AbortSignal.any([signal, stopping])),
     listDeliveryRecords: (request) => listDeliveryRecords(db, request),
     continueResend: (request, context) => continueResend(resendDeps, request, requestIdOf(context)),
     applyRetention: () => applyRetention({ database, db, retention, logger }),

@@ -41,7 +41,7 @@ export async function requestAttempt(
 const FIRST_POLL_MS = 25;
 const MAX_POLL_MS = 1_000;
 
-/** Waits for the end of an attempt. @param signal ends the wait. */
+/** Waits for the end of an attempt. @param signal ends the wait: of the caller, or of services that are stopping. */
 export async function awaitAttempt(
   { run }: CrossTenantDatabase,
   { deliveryId: id, attemptNumber, waitMs }: AwaitAttemptRequest,

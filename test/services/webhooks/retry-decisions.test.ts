@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { AttemptFailure, DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../../support/harness.ts';
-import { answered, inFlight, reportOf, startWebhooks } from './attempts-fixture.ts';
-import type { TestTenant } from './webhooks-fixture.ts';
+import { newKey, newTenant, startHarness } from '../../support/harness.ts';
+import { answered, inFlight, reportOf, startAttempts, startWebhooks } from './attempts-fixture.ts';
+import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 /** The responses to retry workflows, in services that make no attempts: the test reports them. */
 
@@ -131,6 +131,25 @@ describe('AwaitAttempt', () => {
       state: { status: CANCELED },
     });
     expect((await request(unknown, true)).attemptNumber).toBeUndefined();
+  });
+
+  it('ends when the services stop, so that they need not wait for an endpoint that hangs', async () => {
+    const stopping = await startHarness({ SERVICES: 'webhooks' });
+    const services = webhooksFixture(stopping, stopping.transports.grpc);
+    const attemptsThere = await startAttempts(stopping);
+    await services.subscribe(tenant);
+    await attemptsThere.answerAll(200);
+    await services.publish(tenant);
+    const [first] = await attemptsThere.answerAll(503);
+    const { deliveryId } = first!;
+    await services.dispatch.requestAttempt({ deliveryId, now: true });
+    const awaited = services.dispatch.awaitAttempt({ deliveryId, attemptNumber: 2, waitMs: 20_000 });
+    await delay(200);
+    const startedAt = performance.now();
+    await stopping.close();
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(await awaited).toMatchObject({ ended: false, state: { status: RETRYING } });
+    await attemptsThere.close();
   });
 });
 

@@ -65,12 +65,17 @@ export class SubscriptionQueue {
   }
 
   get isFull(): boolean {
-    return this.#ready.length + this.#resent.length >= this.#readyLimit();
+    return this.#inMemory >= this.#readyLimit();
   }
 
   get needsMore(): boolean {
     if (!this.hasMore || this.isReading) return false;
-    return this.#ready.length + this.#resent.length < this.#readyLimit() / 4;
+    return this.#inMemory < this.#readyLimit() / 4;
+  }
+
+  /** How many deliveries wait in memory, for capacity or for their time. */
+  get #inMemory(): number {
+    return this.#ready.length + this.#resent.length + this.#delayed.size;
   }
 
   /** How many deliveries to read from the table at a time. */

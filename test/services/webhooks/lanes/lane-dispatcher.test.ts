@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from 'uuid';
 import { beforeEach, expect, it } from 'vitest';
 import type { QueuedDelivery } from '../../../../services/webhooks/lanes/delivery-reader.ts';
 import { LaneDispatcher, TableReads } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
@@ -26,6 +27,7 @@ const delivery = (id: string) =>
 let sent: string[];
 let leases: { isConfirmed: boolean; epochOf: () => bigint };
 let dispatcher: LaneDispatcher;
+const firstWaits = { live: 60_000, test: 0 };
 beforeEach(() => {
   sent = [];
   leases = { isConfirmed: true, epochOf: () => 1n };
@@ -40,7 +42,7 @@ beforeEach(() => {
     } as unknown as OpenAttempts,
     reads: new TableReads(),
     subscriptionOf: (id) => ({ ...subscription, id }),
-    firstWaits: { live: 0, test: 0 },
+    firstWaits,
     onNeedsMore: () => undefined,
   });
   expect(dispatcher.heldCapacity(subscription)).toBe(3);
@@ -76,4 +78,16 @@ it('has a limited number of deliveries in memory, however many subscriptions the
   }
   expect(taken).toBeGreaterThan(90_000);
   expect(taken).toBeLessThanOrEqual(100_000);
+});
+
+it('has a limited number of deliveries in memory that wait for the time of their first attempt', () => {
+  const event = { objectId: '', body: '{}', merchantId: '', environment: 'live' as const };
+  const added = { subscriptionId: 'shop', generation: 1n, ordered: false, status: 'PENDING' as const };
+  const handover = dispatcher.takeCommitted();
+  const taken = Array.from({ length: 1_000 }, () => uuidv7()).filter((id) =>
+    handover.take([{ ...event, id, deliveries: [{ ...added, id }] }]),
+  );
+  expect(taken).toHaveLength(200);
+  expect(dispatcher.full).toEqual(['shop']);
+  expect(sent).toEqual([]);
 });

@@ -69,6 +69,8 @@ export class WebhookLanes {
   /** Lanes that may have BLOCKED deliveries with nothing before them, and whether these are being unblocked. */
   readonly #blocked = new Set<number>();
   #isUnblocking = false;
+  /** Deliveries whose lost attempt is reported, and not yet recorded or set aside. */
+  readonly #closing = new Set<string>();
   readonly #refreshes = new Interval(REFRESH_MS);
   readonly #sendsHeld = new Interval(HELD_MS);
   readonly #closesLost = new Interval(CLOSE_LOST_MS);
@@ -242,9 +244,17 @@ export class WebhookLanes {
 
   /** Records the attempts in this process's lanes whose own process has died. */
   async #closeLost(): Promise<void> {
-    const { recorder } = this.#deps;
-    for (const report of await recorder.findLost(this.#leases.lanes, this.#results.setAsideIds)) {
-      this.#results.add(report, { onRecorded: () => this.#deps.outboxSignal.committed('COMMANDS') });
+    const { recorder, outboxSignal } = this.#deps;
+    const known = [...this.#results.setAsideIds, ...this.#closing];
+    for (const report of await recorder.findLost(this.#leases.lanes, known)) {
+      const { deliveryId } = report;
+      this.#closing.add(deliveryId);
+      const onSetAside = () => this.#closing.delete(deliveryId);
+      const onRecorded = () => {
+        this.#closing.delete(deliveryId);
+        outboxSignal.committed('COMMANDS');
+      };
+      this.#results.add(report, { onRecorded, onSetAside });
     }
   }
 

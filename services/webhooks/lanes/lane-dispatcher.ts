@@ -73,7 +73,10 @@ export class LaneDispatcher {
 
   /** The longest that a subscription which could send has been waiting, in milliseconds. */
   get lagMs(): number {
-    return this.#readySinceMs.size === 0 ? 0 : performance.now() - Math.min(...this.#readySinceMs.values());
+    const nowMs = performance.now();
+    return (
+      nowMs - [...this.#readySinceMs.values()].reduce((first, sinceMs) => Math.min(first, sinceMs), nowMs)
+    );
   }
 
   get subscriptionIds(): string[] {

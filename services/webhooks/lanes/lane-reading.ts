@@ -79,7 +79,9 @@ export class LaneReading {
   /** For how long reading the deliveries of any subscription has failed, in milliseconds. */
   get unreadMs(): number {
     const nowMs = performance.now();
-    return nowMs - Math.min(nowMs, ...this.#unreadSinceMs.values());
+    return (
+      nowMs - [...this.#unreadSinceMs.values()].reduce((first, sinceMs) => Math.min(first, sinceMs), nowMs)
+    );
   }
 
   /** Reads the deliveries waiting in lanes. */

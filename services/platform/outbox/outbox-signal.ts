@@ -40,6 +40,8 @@ export class OutboxSignal {
   #waiting = 0;
   #listener: Promise<PoolClient | undefined> | undefined;
   #linger: NodeJS.Timeout | undefined;
+  /** Whether the outage that keeps it from listening has been logged. */
+  #isOutageLogged = false;
 
   constructor(database: Database, logger: Logger) {
     this.#database = database;
@@ -136,6 +138,7 @@ export class OutboxSignal {
       connection.on('notification', ({ payload = '' }) => this.#onNotification(payload));
       connection.on('error', (error) => this.#reconnect(error));
       await connection.query(`listen ${OUTBOX_CHANNEL}`);
+      this.#isOutageLogged = false;
       void pingUntilEnd(connection, this.#database.maxSilenceMs / 3);
       return connection;
     } catch (error) {
@@ -153,7 +156,9 @@ export class OutboxSignal {
 
   /** Reconnects after a delay, if callers still wait then. */
   #reconnect(error: unknown): void {
-    this.#logger.warn({ err: error }, 'listening for work failed; falling back to polling');
+    if (!this.#isOutageLogged)
+      this.#logger.warn({ err: error }, 'listening for work failed; falling back to polling');
+    this.#isOutageLogged = true;
     const failed = this.#listener;
     setTimeout(() => {
       void failed?.then((connection) => connection?.release(true)).catch(() => undefined);

@@ -1,6 +1,8 @@
+import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Logger } from 'pino';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { OUTBOX_CHANNEL, OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
@@ -59,4 +61,28 @@ it('signals each commit at once in this process, and to others what was committe
   await delay(50);
   expect(payloads).toHaveLength(2);
   expect(here).toEqual({ EVENTS: 4, COMMANDS: 1 });
+});
+
+it('logs an outage of the database once, however often it tries to listen again', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let isAway = true;
+  let connection = new EventEmitter();
+  const connect = async () => {
+    if (isAway) throw new Error('connect ECONNREFUSED');
+    connection = Object.assign(new EventEmitter(), {
+      query: async () => undefined,
+      release: () => undefined,
+    });
+    return connection;
+  };
+  const warn = vi.fn();
+  const away = { connect, maxSilenceMs: 75_000 } as unknown as Database;
+  onTestFinished(new OutboxSignal(away, { warn } as unknown as Logger).subscribe('EVENTS', () => undefined));
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(warn).toHaveBeenCalledOnce();
+  isAway = false;
+  await vi.advanceTimersByTimeAsync(2_000);
+  connection.emit('error', new Error('Connection terminated unexpectedly'));
+  expect(warn).toHaveBeenCalledTimes(2);
 });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Run } from '../../platform/database/cross-tenant-database.ts';
+import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import { EndpointTally } from './endpoint-tally.ts';
 import { STORE_TALLIES } from './store-tallies.sql.ts';
@@ -76,7 +77,10 @@ export class EndpointStatistics {
     }, withinMs).unref();
   }
 
-  /** Runs one statement at a time, so that a success does not overtake earlier failures. */
+  /**
+   * Runs one statement at a time, so that a success does not overtake earlier failures. Tries again while the database is
+   * unavailable; counts that it rejects are dropped, because they would stop all later ones.
+   */
   async #store(): Promise<void> {
     if (this.#tallies.size === 0) return;
     const tallies = [...this.#tallies.values()];
@@ -88,6 +92,10 @@ export class EndpointStatistics {
         await this.#run(STORE_TALLIES, { slots, healths });
         return;
       } catch (error) {
+        if (!isDatabaseUnavailable(error)) {
+          this.#logger.error({ err: error }, 'attempt counts were rejected and are lost');
+          return;
+        }
         if (failures === 0) this.#logger.warn({ err: error }, 'could not store attempt counts; trying again');
         if (this.#isClosing) return;
         await delay(RETRY_MS);

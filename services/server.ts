@@ -12,7 +12,6 @@ import type { Area } from './platform/area.ts';
 import { CrossTenantDatabase } from './platform/database/cross-tenant-database.ts';
 import { Database, type DatabaseState } from './platform/database/database.ts';
 import type { EnvironmentGuards } from './platform/egress/environment-guards.ts';
-import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
@@ -93,7 +92,6 @@ export async function createServices(options: ServicesOptions): Promise<Services
     config,
     database,
     outboxSignal,
-    deliveryHandover: new DeliveryHandover(),
     logger,
     writes,
     pagination,

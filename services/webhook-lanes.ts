@@ -1,5 +1,4 @@
 import { Database } from './platform/database/database.ts';
-import { DeliveryHandover } from './platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
 import { RPC_TLS, readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
@@ -37,14 +36,11 @@ await runProcess('webhook-lanes', async () => {
     new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
     logger,
   );
-  // Nothing is published here.
-  const deliveryHandover = new DeliveryHandover();
   const lanes = startWebhookLanes({
     config,
     database,
     writes,
     outboxSignal,
-    deliveryHandover,
     logger,
   });
   const ready = () => database.ping().then((state) => ({ ok: state === 'up', details: { database: state } }));

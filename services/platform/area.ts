@@ -1,7 +1,6 @@
 import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import type { Database, EntityDefinition } from './database/database.ts';
-import type { DeliveryHandover } from './outbox/delivery-handover.ts';
 import type { OutboxSignal } from './outbox/outbox-signal.ts';
 import type { ServicesConfig } from './process/config.ts';
 import type { Exports } from './reads/exports.ts';
@@ -17,7 +16,6 @@ export interface AreaDependencies {
   readonly pagination: Pagination;
   readonly exports: Exports;
   readonly outboxSignal: OutboxSignal;
-  readonly deliveryHandover: DeliveryHandover;
   readonly logger: Logger;
   /** Calls the other areas, wherever they run, with this area as the caller. Never use it inside a transaction. */
   readonly transport: Transport;

@@ -24,6 +24,24 @@ export interface PublishedEvent {
   readonly sequence: bigint;
 }
 
+/** A delivery that a publication has added, as committed. */
+export interface CommittedDelivery {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly generation: bigint;
+  readonly ordered: boolean;
+  readonly status: 'PENDING' | 'HELD' | 'BLOCKED';
+}
+
+/** An event that was committed, with its deliveries. */
+export interface CommittedEvent extends Tenant {
+  readonly id: string;
+  readonly objectId: string;
+  /** What is signed and sent. */
+  readonly body: string;
+  readonly deliveries: readonly CommittedDelivery[];
+}
+
 /** An event as {@link PUBLISH_EVENTS} takes it. */
 export const eventRow = ({ merchantId, environment }: Tenant, event: OutboxEvent) => ({
   merchant_id: merchantId,

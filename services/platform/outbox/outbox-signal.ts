@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
+import type { CommittedEvent } from './outbox-events.ts';
 
 /** What a commit added to the outbox: only events, or also commands. */
 export type OutboxWork = 'EVENTS' | 'COMMANDS';
@@ -13,6 +14,15 @@ const NOTIFY_INTERVAL_MS = 10;
 /** How long the listener stays open after the last wait, so that the next one can reuse it. */
 const LINGER_MS = 500;
 const RECONNECT_MS = 1_000;
+
+/** A publication in progress, as seen by the lanes that may take its deliveries. */
+export interface Handover {
+  /**
+   * @returns whether it took all deliveries; it finds the others on its next read of the table.
+   */
+  take(events: readonly CommittedEvent[]): boolean;
+  end(): void;
+}
 
 /** The kind of work to wait for, and for how long. */
 interface WorkWait {
@@ -25,7 +35,8 @@ interface WorkWait {
 /**
  * Signals that a commit added work to the outbox: immediately within this process, and to other processes by NOTIFY on a
  * separate connection, at most once per 10 ms. Wakes callers that wait for work: one connection LISTENs while they wait.
- * A lost notification delays work until the next poll, but never loses it.
+ * A lost notification delays work until the next poll, but never loses it. Deliveries that this process publishes are handed
+ * to its own lanes, if it runs any: they need not read them from the table, and no other process has to be notified.
  */
 export class OutboxSignal {
   readonly #database: Database;
@@ -40,12 +51,26 @@ export class OutboxSignal {
   #waiting = 0;
   #listener: Promise<PoolClient | undefined> | undefined;
   #linger: NodeJS.Timeout | undefined;
+  #beginHandover: (() => Handover) | undefined;
   /** Whether the outage that keeps it from listening has been logged. */
   #isOutageLogged = false;
 
   constructor(database: Database, logger: Logger) {
     this.#database = database;
     this.#logger = logger;
+  }
+
+  /** Hands the deliveries that this process publishes to these lanes from now on. @returns a function that ends it. */
+  handOverTo(begin: () => Handover): () => void {
+    this.#beginHandover = begin;
+    return () => {
+      this.#beginHandover = undefined;
+    };
+  }
+
+  /** Call this before a publication; undefined if no lanes take its deliveries. */
+  beginHandover(): Handover | undefined {
+    return this.#beginHandover?.();
   }
 
   /** Call this after the commit. */

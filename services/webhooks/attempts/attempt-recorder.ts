@@ -12,13 +12,7 @@ import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
 import { logReports } from './log-reports.ts';
-import {
-  changedHealths,
-  type PlannedReport,
-  type PlanSettings,
-  planReports,
-  type ReportedRow,
-} from './plan-reports.ts';
+import { type PlannedReport, type PlanSettings, planReports, type ReportedRow } from './plan-reports.ts';
 import {
   FIND_LOST,
   LOCK_REPORTED,
@@ -28,7 +22,7 @@ import {
   RECORD_LATE,
   recordRow,
 } from './record-attempts.sql.ts';
-import { healthRow, STORE_HEALTH } from './store-health.sql.ts';
+import { storeHealths } from './store-health.ts';
 
 /** The state of a delivery after a report of it is recorded. */
 export interface RecordedDelivery {
@@ -147,8 +141,7 @@ export class AttemptRecorder {
       );
       const writtenIds = await this.#write(run, planned);
       const decided = planned.filter(({ row, change }) => !change || writtenIds.has(row.id));
-      const healths = changedHealths(decided);
-      if (healths.length > 0) await run(STORE_HEALTH, { rows: JSON.stringify(healths.map(healthRow)) });
+      await storeHealths(run, decided);
       return { decided, locked };
     });
   }

@@ -1,22 +1,12 @@
+import { LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import {
-  afterReport,
-  type DeliveryChange,
+  type AttemptResult,
   type DeliveryStatusName,
-  isKnown,
   isSuccess,
   type ReportedAttempt,
 } from '../deliveries/delivery.ts';
-import {
-  afterExhaustion,
-  afterHolding,
-  afterSuccess,
-  exhaustionError,
-  isSameHealth,
-  type SubscriptionError,
-  type SubscriptionHealth,
-  type SubscriptionState,
-} from '../subscriptions/subscription.ts';
+import type { SubscriptionError, SubscriptionState } from '../subscriptions/subscription.ts';
 
 /** A delivery and its subscription when a report arrives. */
 export interface ReportedRow {
@@ -29,10 +19,13 @@ export interface ReportedRow {
   readonly request_id: string;
   readonly ordered: boolean;
   readonly status: DeliveryStatusName;
+  /** The number of recorded attempts, including one in flight. */
   readonly attempt_count: number;
   readonly next_attempt_at: Date | null;
   readonly ended_at: Date | null;
+  /** Until when an attempt counts as in flight. */
   readonly in_flight_until: Date | null;
+  /** Whether the reported attempt is recorded, and whether it has ended. */
   readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
   /** The current epoch of the lane. */
   readonly epoch: bigint;
@@ -55,6 +48,15 @@ export interface PlanSettings {
   readonly random: () => number;
   /** The time by the clock that the times of reports go by. */
   readonly now: () => Date;
+}
+
+/** The new state of a delivery after a report. */
+export interface DeliveryChange {
+  readonly status: DeliveryStatusName;
+  readonly nextAttemptAt: Date | null;
+  readonly endedAt: Date | null;
+  /** Until when the attempt counts as in flight. */
+  readonly inFlightUntil: Date | null;
 }
 
 export interface PlannedReport {
@@ -125,56 +127,67 @@ const isRefused = ({ attempt, epoch }: ReportedRow, { owner }: ReportedAttempt) 
   attempt === 'UNKNOWN' && owner?.epoch !== epoch;
 
 function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }: PlanSettings) {
-  const delivery = {
-    status: row.status,
-    attemptCount: row.attempt_count,
-    nextAttemptAt: row.next_attempt_at,
-    endedAt: row.ended_at,
-    inFlightUntil: row.in_flight_until,
-    attempt: row.attempt,
-  };
-  if (isKnown(delivery, report)) return undefined;
-  const change = afterReport(delivery, report, schedules[row.environment], random());
+  if (isKnown(row, report)) return undefined;
+  const change = afterReport(row, report, schedules[row.environment], random());
   return change.status === 'RETRYING' && row.paused_at ? { ...change, status: 'HELD' as const } : change;
 }
 
-/** A subscription whose health changes, with the last delivery that changes it. */
-export interface ChangedHealth {
-  readonly row: ReportedRow;
-  readonly health: SubscriptionHealth;
+/** What of a delivery decides how a report changes it. */
+type ReportedDelivery = Pick<
+  ReportedRow,
+  'status' | 'attempt_count' | 'next_attempt_at' | 'ended_at' | 'in_flight_until' | 'attempt'
+>;
+
+/** Whether a report changes nothing because its attempt is already recorded or was never handed out. */
+export function isKnown({ attempt, attempt_count }: ReportedDelivery, report: ReportedAttempt): boolean {
+  if (attempt === 'UNKNOWN') return report.number !== attempt_count + 1;
+  return attempt === 'ENDED' || !('result' in report.outcome);
 }
 
 /**
- * The subscriptions whose health the reports change. Outcomes of an earlier generation change nothing, except that a
- * held delivery of any generation needs a subscription that probes.
+ * The delivery after a new report. A PENDING delivery becomes RETRYING, if the caller's limit allows another workflow; a
+ * HELD one stays HELD, because nothing would start its workflow; an ended one does not change. A failed attempt does not
+ * change a delivery whose next attempt has already started.
+ * @param schedule waits before each attempt, in milliseconds.
+ * @param random 0 to 1, for the jitter.
  */
-export function changedHealths(planned: readonly PlannedReport[]): ChangedHealth[] {
-  const healths = new Map<string, ChangedHealth>();
-  for (const report of planned) {
-    const { row } = report;
-    if (!report.change || (report.report.generation !== row.generation && !report.overLimit)) continue;
-    const before = healths.get(row.subscription_id)?.health ?? healthOf(row);
-    healths.set(row.subscription_id, { row, health: healthAfter(before, report) });
+export function afterReport(
+  row: ReportedDelivery,
+  report: ReportedAttempt,
+  schedule: readonly number[],
+  random: number,
+): DeliveryChange {
+  const { status, next_attempt_at: nextAttemptAt, ended_at: endedAt } = row;
+  const { outcome } = report;
+  if (endedAt) return { status, nextAttemptAt, endedAt, inFlightUntil: null };
+  const open = status === 'HELD' ? 'HELD' : 'RETRYING';
+  if (!('result' in outcome)) {
+    const lostAt = new Date(outcome.deadlineAt.getTime() + LOST_AFTER_MS);
+    return { status: open, nextAttemptAt: lostAt, endedAt: null, inFlightUntil: lostAt };
   }
-  return [...healths.values()].filter(({ row, health }) => !isSameHealth(health, healthOf(row)));
+  const { result } = outcome;
+  const ended = { nextAttemptAt: null, endedAt: result.endedAt, inFlightUntil: null };
+  if (isSuccess(result)) return { ...ended, status: 'SUCCEEDED' };
+  if (report.number < row.attempt_count) {
+    return { status, nextAttemptAt, endedAt, inFlightUntil: row.in_flight_until };
+  }
+  const next = nextAttempt(report.number, result, schedule, random);
+  if (!next) return { ...ended, status: 'EXHAUSTED' };
+  return { status: open, nextAttemptAt: next, endedAt: null, inFlightUntil: null };
 }
 
-function healthAfter(
-  health: SubscriptionHealth,
-  { row, change, overLimit, report: { number, outcome } }: PlannedReport,
-): SubscriptionHealth {
-  if (row.ended_at) return health;
-  if (overLimit) return afterHolding(health, row.now);
-  if (!('result' in outcome)) return health;
-  if (isSuccess(outcome.result)) return afterSuccess(health);
-  if (change?.status !== 'EXHAUSTED') return health;
-  return afterExhaustion(health, exhaustionError(row, number, outcome.result), outcome.result.endedAt);
-}
+const JITTER = 0.2;
 
-function healthOf(row: ReportedRow): SubscriptionHealth {
-  return {
-    state: row.state,
-    error: row.error && row.error_at ? { details: row.error, at: row.error_at } : undefined,
-    held: row.holding ? { probeAt: row.probe_at ?? undefined } : undefined,
-  };
+/** When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. */
+export function nextAttempt(
+  number: number,
+  { endedAt, retryAfterMs = 0 }: AttemptResult,
+  schedule: readonly number[],
+  random: number,
+): Date | undefined {
+  const wait = schedule[number];
+  if (wait === undefined) return undefined;
+  const jittered = wait * (1 - JITTER + 2 * JITTER * random);
+  const asked = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
+  return new Date(endedAt.getTime() + Math.round(Math.max(jittered, asked)));
 }

@@ -3,14 +3,14 @@ import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { DeliveryChange, DeliveryStatusName } from '../deliveries/delivery.ts';
+import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import {
   END_FAILED_RETRIES,
   endDeliveries,
   fence,
   RECORD_IN_WORKFLOW,
 } from '../deliveries/end-deliveries.ts';
-import type { PlannedReport, ReportedRow } from './plan-reports.ts';
+import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
 
 /**
  * The delivery `d` of each id in `asked`, for a `from` clause: dispatch knows only the ids of deliveries. Ended

@@ -3,12 +3,13 @@ import { toBinary } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import { type Event, EventSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import type {
-  CommittedDelivery,
-  CommittedEvent,
-  DeliveryHandover,
-} from '../../platform/outbox/delivery-handover.ts';
-import { eventRow, type OutboxEvent, type PublishedEvent } from '../../platform/outbox/outbox-events.ts';
+import {
+  type CommittedDelivery,
+  type CommittedEvent,
+  eventRow,
+  type OutboxEvent,
+  type PublishedEvent,
+} from '../../platform/outbox/outbox-events.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import { originOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { traceStep } from '../../platform/tracing/tracing.ts';
@@ -69,16 +70,14 @@ const MIN_INTERVAL_MS = 5;
 export class EventIntake {
   readonly #db: CrossTenantDatabase;
   readonly #outboxSignal: OutboxSignal;
-  readonly #handover: DeliveryHandover;
   #pending: PendingCall[] = [];
   #running = false;
   /** When the next transaction may begin, by `performance.now()`. */
   #nextAtMs = 0;
 
-  constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal, handover: DeliveryHandover) {
+  constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal) {
     this.#db = db;
     this.#outboxSignal = outboxSignal;
-    this.#handover = handover;
   }
 
   /** Publishes the events of a call once per idempotency key; returns them without their data. */
@@ -136,7 +135,7 @@ export class EventIntake {
 
   /** Notifies the owners of lanes only of what those of this process have not taken. */
   async #publishTogether(publications: readonly Publication[]) {
-    const handover = this.#handover.begin();
+    const handover = this.#outboxSignal.beginHandover();
     try {
       const { events, committed } = await publishTogether(this.#db, publications);
       const taken = handover ? handover.take(committed) : committed.length === 0;

@@ -1,4 +1,5 @@
-import type { CommittedDelivery, CommittedEvent, Handover } from '../../platform/outbox/delivery-handover.ts';
+import type { CommittedDelivery, CommittedEvent } from '../../platform/outbox/outbox-events.ts';
+import type { Handover } from '../../platform/outbox/outbox-signal.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANES, type LaneLeases } from './lane-leases.ts';

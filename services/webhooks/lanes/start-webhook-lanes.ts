@@ -13,7 +13,7 @@ import { WebhookLanes } from './webhook-lanes.ts';
 type LanesConfig = EgressConfig & RecorderConfig & Pick<Config, 'WEBHOOK_SECRET_KEYS'>;
 
 export interface LanesDependencies
-  extends Pick<AreaDependencies, 'database' | 'writes' | 'outboxSignal' | 'deliveryHandover' | 'logger'> {
+  extends Pick<AreaDependencies, 'database' | 'writes' | 'outboxSignal' | 'logger'> {
   readonly config: LanesConfig;
 }
 
@@ -25,7 +25,7 @@ export function startWebhookLanes(
   dependencies: LanesDependencies,
   guards: EnvironmentGuards = createEnvironmentGuards(dependencies.config),
 ): WebhookLanes {
-  const { config, database, outboxSignal, deliveryHandover, logger } = dependencies;
+  const { config, database, outboxSignal, logger } = dependencies;
   const db = new CrossTenantDatabase(database);
   const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = config;
   const statistics = new EndpointStatistics(db.run, logger);
@@ -36,7 +36,6 @@ export function startWebhookLanes(
     guards,
     keys: config.WEBHOOK_SECRET_KEYS,
     outboxSignal,
-    deliveryHandover,
     firstWaits: { live: live[0] ?? 0, test: test[0] ?? 0 },
     logger,
   });

@@ -4,7 +4,6 @@ import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts'
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { closeGuards, type EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
-import type { DeliveryHandover } from '../../platform/outbox/delivery-handover.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
 import { unblockLanes } from '../deliveries/ordered-deliveries.ts';
@@ -46,7 +45,6 @@ export interface WebhookLanesDeps {
   readonly guards: EnvironmentGuards;
   readonly keys: KeyRing;
   readonly outboxSignal: OutboxSignal;
-  readonly deliveryHandover: DeliveryHandover;
   readonly firstWaits: Readonly<Record<'live' | 'test', number>>;
   readonly logger: Logger;
 }
@@ -127,7 +125,7 @@ export class WebhookLanes {
     if (this.#running) return;
     this.#atClose.push(
       measureLanes({ lagMs: () => this.#lagMs(), setAside: () => this.#setAside() }),
-      this.#deps.deliveryHandover.register(() => this.#dispatcher.takeCommitted()),
+      this.#deps.outboxSignal.handOverTo(() => this.#dispatcher.takeCommitted()),
     );
     this.#running = this.#run();
   }

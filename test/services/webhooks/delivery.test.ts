@@ -2,25 +2,24 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   afterReport,
-  type DeliveryState,
-  expectedAttempts,
   isKnown,
   nextAttempt,
-  type ReportedAttempt,
-} from '../../../services/webhooks/deliveries/delivery.ts';
+  type ReportedRow,
+} from '../../../services/webhooks/attempts/plan-reports.ts';
+import { expectedAttempts, type ReportedAttempt } from '../../../services/webhooks/deliveries/delivery.ts';
 
 const SCHEDULE = [0, 5_000, 300_000, 3_600_000];
 const DAY_MS = 86_400_000;
 const endedAt = new Date('2026-07-02T13:05:00.000Z');
 
-const delivery = (state: Partial<DeliveryState> = {}): DeliveryState => ({
-  status: 'PENDING',
-  attemptCount: 0,
-  nextAttemptAt: endedAt,
-  endedAt: null,
-  inFlightUntil: null,
-  attempt: 'UNKNOWN',
-  ...state,
+const delivery = (row: Partial<ReportedRow> = {}) => ({
+  status: 'PENDING' as const,
+  attempt_count: 0,
+  next_attempt_at: endedAt,
+  ended_at: null,
+  in_flight_until: null,
+  attempt: 'UNKNOWN' as const,
+  ...row,
 });
 const report = (number: number, httpStatus: number): ReportedAttempt => ({
   deliveryId: 'd',
@@ -81,7 +80,7 @@ describe('a report', () => {
         endedAt: null,
         inFlightUntil: null,
       });
-      const last = delivery({ status: 'RETRYING', attemptCount: 3 });
+      const last = delivery({ status: 'RETRYING', attempt_count: 3 });
       expect(afterReport(last, report(4, status), SCHEDULE, 0.5)).toMatchObject({
         status: 'EXHAUSTED',
         endedAt,
@@ -90,13 +89,13 @@ describe('a report', () => {
   );
 
   it('of a delivery that was held while in flight leaves it HELD, because nothing would start its workflow', () => {
-    const held = delivery({ status: 'HELD', attemptCount: 1, attempt: 'UNDER_WAY' });
+    const held = delivery({ status: 'HELD', attempt_count: 1, attempt: 'UNDER_WAY' });
     expect(afterReport(held, report(1, 500), SCHEDULE, 0.5).status).toBe('HELD');
     expect(afterReport(held, report(1, 200), SCHEDULE, 0.5).status).toBe('SUCCEEDED');
   });
 
   it('does not change an ended delivery', () => {
-    const canceled = delivery({ status: 'CANCELED', nextAttemptAt: null, endedAt });
+    const canceled = delivery({ status: 'CANCELED', next_attempt_at: null, ended_at: endedAt });
     for (const status of [200, 500]) {
       expect(afterReport(canceled, report(1, status), SCHEDULE, 0.5)).toMatchObject({
         status: 'CANCELED',
@@ -108,8 +107,8 @@ describe('a report', () => {
   it('is ignored if its attempt is recorded already, or was never handed out', () => {
     expect(isKnown(delivery(), report(1, 200))).toBe(false);
     expect(isKnown(delivery(), report(2, 200))).toBe(true);
-    expect(isKnown(delivery({ attemptCount: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);
-    const running = delivery({ attemptCount: 1, attempt: 'UNDER_WAY' });
+    expect(isKnown(delivery({ attempt_count: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);
+    const running = delivery({ attempt_count: 1, attempt: 'UNDER_WAY' });
     expect(isKnown(running, report(1, 200))).toBe(false);
     expect(isKnown(running, { ...report(1, 200), outcome: { deadlineAt: endedAt } })).toBe(true);
   });

@@ -6,7 +6,6 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { Database } from '../../../../services/platform/database/database.ts';
-import { DeliveryHandover } from '../../../../services/platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { PersonCheck } from '../../../../services/platform/people/person-check.ts';
 import type { Config } from '../../../../services/platform/process/config.ts';
@@ -62,7 +61,6 @@ beforeAll(async () => {
     database,
     logger,
     outboxSignal,
-    deliveryHandover: new DeliveryHandover(),
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
     writes,
     exports: new Exports(database, writes),

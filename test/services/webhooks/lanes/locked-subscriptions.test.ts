@@ -5,7 +5,6 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { Database } from '../../../../services/platform/database/database.ts';
 import type { EnvironmentGuards } from '../../../../services/platform/egress/environment-guards.ts';
-import { DeliveryHandover } from '../../../../services/platform/outbox/delivery-handover.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import type { AttemptRecorder } from '../../../../services/webhooks/attempts/attempt-recorder.ts';
@@ -97,7 +96,6 @@ it('lost attempts that wait for their subscription are reported once, and leave 
     guards: { live: guard, test: guard } as EnvironmentGuards,
     keys: testConfig().WEBHOOK_SECRET_KEYS,
     outboxSignal: new OutboxSignal(database, logger),
-    deliveryHandover: new DeliveryHandover(),
     firstWaits: { live: 0, test: 0 },
     logger,
   });

@@ -1,3 +1,4 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -25,7 +26,10 @@ interface PendingLookup {
   readonly freshUntil: number;
 }
 
-/** A revocation takes effect within five seconds: a lookup is valid for four, from when it started. */
+/**
+ * A revocation takes effect within five seconds: a lookup is valid for four, from when it started. The expiry of the key
+ * is known beforehand, and ends the validity itself.
+ */
 const FRESH_MS = 4_000;
 const MAX_CACHED = 20_000;
 
@@ -81,7 +85,7 @@ export class ApiKeyAuthenticator {
 
   async #lookUp(key: string, requestId: string, freshUntil: number): Promise<ApiCaller> {
     const environment = this.#environment;
-    const { apiKeyId, merchantId, scopes } = await this.#apiKeys
+    const { apiKeyId, merchantId, scopes, expiresAt } = await this.#apiKeys
       .authenticateApiKey({ key, environment }, callFor({ id: requestId }))
       .catch((error: unknown) => {
         const problem = problemOfRpc(error);
@@ -92,7 +96,8 @@ export class ApiKeyAuthenticator {
     // Evicts the least recently looked-up key.
     this.#cache.delete(key);
     if (this.#cache.size >= this.#maxCached) this.#cache.delete(this.#cache.keys().next().value!);
-    this.#cache.set(key, { caller, freshUntil });
+    const expiresInMs = expiresAt === undefined ? Infinity : timestampMs(expiresAt) - Date.now();
+    this.#cache.set(key, { caller, freshUntil: Math.min(freshUntil, performance.now() + expiresInMs) });
     return caller;
   }
 }

@@ -42,6 +42,7 @@ export async function authenticateApiKey(
     apiKeyId: row.id,
     merchantId: row.merchant_id,
     scopes: row.scopes.map((scope) => ApiKeyScope[scope]),
+    expiresAt: row.expires_at ?? undefined,
   };
 }
 

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ApiKeyAuthenticator } from '../../gateway/auth/api-key-authenticator.ts';
@@ -50,6 +51,20 @@ test('a lookup is valid for four seconds from its start, not from its completion
   nowMs += 1;
   expect(authenticator.findCached(key)).toBeUndefined();
   expect(authenticator.wasValid(key)).toBe(true);
+});
+
+test('a lookup is not valid beyond the expiry of its key', async () => {
+  const transport = createRouterTransport((router) => {
+    router.rpc(ApiKeyService.method.authenticateApiKey, () => ({ expiresAt: timestampFromMs(1_500) }));
+  });
+  const authenticator = new ApiKeyAuthenticator(createClient(ApiKeyService, transport), 'live');
+  const key = newApiKey('live');
+  vi.spyOn(Date, 'now').mockReturnValue(1_000);
+  await authenticator.authenticate(key, '1');
+  nowMs += 499;
+  expect(authenticator.findCached(key)).toBeDefined();
+  nowMs += 1;
+  expect(authenticator.findCached(key)).toBeUndefined();
 });
 
 test('a request looks the key up again if an earlier lookup is not completed within its validity', async () => {

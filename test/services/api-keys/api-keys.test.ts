@@ -78,7 +78,7 @@ describe('ApiKeyService', () => {
     const expiresAt = soon();
     const { key, apiKey } = await client().issueApiKey({ ...keyRequest(tenant), expiresAt });
     expect(apiKey?.expiresAt).toEqual(expiresAt);
-    expect((await authenticate(key, Environment.LIVE)).apiKeyId).toBe(apiKey!.id);
+    expect(await authenticate(key, Environment.LIVE)).toMatchObject({ apiKeyId: apiKey!.id, expiresAt });
     await expired();
     for (const environment of [Environment.LIVE, Environment.TEST]) {
       await expectRefusal(authenticate(key, environment), Code.Unauthenticated, 'API_KEY_EXPIRED');

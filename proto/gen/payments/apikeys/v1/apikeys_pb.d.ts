@@ -401,6 +401,13 @@ export declare type AuthenticateApiKeyResponse = Message<"payments.apikeys.v1.Au
    * @generated from field: repeated payments.apikeys.v1.ApiKeyScope scopes = 3;
    */
   scopes: ApiKeyScope[];
+
+  /**
+   * When the key expires; absent if it does not. A caller that keeps the response must not use it from then on.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: Timestamp | undefined;
 };
 
 /**

@@ -64,9 +64,13 @@ export class SocketErrors {
       this.#lastRequests.set(request.socket, { request, response }),
     );
     server.on('checkContinue', (request, response) => {
-      // With pipelined requests Node.js would write this into the response of an earlier one.
-      if (response.socket) response.writeContinue();
-      else response.once('socket', () => response.headersSent || response.writeContinue());
+      const sendContinue = () => response.headersSent || response.writeContinue();
+      // Once the body is read: an error that the head alone determines is sent instead, and the client keeps its body.
+      request.once('resume', () => {
+        // With pipelined requests Node.js would write this into the response of an earlier one.
+        if (response.socket) sendContinue();
+        else response.once('socket', sendContinue);
+      });
       server.emit('request', request, response);
     });
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));

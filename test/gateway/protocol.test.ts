@@ -305,6 +305,14 @@ describe('one connection with many requests', () => {
     ]);
   });
 
+  it('sends no 100 Continue for a body that the head alone rejects', async () => {
+    const expecting = 'Expect: 100-continue\r\nContent-Length:';
+    expect(await statuses(post(SUBSCRIPTIONS, `${expecting} 70000\r\n\r\n`))).toEqual([413]);
+    expect(await statuses(post('/nope', `${expecting} 2\r\n\r\n`))).toEqual([404]);
+    const anonymous = `POST ${SUBSCRIPTIONS} HTTP/1.1\r\nHost: a\r\n${expecting} 2\r\n\r\n`;
+    expect(await statuses(anonymous)).toEqual([401]);
+  });
+
   it('is closed silently if nothing was requested', async () => {
     expect(await exchange(live, '')).toBe('');
   });

@@ -42,9 +42,11 @@ export function blockActions({ pages, clients: { funds } }: FeatureDependencies)
 }
 
 /** The steps of disputes of a sale's payment, with or without a refund case. */
-export function saleDisputeActions({ pages, clients: { refundCases } }: FeatureDependencies): void {
+export function saleDisputeActions({ pages, clients: { funds, refundCases } }: FeatureDependencies): void {
   pages.action({ ...IN_SANDBOX, path: `${PATH}/open-dispute` }, async (view, { params, key }) => {
     const saleId = params.saleId!;
+    // A dispute may name a sale that is recorded later; one that is simulated needs its sale.
+    await funds.getSale({ ...view.tenant, saleId }, view.call);
     // The form's key is the dispute's id, so that a resubmitted form opens one dispute.
     const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId, ...disputeTerms() };
     await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, it } from 'vitest';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -138,6 +139,10 @@ it('refunds a sale, blocks its funds and disputes it', async () => {
   }
   const { document } = await visitor.get(path);
   expect(document.querySelectorAll('.disputes strong').map(({ text }) => text)).toEqual(['lost', 'won']);
+  const unknown = `${home}/simulate/sales/${randomUUID()}`;
+  await visitor.post(`${unknown}/open-dispute`, visitor.proof());
+  const open = await visitor.get(`${home}/disputes?status=OPEN`);
+  expect(open.document.querySelectorAll('tbody a')).toEqual([]);
 });
 
 it('takes a past advance through every state, and refuses others', async () => {

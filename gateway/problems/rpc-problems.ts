@@ -15,7 +15,7 @@ type ToProblem = (message: string, metadata: Metadata) => Problem;
 const BY_REASON: Readonly<Record<string, ToProblem>> = {
   INVALID_PAGE_TOKEN: () => staticProblem('INVALID_CURSOR'),
   INVALID_WEBHOOK_URL: (message) =>
-    new Problem('INVALID_WEBHOOK_URL', `/url: ${sentence(message.replace(/^url: /, ''))}`),
+    new Problem('INVALID_WEBHOOK_URL', fault('/url', message.replace(/^url: /, ''))),
   INVALID_EVENT_TYPE: (_, { field = '', event_type: name = '' }) => invalidEventType(pointerTo(field), name),
   PRODUCT_NOT_FOUND: () => staticProblem('PRODUCT_NOT_FOUND'),
   WEBHOOK_SUBSCRIPTION_NOT_FOUND: () => staticProblem('WEBHOOK_SUBSCRIPTION_NOT_FOUND'),
@@ -64,11 +64,15 @@ export function problemOfRpc(error: unknown): Problem {
 
 /** Names every member of the request that a service has refused. */
 function invalidRequest(error: ConnectError): Problem {
-  const faults = fieldViolationsOf(error).map(
-    ({ field, description }) =>
-      `${field === '' ? 'The request' : pointerTo(field)}: ${sentence(description)}`,
+  const faults = fieldViolationsOf(error).map(({ field, description }) =>
+    fault(field === '' ? 'The request' : pointerTo(field), description),
   );
-  return new Problem('INVALID_REQUEST', faults.join(' ') || `The request: ${sentence(error.rawMessage)}`);
+  return new Problem('INVALID_REQUEST', faults.join(' ') || fault('The request', error.rawMessage));
+}
+
+/** A sentence about a member of the request, from what a service says about it: mostly what it must be. */
+function fault(subject: string, description: string): string {
+  return `${subject}${description.startsWith('must ') ? '' : ':'} ${sentence(description)}`;
 }
 
 /** A name, at this JSON pointer, that is not an event type to subscribe to or to publish. */

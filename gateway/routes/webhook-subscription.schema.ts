@@ -93,7 +93,7 @@ export const webhookSubscriptionCreateSchema = {
   errors: {
     INVALID_REQUEST: '/eventTypes must be an array of 1 to 50 distinct items.',
     INVALID_WEBHOOK_URL:
-      '/url: The url must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
+      '/url must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
     INVALID_EVENT_TYPE:
       '/eventTypes/0: "refund.opened.v1" is not an event type; /docs lists them under Events.',
     IDEMPOTENCY_KEY_MISSING: true,

@@ -255,13 +255,13 @@ const PROVOKED = {
       what: 'no https',
       ask: () => create({ ...creation(), url: 'http://shop.example' }),
       detail:
-        '/url: The url must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
+        '/url must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
     },
     {
       what: 'a private address',
       ask: () => create({ ...creation(), url: 'https://169.254.169.254/' }),
       detail:
-        '/url: The host of the url is not on the public internet. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
+        '/url must have a host on the public internet. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
     },
   ],
   INVALID_EVENT_TYPE: [

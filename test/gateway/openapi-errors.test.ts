@@ -45,7 +45,7 @@ const REFUSALS: Partial<Record<ProblemCode, ConnectError>> = {
   INVALID_WEBHOOK_URL: refusal(
     'INVALID_ARGUMENT',
     'INVALID_WEBHOOK_URL',
-    'url: The url must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
+    'url: must use https. To receive sandbox webhooks on your own machine, run npx merchant-payments listen.',
   ),
   INVALID_EVENT_TYPE: refusal('INVALID_ARGUMENT', 'INVALID_EVENT_TYPE'),
   INTERNAL_ERROR: new ConnectError('never shown', Code.Internal),

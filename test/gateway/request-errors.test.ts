@@ -120,7 +120,7 @@ const BODIES: Row[] = [
     'url long when written',
     'INVALID_REQUEST',
     SUBSCRIPTIONS,
-    /^\/url: The url is longer than 2048 characters\.$/,
+    /^\/url must be at most 2048 characters long, also as the service stores it\.$/,
     create({ ...creation, url: `https://shop.example/${'é'.repeat(1_000)}` }),
   ],
   [

@@ -32,7 +32,7 @@ export type WebhookUrlRefusal =
   | 'PORT_NOT_ALLOWED'
   | 'HOST_NOT_PUBLIC';
 
-/** `detail` is for people and never names an address that a name resolved to. */
+/** `detail` says what the URL must be or have, for people. It never names an address that a name resolved to. */
 export type WebhookUrlCheck =
   | { readonly ok: true; readonly url: WebhookUrl }
   | { readonly ok: false; readonly reason: WebhookUrlRefusal; readonly detail: string };
@@ -44,28 +44,28 @@ export type WebhookUrlCheck =
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUrlCheck {
   if (isTooLong(text)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   const url = URL.parse(text);
-  if (url === null) return refuse('MALFORMED', 'The url is not a valid absolute URL.');
+  if (url === null) return refuse('MALFORMED', 'must be an absolute URL');
   // Percent-encoding lengthens a URL, and the serialized form is stored.
   if (isTooLong(url.href)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   if (url.protocol !== 'https:') return refuse('NOT_HTTPS', NOT_HTTPS_DETAIL);
   if (url.username !== '' || url.password !== '') {
-    return refuse('HAS_CREDENTIALS', 'The url must not hold a user name or password.');
+    return refuse('HAS_CREDENTIALS', 'must not contain a user name or password');
   }
-  if (url.href.includes('#')) return refuse('HAS_FRAGMENT', 'The url must not have a fragment.');
+  if (url.href.includes('#')) return refuse('HAS_FRAGMENT', 'must not have a fragment');
   if (!isPortAllowed(rules.allowedPorts, portOf(url))) {
-    return refuse('PORT_NOT_ALLOWED', `The port of the url must be one of ${describe(rules.allowedPorts)}.`);
+    return refuse('PORT_NOT_ALLOWED', `must have one of the ports ${describe(rules.allowedPorts)}`);
   }
   const host = readHost(url.hostname);
-  if (host === undefined) return refuse('MALFORMED', 'The host of the url is not a valid DNS name.');
+  if (host === undefined) return refuse('MALFORMED', 'must have a valid DNS name as its host');
   if (!isHostAcceptable(host, rules.addresses)) return refuse('HOST_NOT_PUBLIC', HOST_NOT_PUBLIC_DETAIL);
   return { ok: true, url: { href: url.href, uniqueForm: uniqueFormOf(url), host } };
 }
 
 /** A hint for URLs that only the developer's own machine can reach. */
 const OWN_MACHINE = 'To receive sandbox webhooks on your own machine, run npx merchant-payments listen.';
-const NOT_HTTPS_DETAIL = `The url must use https. ${OWN_MACHINE}`;
-export const HOST_NOT_PUBLIC_DETAIL = `The host of the url is not on the public internet. ${OWN_MACHINE}`;
-const TOO_LONG_DETAIL = `The url is longer than ${MAX_WEBHOOK_URL_LENGTH} characters.`;
+const NOT_HTTPS_DETAIL = `must use https. ${OWN_MACHINE}`;
+export const HOST_NOT_PUBLIC_DETAIL = `must have a host on the public internet. ${OWN_MACHINE}`;
+const TOO_LONG_DETAIL = `must be at most ${MAX_WEBHOOK_URL_LENGTH} characters long, also as the service stores it`;
 
 /** The port of a URL, or the default of its scheme. */
 function portOf(url: URL): number {

@@ -88,7 +88,7 @@ export async function sendAttempt(
 
 function dispatch(exchange: Exchange, guard: EgressGuard, attempt: Attempt, signature: string): void {
   const check = guard.checkUrl(attempt.url);
-  if (!check.ok) throw new EgressError('EGRESS_DENIED', check.detail);
+  if (!check.ok) throw new EgressError('EGRESS_DENIED', `the url ${check.detail}`);
   const { pathname, search } = new URL(check.url.href);
   const { body } = attempt;
   const headers = webhookHeaders({ ...attempt, signature });

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
-import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-clients.ts';
+import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-caller.ts';
 import type { Caller } from '../services/platform/rpc/call-context.ts';
 import { AREA_GRANTS } from '../services/platform/rpc/grants.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';

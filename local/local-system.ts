@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createGateway } from '../gateway/app.ts';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
 import { createDashboard } from '../gateway/dashboard/dashboard.ts';
-import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-clients.ts';
+import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-caller.ts';
 import { LISTEN_OPTIONS } from '../gateway/plugins/listening.ts';
 import { migrate } from '../services/platform/database/migrate.ts';
 import type { Config } from '../services/platform/process/config.ts';

@@ -42,7 +42,7 @@ export class DashboardLog extends LogController {
         status: reply.statusCode,
         milliseconds,
         accountId: request.person?.accountId,
-        merchantId: request.view?.tenant.merchantId,
+        merchantId: request.view?.merchantId,
         environment: request.view?.environment,
         err: error ?? undefined,
       },

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import type { Transport } from '@connectrpc/connect';
+import { createClient, type Transport } from '@connectrpc/connect';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import helmet from '@fastify/helmet';
@@ -8,6 +8,7 @@ import files from '@fastify/static';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { newRequestId } from '../plugins/response-headers.ts';
 import { isDecodable } from '../plugins/routing.ts';
 import { closeGracefully } from '../plugins/shutdown.ts';
@@ -17,7 +18,6 @@ import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
 import { SignInLimit } from '../rate-limits/rate-limits.ts';
 import type { DashboardApp } from './dashboard-app.ts';
-import { createDashboardClients } from './dashboard-clients.ts';
 import { DashboardLog } from './dashboard-log.ts';
 import { registerFeatures } from './features.ts';
 import { SessionGuard } from './session/session-guard.ts';
@@ -81,8 +81,8 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     if (!request.url.startsWith(ASSETS)) reply.header('cache-control', 'no-store');
   });
   limitAddresses(app, config);
-  const clients = createDashboardClients(transport);
-  const guard = new SessionGuard(clients);
+  const accounts = createClient(AccountService, transport);
+  const guard = new SessionGuard(accounts);
   handleFailures(app, guard);
   await app.register(files, {
     root: fileURLToPath(new URL('assets', import.meta.url)),
@@ -90,12 +90,12 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     maxAge: ASSET_MAX_AGE_MS,
     index: false,
   });
-  const pages = new Pages(app, guard, config);
+  const pages = new Pages(app, guard, transport, config);
   const port = () => (app.server.address() as AddressInfo).port;
   const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port()}`;
   const signInLimit = new SignInLimit(config, logger);
   app.addHook('onClose', () => signInLimit.close());
-  registerFeatures({ app, pages, guard, clients, config, baseUrl, signInLimit });
+  registerFeatures(pages, { app, guard, accounts, config, signInLimit, baseUrl });
   return Object.assign(app, { registered: pages.registered });
 }
 

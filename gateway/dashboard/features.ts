@@ -25,7 +25,8 @@ import { decideRefundCaseActions } from './refunds/decide-refund-case.action.ts'
 import { refundCasePages } from './refunds/refund-case.page.ts';
 import { refundDownload, refundListPage } from './refunds/refund-list.page.ts';
 import { searchPages } from './search/search.pages.ts';
-import type { FeatureDependencies } from './shell/feature.ts';
+import type { DashboardConfig, RouteDependencies } from './shell/feature.ts';
+import type { Pages } from './shell/pages.ts';
 import { signInRoutes } from './sign-in/sign-in.routes.ts';
 import { simulatedAdvancePage } from './simulate/advances/advance.page.ts';
 import { pastAdvanceAction } from './simulate/advances/past-advance.action.ts';
@@ -50,11 +51,15 @@ import { subscriptionActions } from './webhooks/subscriptions/subscription.actio
 import { subscriptionPages } from './webhooks/subscriptions/subscription.page.ts';
 import { subscriptionListPage } from './webhooks/subscriptions/subscription-list.pages.ts';
 
-/** Everything that the dashboard serves. */
-const FEATURES: readonly ((dependencies: FeatureDependencies) => void)[] = [
+/** What the dashboard serves without a merchant. */
+const ROUTES: readonly ((dependencies: RouteDependencies) => void)[] = [
   signInRoutes,
   accountPages,
   homePages,
+];
+
+/** The pages, downloads and actions of merchants. */
+const FEATURES: readonly ((pages: Pages, config: DashboardConfig) => void)[] = [
   overviewPages,
   searchPages,
   subscriptionListPage,
@@ -111,7 +116,8 @@ const FEATURES: readonly ((dependencies: FeatureDependencies) => void)[] = [
   auditPages,
 ];
 
-/** Registers the pages, downloads and actions of every feature. */
-export function registerFeatures(dependencies: FeatureDependencies): void {
-  for (const register of FEATURES) register(dependencies);
+/** Registers everything that the dashboard serves. */
+export function registerFeatures(pages: Pages, dependencies: RouteDependencies): void {
+  for (const register of ROUTES) register(dependencies);
+  for (const register of FEATURES) register(pages, dependencies.config);
 }

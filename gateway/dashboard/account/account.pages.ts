@@ -5,7 +5,7 @@ import type {
   Session,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
-import { callAsPerson } from '../dashboard-clients.ts';
+import { callAsPerson } from '../dashboard-caller.ts';
 import { ownFormHooks } from '../session/own-form.ts';
 import { clearSessionCookie } from '../session/session-cookie.ts';
 import {
@@ -18,7 +18,7 @@ import {
   pager,
   personForm,
 } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { LANGUAGE_NAMES, LANGUAGES } from '../shell/language.ts';
 import { sendPage } from '../shell/layout.ts';
@@ -33,8 +33,8 @@ const ACCOUNT_PATH = '/account';
 const PAGE_SIZE = 20;
 
 /** A person's account, independent of any merchant: profile, sessions, language. */
-export function accountPages(dependencies: FeatureDependencies): void {
-  const { app, guard, clients, config } = dependencies;
+export function accountPages(dependencies: RouteDependencies): void {
+  const { app, guard, accounts, config } = dependencies;
   languageRoute(dependencies);
   const providerName = new URL(config.OIDC_ISSUER ?? '').host;
   const ownForm = ownFormHooks(guard);
@@ -46,8 +46,8 @@ export function accountPages(dependencies: FeatureDependencies): void {
     const { accountId } = person;
     const page = { pageSize: PAGE_SIZE, pageToken: request.query.page ?? '' };
     const [sessions, { unwanted }] = await Promise.all([
-      clients.accounts.listSessions({ accountId, ...page }, callFor(request)),
-      clients.accounts.getMailPreferences({ accountId }, callFor(request)),
+      accounts.listSessions({ accountId, ...page }, callFor(request)),
+      accounts.getMailPreferences({ accountId }, callFor(request)),
     ]);
     const view = guard.plainViewOf(request);
     return sendPage(reply, view, accountPage(view, person, providerName, { sessions, unwanted }));
@@ -61,14 +61,14 @@ export function accountPages(dependencies: FeatureDependencies): void {
     async (request, reply) => {
       const { accountId, sessionId: own } = request.person!;
       const { sessionId } = request.params;
-      await clients.accounts.endSession({ accountId, sessionId }, callAsPerson(request));
+      await accounts.endSession({ accountId, sessionId }, callAsPerson(request));
       if (sessionId === own) clearSessionCookie(reply);
       return reply.redirect(sessionId === own ? SIGNED_OUT_PATH : `${ACCOUNT_PATH}?notice=ended`, 303);
     },
   );
 
   app.post(`${ACCOUNT_PATH}/sign-out-everywhere`, ownForm, async (request, reply) => {
-    await clients.accounts.endAllSessions({ accountId: request.person!.accountId }, callAsPerson(request));
+    await accounts.endAllSessions({ accountId: request.person!.accountId }, callAsPerson(request));
     clearSessionCookie(reply);
     return reply.redirect(`${SIGNED_OUT_PATH}?everywhere`, 303);
   });

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/feature.ts';
 import { LANGUAGE_COOKIE, LANGUAGES, languageOf } from '../shell/language.ts';
 import { returnPathOf } from '../sign-in/return-path.ts';
 
 const YEAR_S = 365 * 24 * 60 * 60;
 
 /** GET /language: stores the language `to` in a cookie, by default the other one, and redirects to `return`. */
-export function languageRoute({ app }: Pick<FeatureDependencies, 'app'>): void {
+export function languageRoute({ app }: Pick<RouteDependencies, 'app'>): void {
   const querystring = Type.Object({
     to: Type.Optional(Type.Enum([...LANGUAGES])),
     return: Type.Optional(Type.String()),

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { MailTopic } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { callAsPerson } from '../dashboard-clients.ts';
+import { callAsPerson } from '../dashboard-caller.ts';
 import { ownFormHooks } from '../session/own-form.ts';
 import { personForm } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { accountTexts } from './account.texts.ts';
@@ -23,7 +23,7 @@ export function mailForm(view: PlainView, person: Person, unwanted: readonly Mai
 }
 
 /** Handles the form. */
-export function mailRoute({ app, guard, clients }: FeatureDependencies): void {
+export function mailRoute({ app, guard, accounts }: RouteDependencies): void {
   const topic = Type.Enum([...TOPICS]);
   const body = Type.Object({
     wanted: Type.Optional(Type.Union([topic, Type.Array(topic, { maxItems: TOPICS.length })])),
@@ -32,7 +32,7 @@ export function mailRoute({ app, guard, clients }: FeatureDependencies): void {
     const { accountId } = request.person!;
     const wanted = [request.body.wanted ?? []].flat();
     const unwanted = TOPICS.filter((name) => !wanted.includes(name)).map((name) => MailTopic[name]);
-    await clients.accounts.setMailPreferences({ accountId, unwanted }, callAsPerson(request));
+    await accounts.setMailPreferences({ accountId, unwanted }, callAsPerson(request));
     return reply.redirect('/account?notice=mail', 303);
   });
 }

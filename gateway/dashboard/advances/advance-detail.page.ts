@@ -6,23 +6,22 @@ import {
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { details, moment, type TimelineStep, timeline } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
 import { isPaying, statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { coveredTable } from './covered-table.ts';
 
 /** /advances/<id>: an advance request, its progress and what it covers. */
-export function advanceDetailPage({ pages, clients }: FeatureDependencies): void {
+export function advanceDetailPage(pages: Pages): void {
   const options = { path: '/advances/:advanceRequestId', role: Role.VIEWER, section: 'advances' } as const;
   pages.page(options, async (view, { params }) => {
     const { advanceRequestId = '' } = params;
-    const { advanceRequest, installments } = await clients.advances.getAdvanceRequest(
-      { ...view.tenant, advanceRequestId },
-      view.call,
-    );
+    const { advanceRequest, installments } = await view.clients.advances.getAdvanceRequest({
+      advanceRequestId,
+    });
     const request = advanceRequest!;
     const t = textsFor(view, advancesTexts);
     const isRefused = request.status === AdvanceRequestStatus.REFUSED;

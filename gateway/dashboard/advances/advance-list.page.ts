@@ -6,9 +6,9 @@ import { csvLinks } from '../exports/csv-links.ts';
 import { ADVANCE_COLUMNS } from '../exports/list-columns.ts';
 import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
 import { amountColumn, dataTable, link, moment, pageParameter, pager } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { may, pathTo, textsFor, type View } from '../shell/view.ts';
 import { statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
@@ -20,13 +20,13 @@ const query = Type.Object({ page: pageParameter });
 const csvQuery = Type.Object(fileParameters);
 
 /** /advances: the list of advance requests. */
-export function advanceListPage({ pages, clients }: FeatureDependencies): void {
+export function advanceListPage(pages: Pages): void {
   const options = { path: '/advances', role: Role.VIEWER, section: 'advances', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, advancesTexts);
     const pageToken = query.page ?? '';
-    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken };
-    const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(request, view.call);
+    const request = { pageSize: PAGE_SIZE, pageToken };
+    const { advanceRequests, nextPageToken } = await view.clients.advances.listAdvanceRequests(request);
     const requests = requestTable(view, advanceRequests, pageToken === '' ? t.empty : t.emptyPage);
     return {
       title: t.title,
@@ -45,17 +45,16 @@ ${pager(view, nextPageToken)}`,
 }
 
 /** /advances.csv: advance requests as a file, newest first. */
-export function advanceDownload({ pages, clients }: FeatureDependencies): void {
+export function advanceDownload(pages: Pages): void {
   const rpc = AdvanceService.method.exportAdvanceRequests;
   const options = { path: '/advances.csv', rpc, section: 'advances', query: csvQuery } as const;
   pages.download(options, async (view, { query }) => {
     const range = requireValidRange(view, query);
-    const request = { ...view.tenant, ...dateRangeOf(range) };
-    return listDownload(view, {
+    return listDownload({
       name: fileName('advances', range),
       columns: ADVANCE_COLUMNS,
       format: query.format,
-      stream: (call) => clients.advances.exportAdvanceRequests(request, call),
+      stream: (options) => view.clients.advances.exportAdvanceRequests(dateRangeOf(range), options),
       rowsOf: ({ advanceRequests }) => advanceRequests,
     });
   });

@@ -2,7 +2,6 @@ import type { GetAdvanceRateResponse } from '../../../proto/gen/payments/advance
 import type { ListAdvanceableInstallmentsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { advanceFeeMinor } from '../../../services/contracts/advances/advance-fee.ts';
 import { daysBetween } from '../../../services/platform/civil-date.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { details, field, form, notice } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, type PlainView, pathTo, textsFor, type View } from '../shell/view.ts';
@@ -25,15 +24,11 @@ interface Shown {
 }
 
 /** The form for a quote, with the advanceable amount and the rate. */
-export async function quoteFormPage(
-  { funds, advances }: DashboardClients,
-  view: View,
-  shown: Shown,
-): Promise<Page> {
+export async function quoteFormPage(view: View, shown: Shown): Promise<Page> {
   const t = textsFor(view, advancesTexts).form;
   const [advanceable, rate] = await Promise.all([
-    funds.listAdvanceableInstallments(view.tenant, view.call),
-    advances.getAdvanceRate(view.tenant, view.call),
+    view.clients.funds.listAdvanceableInstallments({}),
+    view.clients.advances.getAdvanceRate({}),
   ]);
   const isPossible = advanceable.installments.length > 0;
   return {

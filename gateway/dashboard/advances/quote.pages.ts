@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import { v5 as uuidv5 } from 'uuid';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { type BoundFaults, type QuoteBounds, readBounds } from './quote-bounds.ts';
@@ -17,43 +16,36 @@ const bounds = {
 const query = Type.Object({ ...bounds, refused: Type.Optional(Type.String({ maxLength: 40 })) });
 
 /** /advances/new: the quote form, and the quote. */
-export function quotePages({ pages, clients }: FeatureDependencies): void {
+export function quotePages(pages: Pages): void {
   const rpc = AdvanceService.method.quoteAdvance;
   const spec = { path: '/advances/new', rpc, section: 'advances' } as const;
 
   pages.page({ ...spec, query }, (view, { query: { amount = '', until = '', refused = '' } }) => {
     const { refused: refusals } = textsFor(view, advancesTexts);
     const refusal = Object.entries(refusals).find(([reason]) => reason === refused)?.[1];
-    return quoteFormPage(clients, view, { typed: { amount, until }, refusal });
+    return quoteFormPage(view, { typed: { amount, until }, refusal });
   });
 
   pages.action({ ...spec, form: Type.Object(bounds) }, async (view, { form, key }) => {
     const typed = { amount: form.amount ?? '', until: form.until ?? '' };
     const parsed = readBounds(view, typed);
-    if ('faults' in parsed) return quoteFormPage(clients, view, { typed, faults: parsed.faults });
+    if ('faults' in parsed) return quoteFormPage(view, { typed, faults: parsed.faults });
     // The browser's back button returns to the same form: other limits are another request, despite the same key.
     const idempotencyKey = uuidv5(`${typed.amount} ${typed.until}`, key);
     try {
-      const { quote } = await clients.advances.quoteAdvance(
-        { ...view.tenant, idempotencyKey, ...parsed },
-        view.call,
-      );
+      const { quote } = await view.clients.advances.quoteAdvance({ idempotencyKey, ...parsed });
       return quotePage(view, quote!, { typed, maxAmountMinor: parsed.maxAmountMinor });
     } catch (error) {
       if (reasonOf(error) !== 'NOTHING_TO_ADVANCE') throw error;
-      return quoteFormPage(clients, view, { typed, faults: await nothingFault(clients, view, parsed) });
+      return quoteFormPage(view, { typed, faults: await nothingFault(view, parsed) });
     }
   });
 }
 
 /** Why nothing can be advanced within the limits. */
-async function nothingFault(
-  { funds }: DashboardClients,
-  view: View,
-  { maxAmountMinor, toDate }: QuoteBounds,
-): Promise<BoundFaults> {
+async function nothingFault(view: View, { maxAmountMinor, toDate }: QuoteBounds): Promise<BoundFaults> {
   const t = textsFor(view, advancesTexts).form.faults;
-  const { installments } = await funds.listAdvanceableInstallments({ ...view.tenant, toDate }, view.call);
+  const { installments } = await view.clients.funds.listAdvanceableInstallments({ toDate });
   const [nearest] = installments;
   if (!nearest) return { until: t.nothingUntil };
   const isTooMuch = maxAmountMinor !== undefined && nearest.amountMinor > maxAmountMinor;

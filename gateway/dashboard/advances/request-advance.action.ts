@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { Pages } from '../shell/pages.ts';
 import { ID, type Outcome } from '../shell/pages.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
@@ -18,7 +18,7 @@ const form = Type.Object({
 });
 
 /** Requests the quoted advance. If the quote is no longer available, redirects to the form with its limits and the reason. */
-export function requestAdvanceAction({ pages, clients }: FeatureDependencies): void {
+export function requestAdvanceAction(pages: Pages): void {
   const rpc = AdvanceService.method.requestAdvance;
   const options = { path: '/advances/request', rpc, section: 'advances', form } as const;
   pages.action(options, async (view, { form, key }) => {
@@ -28,10 +28,7 @@ export function requestAdvanceAction({ pages, clients }: FeatureDependencies): v
       return confirmPage(view, quote, confirmed);
     }
     try {
-      const { advanceRequest } = await clients.advances.requestAdvance(
-        { ...view.tenant, idempotencyKey: key, quoteId },
-        view.call,
-      );
+      const { advanceRequest } = await view.clients.advances.requestAdvance({ idempotencyKey: key, quoteId });
       return { redirect: `/advances/${advanceRequest!.id}`, notice: 'requested' };
     } catch (error) {
       return refusedOutcome(error, { amount, until });

@@ -3,7 +3,6 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { type ApiKey, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { API_KEY_SCOPES, apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import {
   badge,
   confirmForm,
@@ -16,9 +15,9 @@ import {
   type Tone,
 } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { inEach } from '../shell/language.ts';
+import type { Pages } from '../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 import { keyCreatedPage } from './key-created.page.ts';
@@ -41,15 +40,14 @@ const { listApiKeys, issueApiKey, rotateApiKey, revokeApiKey } = ApiKeyService.m
 const expires = Type.Optional(Type.String({ maxLength: 10 }));
 
 /** API keys: developers issue, rotate and revoke them. */
-export function apiKeysPages(dependencies: FeatureDependencies): void {
-  const { pages, clients } = dependencies;
+export function apiKeysPages(pages: Pages): void {
   const query = Type.Object({ page: pageParameter });
   pages.page({ ...SPEC, rpc: listApiKeys, path: API_KEYS_PATH, query }, (view, input) =>
-    apiKeysPage(clients, view, input.query),
+    apiKeysPage(view, input.query),
   );
-  issueAction(dependencies);
-  rotateAction(dependencies);
-  revokeAction(dependencies);
+  issueAction(pages);
+  rotateAction(pages);
+  revokeAction(pages);
 }
 
 const ISSUE_FORM = Type.Object({
@@ -58,11 +56,11 @@ const ISSUE_FORM = Type.Object({
   expires,
 });
 
-function issueAction({ pages, clients }: FeatureDependencies): void {
+function issueAction(pages: Pages): void {
   const options = { ...ACTION, rpc: issueApiKey, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM };
   pages.action(options, async (view, input) => {
     const typed = typedKey(input.form);
-    const reject = (...faults: KeyFault[]) => apiKeysPage(clients, view, {}, { ...typed, faults });
+    const reject = (...faults: KeyFault[]) => apiKeysPage(view, {}, { ...typed, faults });
     const expiresAt = expiryAt(typed.expires);
     const faults: KeyFault[] = [];
     if (typed.name === '') faults.push('name');
@@ -72,8 +70,8 @@ function issueAction({ pages, clients }: FeatureDependencies): void {
     const scopes = typed.scopes.map((scope) => API_KEY_SCOPES[scope]);
     const key = { name: typed.name, scopes, ...(expiresAt && { expiresAt }) };
     try {
-      const request = { ...view.tenant, idempotencyKey: input.key, ...key };
-      return keyCreatedPage(view, await clients.apiKeys.issueApiKey(request, view.call));
+      const request = { idempotencyKey: input.key, ...key };
+      return keyCreatedPage(view, await view.clients.apiKeys.issueApiKey(request));
     } catch (error) {
       // Scopes and expiry have been checked, so the name is at fault.
       if (error instanceof ConnectError && error.code === Code.InvalidArgument) return reject('name');
@@ -89,7 +87,7 @@ const typedKey = ({ name, scopes = [], expires: day = '' }: Static<typeof ISSUE_
   scopes: SCOPE_NAMES.filter((scope) => scopes.includes(scope)),
 });
 
-function rotateAction({ pages, clients }: FeatureDependencies): void {
+function rotateAction(pages: Pages): void {
   const overlap = Type.Union(OVERLAPS_S.map((seconds) => Type.Literal(String(seconds))));
   const form = Type.Object({ overlap, expires });
   const path = `${API_KEYS_PATH}/:apiKeyId/rotate`;
@@ -97,13 +95,12 @@ function rotateAction({ pages, clients }: FeatureDependencies): void {
     const expiresAt = expiryAt(typed.expires ?? '');
     if (typeof expiresAt === 'string') throw expiryFailure(expiresAt);
     const request = {
-      ...view.tenant,
       idempotencyKey: key,
       apiKeyId: params.apiKeyId!,
       overlapSeconds: Number(typed.overlap),
       ...(expiresAt && { expiresAt }),
     };
-    return keyCreatedPage(view, await clients.apiKeys.rotateApiKey(request, view.call));
+    return keyCreatedPage(view, await view.clients.apiKeys.rotateApiKey(request));
   });
 }
 
@@ -113,11 +110,11 @@ const expiryFailure = (fault: KeyFault) =>
     inEach(apiKeysTexts, (t) => t.faults[fault]),
   );
 
-function revokeAction({ pages, clients }: FeatureDependencies): void {
+function revokeAction(pages: Pages): void {
   const path = `${API_KEYS_PATH}/:apiKeyId/revoke`;
   pages.action({ ...ACTION, rpc: revokeApiKey, path }, async (view, { params, key }) => {
-    const request = { ...view.tenant, idempotencyKey: key, apiKeyId: params.apiKeyId! };
-    await clients.apiKeys.revokeApiKey(request, view.call);
+    const request = { idempotencyKey: key, apiKeyId: params.apiKeyId! };
+    await view.clients.apiKeys.revokeApiKey(request);
     return { redirect: API_KEYS_PATH, notice: 'revoked' };
   });
 }
@@ -126,7 +123,6 @@ const PAGE_SIZE = 25;
 
 /** The API keys of an environment, without their secrets. `entry` is a rejected form, shown again with its fault. */
 async function apiKeysPage(
-  { apiKeys }: DashboardClients,
   requestView: View,
   { page = '' }: { page?: string | undefined } = {},
   entry?: KeyEntry,
@@ -134,8 +130,7 @@ async function apiKeysPage(
   // A rejected form has the URL of its action, which the pager cannot link to.
   const view = entry ? { ...requestView, url: pathTo(requestView, API_KEYS_PATH) } : requestView;
   const t = textsFor(view, apiKeysTexts);
-  const { tenant, call } = view;
-  const list = await apiKeys.listApiKeys({ ...tenant, pageSize: PAGE_SIZE, pageToken: page }, call);
+  const list = await view.clients.apiKeys.listApiKeys({ pageSize: PAGE_SIZE, pageToken: page });
   return {
     title: t.title,
     ...(entry && { status: 422 }),

@@ -1,9 +1,9 @@
 import { validate as isUuid } from 'uuid';
 import type { AuditEntry, Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
+import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import type { View } from '../shell/view.ts';
 import { type Endpoints, readEndpoints } from '../webhooks/subscriptions/subscription-reads.ts';
 
@@ -38,7 +38,6 @@ export function idOf(entry: AuditEntry, name: string): string | undefined {
 
 /** Reads the records that these entries name: each kind in one call, and only if an entry names one. */
 export async function readAuditFacts(
-  clients: DashboardClients,
   view: View,
   entries: readonly AuditEntry[],
   members: readonly Member[],
@@ -46,16 +45,16 @@ export async function readAuditFacts(
   const ids = (name: string) => [...new Set(entries.flatMap((entry) => idOf(entry, name) ?? []))];
   const subscriptionIds = ids('subscriptionId');
   const [refundCases, disputes, endpoints, keys, advances] = await Promise.all([
-    refundCasesOf(clients, view, ids('refundCaseId')),
-    findDisputes(clients, view, ids('disputeId')),
-    subscriptionIds.length > 0 ? readEndpoints(clients, view, subscriptionIds) : new Map(),
-    ids('apiKeyId').length > 0 ? keysOf(clients, view) : new Map<string, string>(),
-    ids('quoteId').length > 0 ? advancesOf(clients, view) : new Map<string, bigint>(),
+    refundCasesOf(view, ids('refundCaseId')),
+    findDisputes(view, ids('disputeId')),
+    subscriptionIds.length > 0 ? readEndpoints(view, subscriptionIds) : new Map(),
+    ids('apiKeyId').length > 0 ? keysOf(view) : new Map<string, string>(),
+    ids('quoteId').length > 0 ? advancesOf(view) : new Map<string, bigint>(),
   ]);
   return {
     refundCases: byId(refundCases),
     disputes,
-    saleNames: await readSaleNames(clients, view, [...refundCases, ...disputes.values()]),
+    saleNames: await readSaleNames(view, [...refundCases, ...disputes.values()]),
     endpoints,
     keys,
     people: new Map(members.map(({ account }) => [account!.id, account!.name || account!.email])),
@@ -66,19 +65,19 @@ export async function readAuditFacts(
 const byId = <T extends { readonly id: string }>(records: readonly T[]) =>
   new Map(records.map((record) => [record.id, record]));
 
-async function refundCasesOf({ refundCases }: DashboardClients, view: View, refundCaseIds: string[]) {
+async function refundCasesOf(view: View, refundCaseIds: string[]) {
   if (refundCaseIds.length === 0) return [];
-  const request = { ...view.tenant, refundCaseIds, pageSize: MAX_PAGE_SIZE };
-  return (await refundCases.listRefundCases(request, view.call)).refundCases;
+  const request = { refundCaseIds, pageSize: MAX_PAGE_SIZE };
+  return (await view.clients.refundCases.listRefundCases(request)).refundCases;
 }
 
-async function keysOf({ apiKeys }: DashboardClients, view: View): Promise<ReadonlyMap<string, string>> {
-  const page = await apiKeys.listApiKeys({ ...view.tenant, pageSize: MAX_PAGE_SIZE }, view.call);
+async function keysOf(view: View): Promise<ReadonlyMap<string, string>> {
+  const page = await view.clients.apiKeys.listApiKeys({ pageSize: MAX_PAGE_SIZE });
   return new Map(page.apiKeys.map(({ id, name }) => [id, name]));
 }
 
 /** Reads the newest requests only; older ones are described without their amount. */
-async function advancesOf({ advances }: DashboardClients, view: View): Promise<ReadonlyMap<string, bigint>> {
-  const page = await advances.listAdvanceRequests({ ...view.tenant, pageSize: MAX_ADVANCES }, view.call);
+async function advancesOf(view: View): Promise<ReadonlyMap<string, bigint>> {
+  const page = await view.clients.advances.listAdvanceRequests({ pageSize: MAX_ADVANCES });
   return new Map(page.advanceRequests.map(({ quoteId, amountMinor }) => [quoteId, amountMinor]));
 }

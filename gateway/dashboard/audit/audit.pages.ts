@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { auditTexts } from './audit.texts.ts';
@@ -21,23 +21,22 @@ const query = Type.Object({
 });
 
 /** The audit trail: who did what, when and from where. For administrators. */
-export function auditPages({ pages, clients }: FeatureDependencies): void {
-  const { accounts } = clients;
+export function auditPages(pages: Pages): void {
   const listOf = async (
     view: View,
     { page: pageToken = '', person }: Static<typeof query>,
     members: readonly Member[],
   ) => {
     const accountId = person ? { accountId: person } : {};
-    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken, peopleOnly: true, ...accountId };
-    const { entries, nextPageToken } = await accounts.listAuditEntries(request, view.call);
-    const facts = await readAuditFacts(clients, view, entries, members);
+    const request = { pageSize: PAGE_SIZE, pageToken, peopleOnly: true, ...accountId };
+    const { entries, nextPageToken } = await view.clients.accounts.listAuditEntries(request);
+    const facts = await readAuditFacts(view, entries, members);
     return html`${entryTable(view, entries, facts)}
 ${pager(view, nextPageToken)}`;
   };
   pages.page({ path: '/audit', role: Role.ADMIN, section: 'audit', query }, async (view, input) => {
     const t = textsFor(view, auditTexts);
-    const { members } = await accounts.listMembers({ ...view.tenant, pageSize: MAX_PEOPLE }, view.call);
+    const { members } = await view.clients.accounts.listMembers({ pageSize: MAX_PEOPLE });
     const entries = await listOf(view, input.query, members);
     return {
       title: t.title,

@@ -2,7 +2,6 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { GetDeductionResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { money } from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -11,14 +10,10 @@ import { stateOf } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 /** What a lost dispute has deducted; undefined for any other, or as long as nothing has been deducted. */
-export async function deductionOf(
-  { funds }: DashboardClients,
-  view: View,
-  dispute: Dispute,
-): Promise<GetDeductionResponse | undefined> {
+export async function deductionOf(view: View, dispute: Dispute): Promise<GetDeductionResponse | undefined> {
   if (stateOf(dispute) !== 'LOST') return undefined;
   try {
-    return await funds.getDeduction({ ...view.tenant, sourceId: dispute.id }, view.call);
+    return await view.clients.funds.getDeduction({ sourceId: dispute.id });
   } catch (error) {
     if (reasonOf(error) === 'DEDUCTION_NOT_FOUND') return undefined;
     throw error;

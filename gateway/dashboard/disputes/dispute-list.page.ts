@@ -13,9 +13,9 @@ import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../fun
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { dataTable, field, link, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import {
   filterParameter,
   idFilterField,
@@ -45,17 +45,18 @@ interface DisputeFilters {
 }
 
 /** The list of disputes: by default those awaiting the merchant's response, by due date. */
-export function disputeListPage({ pages, clients }: FeatureDependencies): void {
+export function disputeListPage(pages: Pages): void {
   const options = { path: '/disputes', role: Role.VIEWER, section: 'disputes', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const filters = filtersOf({ status: 'AWAITING', ...query });
     const t = textsFor(view, disputesTexts);
     if (!isIdOrEmpty(filters.payment)) return refusedFilters(t.title, filterForm(view, filters), t.none);
-    const { disputes, nextPageToken } = await clients.refundCases.listDisputes(
-      { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
-      view.call,
-    );
-    const names = await readSaleNames(clients, view, disputes);
+    const { disputes, nextPageToken } = await view.clients.refundCases.listDisputes({
+      ...requestOf(filters),
+      pageSize: PAGE_SIZE,
+      pageToken: query.page ?? '',
+    });
+    const names = await readSaleNames(view, disputes);
     const table = disputeTable(view, filters, disputes, names);
     const body = html`${filterForm(view, filters)}
 ${csvLinks(view, '/disputes.csv', { status: filters.status ?? '', payment: filters.payment })}
@@ -66,17 +67,17 @@ ${pager(view, nextPageToken)}`;
 }
 
 /** /disputes.csv: disputes as a file, in the order of the list. */
-export function disputeDownload({ pages, clients }: FeatureDependencies): void {
+export function disputeDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportDisputes;
   const options = { path: '/disputes.csv', rpc, section: 'disputes', query: CsvQuery } as const;
   pages.download(options, async (view, { query }) => {
     const range = requireValidRange(view, query);
-    const request = { ...view.tenant, ...dateRangeOf(range), ...requestOf(filtersOf(query)) };
-    return listDownload(view, {
+    const request = { ...dateRangeOf(range), ...requestOf(filtersOf(query)) };
+    return listDownload({
       name: fileName('disputes', range),
       columns: DISPUTE_COLUMNS,
       format: query.format,
-      stream: (call) => clients.refundCases.exportDisputes(request, call),
+      stream: (options) => view.clients.refundCases.exportDisputes(request, options),
       rowsOf: ({ disputes }) => disputes,
     });
   });

@@ -8,15 +8,14 @@ import {
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.pages.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { identifiedSale, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { copyable, details, field, form, moment, timeline } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { deductedCard, deductionOf } from './deducted-card.ts';
@@ -38,39 +37,27 @@ interface Refused {
 }
 
 /** A dispute with its evidence, and the form for the merchant's response. */
-export function disputePages(dependencies: FeatureDependencies): void {
-  const { pages, clients } = dependencies;
+export function disputePages(pages: Pages): void {
   const location = { path: '/disputes/:disputeId', section: 'disputes' } as const;
   pages.page({ ...location, role: Role.VIEWER }, (view, { params }) =>
-    renderDispute(clients, view, params.disputeId!),
+    renderDispute(view, params.disputeId!),
   );
-  evidencePages(dependencies, {
+  evidencePages(pages, {
     ...location,
     subjectOf: ({ disputeId }) => ({ disputeId: disputeId! }),
-    render: (view, { disputeId }, evidenceFault) =>
-      renderDispute(clients, view, disputeId!, { evidenceFault }),
+    render: (view, { disputeId }, evidenceFault) => renderDispute(view, disputeId!, { evidenceFault }),
   });
 }
 
 /** Renders a dispute, with a form that was refused. */
-export async function renderDispute(
-  clients: DashboardClients,
-  view: View,
-  disputeId: string,
-  refused?: Refused,
-): Promise<Page> {
-  const { refundCases, events } = clients;
-  const { tenant, call } = view;
+export async function renderDispute(view: View, disputeId: string, refused?: Refused): Promise<Page> {
   const [read, { evidence: files }, published] = await Promise.all([
-    refundCases.getDispute({ ...tenant, disputeId }, call),
-    refundCases.listEvidence({ ...tenant, disputeId }, call),
-    events.listEvents({ ...tenant, objectId: disputeId, pageSize: MAX_EVENTS }, call),
+    view.clients.refundCases.getDispute({ disputeId }),
+    view.clients.refundCases.listEvidence({ disputeId }),
+    view.clients.events.listEvents({ objectId: disputeId, pageSize: MAX_EVENTS }),
   ]);
   const dispute = read.dispute!;
-  const [names, deduction] = await Promise.all([
-    readSaleNames(clients, view, [dispute]),
-    deductionOf(clients, view, dispute),
-  ]);
+  const [names, deduction] = await Promise.all([readSaleNames(view, [dispute]), deductionOf(view, dispute)]);
   const t = textsFor(view, disputesTexts);
   const live = {
     summary: summary(view, dispute, deduction),

@@ -1,19 +1,15 @@
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
+import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import type { View } from '../shell/view.ts';
 
 /** Disputes by id. */
 export type Disputes = ReadonlyMap<string, Dispute>;
 
 /** Reads the disputes among up to a hundred ids, of which some may be those of other records. */
-export async function findDisputes(
-  { refundCases }: DashboardClients,
-  view: View,
-  ids: readonly (string | undefined)[],
-): Promise<Disputes> {
+export async function findDisputes(view: View, ids: readonly (string | undefined)[]): Promise<Disputes> {
   const disputeIds = [...new Set(ids.filter((id) => id !== undefined))];
   if (disputeIds.length === 0) return new Map();
-  const request = { ...view.tenant, disputeIds, pageSize: MAX_PAGE_SIZE };
-  const { disputes } = await refundCases.listDisputes(request, view.call);
+  const request = { disputeIds, pageSize: MAX_PAGE_SIZE };
+  const { disputes } = await view.clients.refundCases.listDisputes(request);
   return new Map(disputes.map((dispute) => [dispute.id, dispute]));
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { renderDispute } from './dispute.page.ts';
 import { disputesTexts } from './disputes.texts.ts';
@@ -12,7 +12,7 @@ const MAX_FORM_LENGTH = 50_000;
 const ResponseForm = Type.Object({ response: Type.String({ maxLength: MAX_FORM_LENGTH }) });
 
 /** Sends the merchant's response to a dispute. */
-export function respondToDisputeAction({ pages, clients }: FeatureDependencies): void {
+export function respondToDisputeAction(pages: Pages): void {
   pages.action(
     {
       path: '/disputes/:disputeId/respond',
@@ -27,12 +27,9 @@ export function respondToDisputeAction({ pages, clients }: FeatureDependencies):
       const fault = responseFault(view, text);
       if (fault) {
         const refused = { response: { text, fault } };
-        return { ...(await renderDispute(clients, view, disputeId, refused)), status: 422 };
+        return { ...(await renderDispute(view, disputeId, refused)), status: 422 };
       }
-      await clients.refundCases.respondToDispute(
-        { ...view.tenant, idempotencyKey: key, disputeId, text },
-        view.call,
-      );
+      await view.clients.refundCases.respondToDispute({ idempotencyKey: key, disputeId, text });
       return { redirect: `/disputes/${disputeId}`, notice: 'responded' };
     },
   );

@@ -1,22 +1,16 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import {
-  type AddEvidenceRequestSchema,
-  type Evidence,
-  RefundCaseService,
-} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { type Evidence, RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   MAX_EVIDENCE_CHUNK_BYTES,
   MAX_EVIDENCE_FILES,
 } from '../../../services/contracts/refunds/evidence-limits.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import type { Section } from '../shell/access.ts';
 import { dataTable, field, form, moment } from '../shell/components.ts';
 import { type Download, streamed } from '../shell/downloads.ts';
 import { noSuchPage, refusalText } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import type { UploadedFile } from '../shell/uploads.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { evidenceTexts } from './evidence.texts.ts';
@@ -37,25 +31,24 @@ interface EvidenceOwner {
 }
 
 /** Adds and downloads the evidence of a refund case or a dispute. */
-export function evidencePages({ pages, clients }: FeatureDependencies, owner: EvidenceOwner): void {
+export function evidencePages(pages: Pages, owner: EvidenceOwner): void {
   const path = `${owner.path}/evidence`;
   const { section } = owner;
   const { addEvidence } = RefundCaseService.method;
   const options = { path, section, rpc: addEvidence, hasFile: true, refusals: evidenceTexts } as const;
   pages.action(options, async (view, { params, key, file }) => {
-    const fault = await addFile(clients, view, owner.subjectOf(params), file, key);
+    const fault = await addFile(view, owner.subjectOf(params), file, key);
     if (fault !== undefined) return { ...(await owner.render(view, params, fault)), status: 422 };
     const page = owner.path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!);
     return { redirect: page, notice: 'evidence' };
   });
   pages.download({ path: `${path}/:evidenceId`, section, role: Role.VIEWER }, async (view, { params }) =>
-    openFile(clients, view, owner.subjectOf(params), params.evidenceId!),
+    openFile(view, owner.subjectOf(params), params.evidenceId!),
   );
 }
 
 /** Adds a file; returns the reason for the reader if the file itself is at fault. Other refusals are thrown. */
 async function addFile(
-  { refundCases }: DashboardClients,
   view: View,
   subject: Subject,
   file: UploadedFile | null,
@@ -66,9 +59,9 @@ async function addFile(
   // A browser sends a file without a name and content when none was chosen.
   if (file === null || (file.name === '' && file.content.length === 0)) return t.missing;
   const { name, content } = file;
-  const first = { ...view.tenant, ...subject, idempotencyKey, fileName: storableName(name) };
+  const first = { ...subject, idempotencyKey, fileName: storableName(name) };
   try {
-    await refundCases.addEvidence(messagesOf(first, content), view.call);
+    await view.clients.refundCases.addEvidence(messagesOf(first, content));
     return undefined;
   } catch (error) {
     const isFileFault = error instanceof ConnectError && error.code === Code.InvalidArgument;
@@ -84,7 +77,7 @@ function storableName(name: string): string {
   return characters.slice(0, MAX_NAME_LENGTH).join('') || 'file';
 }
 
-async function* messagesOf(first: MessageInitShape<typeof AddEvidenceRequestSchema>, content: Buffer) {
+async function* messagesOf(first: Subject & { idempotencyKey: string; fileName: string }, content: Buffer) {
   yield first;
   for (let offset = 0; offset < content.length; offset += MAX_EVIDENCE_CHUNK_BYTES) {
     yield { chunk: new Uint8Array(content.subarray(offset, offset + MAX_EVIDENCE_CHUNK_BYTES)) };
@@ -92,21 +85,14 @@ async function* messagesOf(first: MessageInitShape<typeof AddEvidenceRequestSche
 }
 
 /** Opens a file of the subject; any other file is a 404. */
-async function openFile(
-  { refundCases }: DashboardClients,
-  view: View,
-  subject: Subject,
-  evidenceId: string,
-): Promise<Download> {
-  const { evidence } = await refundCases.listEvidence({ ...view.tenant, ...subject }, view.call);
+async function openFile(view: View, subject: Subject, evidenceId: string): Promise<Download> {
+  const { evidence } = await view.clients.refundCases.listEvidence(subject);
   const file = evidence.find(({ id }) => id === evidenceId);
   if (!file) throw noSuchPage();
   const { fileName: name, contentType, sizeBytes } = file;
-  const request = { ...view.tenant, evidenceId };
   const read = () =>
     streamed(
-      view,
-      (call) => refundCases.getEvidence(request, call),
+      (options) => view.clients.refundCases.getEvidence({ evidenceId }, options),
       ({ chunk }) => chunk,
     );
   return { name, contentType, sizeBytes, read };

@@ -1,8 +1,6 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import type { CallOptions } from '@connectrpc/connect';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { type Download, streamed } from '../shell/downloads.ts';
-import type { View } from '../shell/view.ts';
 import { type CsvColumn, type CsvFormat, CsvWriter } from './csv.ts';
 
 /** A CSV file of these lines. `lines` is not called before the browser asks for the content. */
@@ -15,17 +13,17 @@ interface ListFile<Message, Row> {
   readonly columns: readonly CsvColumn<Row>[];
   readonly format: CsvFormat | undefined;
   /** Calls the streaming RPC. */
-  stream(call: CallOptions): AsyncIterable<Message>;
+  stream(options: { readonly signal: AbortSignal }): AsyncIterable<Message>;
   rowsOf(message: Message): readonly Row[];
 }
 
 /** A list as CSV: its rows, and their total in the last line. Without that line, a file is incomplete. */
-export function listDownload<Message, Row>(view: View, file: ListFile<Message, Row>): Download {
+export function listDownload<Message, Row>(file: ListFile<Message, Row>): Download {
   return csvDownload(file.name, async function* () {
     const csv = new CsvWriter(file.columns, file.format ?? 'br');
     // Sent together with the first rows, so that a refused export is an error page instead of a broken file.
     let header = csv.header();
-    for await (const rows of streamed(view, file.stream, file.rowsOf)) {
+    for await (const rows of streamed(file.stream, file.rowsOf)) {
       yield header + csv.items(rows);
       header = '';
     }

@@ -1,5 +1,4 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { amountCard, link, notice } from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -7,11 +6,8 @@ import { textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 
 /** The balance; undefined when its totals are out of range. */
-export async function balanceOf(
-  { funds }: DashboardClients,
-  view: View,
-): Promise<GetBalanceResponse | undefined> {
-  return funds.getBalance(view.tenant, view.call).catch((error: unknown) => {
+export async function balanceOf(view: View): Promise<GetBalanceResponse | undefined> {
+  return view.clients.funds.getBalance({}).catch((error: unknown) => {
     if (reasonOf(error) === 'AMOUNT_OUT_OF_RANGE') return undefined;
     throw error;
   });

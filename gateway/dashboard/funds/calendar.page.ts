@@ -20,8 +20,8 @@ import {
   pageParameter,
   pager,
 } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, presentKinds, sumOf } from './amounts.ts';
@@ -42,18 +42,17 @@ const query = Type.Object({
 });
 
 /** /funds: the balance, a month of the release calendar, and the open debts. */
-export function calendarPage({ pages, clients }: FeatureDependencies): void {
+export function calendarPage(pages: Pages): void {
   pages.page({ path: '/funds', role: Role.VIEWER, section: 'funds', query }, async (view, { query }) => {
     const t = textsFor(view, fundsTexts);
     const today = civilDateAt(new Date());
     const debtPage = { pageSize: DEBTS_PER_PAGE, pageToken: query.page ?? '' };
     const [balance, calendar, debts] = await Promise.all([
-      balanceOf(clients, view),
-      clients.funds.getReleaseCalendar({ ...view.tenant, month: query.month || monthOf(today) }, view.call),
-      clients.funds.listDebts({ ...view.tenant, ...debtPage }, view.call),
+      balanceOf(view),
+      view.clients.funds.getReleaseCalendar({ month: query.month || monthOf(today) }),
+      view.clients.funds.listDebts(debtPage),
     ]);
     const disputes = await findDisputes(
-      clients,
       view,
       debts.debts.map(({ sourceId }) => sourceId),
     );

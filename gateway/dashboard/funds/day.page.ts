@@ -4,8 +4,8 @@ import { addDays, type CivilDate, isCivilDate, weekday } from '../../../services
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { dataTable } from '../shell/components.ts';
 import { noSuchPage } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, sumOf } from './amounts.ts';
 import { closingOf } from './closings.ts';
@@ -14,14 +14,14 @@ import { monthOf } from './months.ts';
 import { allocationColumns, amountCards, releaseStatus } from './release.components.ts';
 
 /** /funds/days/2026-11-21: the releases of a day. */
-export function dayPage({ pages, clients }: FeatureDependencies): void {
+export function dayPage(pages: Pages): void {
   pages.page({ path: '/funds/days/:name', role: Role.VIEWER, section: 'funds' }, async (view, { params }) => {
     const date = params.name ?? '';
     if (!isCivilDate(date)) throw noSuchPage();
     const t = textsFor(view, fundsTexts);
     const [{ releases }, { holidays }] = await Promise.all([
-      clients.funds.listFundsReleases({ ...view.tenant, fromDate: date, toDate: date }, view.call),
-      clients.funds.getReleaseCalendar({ ...view.tenant, month: monthOf(date) }, view.call),
+      view.clients.funds.listFundsReleases({ fromDate: date, toDate: date }),
+      view.clients.funds.getReleaseCalendar({ month: monthOf(date) }),
     ]);
     const closing = closingOf(view, date, holidays);
     return {

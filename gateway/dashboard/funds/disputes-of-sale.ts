@@ -1,21 +1,17 @@
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { disputedAmount, reasonText, stateBadge } from '../disputes/dispute.components.ts';
 import { disputesTexts } from '../disputes/disputes.texts.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
+import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { salesTexts } from './sales.texts.ts';
 
 /** The disputes of a sale, newest first. Among them are all that block its installments. */
-export async function disputesOfSale(
-  { refundCases }: DashboardClients,
-  view: View,
-  saleId: string,
-): Promise<Disputes> {
-  const request = { ...view.tenant, saleIds: [saleId], pageSize: MAX_PAGE_SIZE };
-  const { disputes } = await refundCases.listDisputes(request, view.call);
+export async function disputesOfSale(view: View, saleId: string): Promise<Disputes> {
+  const request = { saleIds: [saleId], pageSize: MAX_PAGE_SIZE };
+  const { disputes } = await view.clients.refundCases.listDisputes(request);
   return new Map(disputes.map((dispute) => [dispute.id, dispute]));
 }
 

@@ -3,8 +3,8 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { amountCard, field, link, money, select } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, sumOf } from './amounts.ts';
@@ -20,15 +20,15 @@ const LARGE_MINOR = 100_000_000n;
 const query = Type.Object({ months: Type.Optional(Type.Enum(['', ...PERIODS])) });
 
 /** /funds/projection: the releases of the coming months as a chart and a table. */
-export function projectionPage({ pages, clients }: FeatureDependencies): void {
+export function projectionPage(pages: Pages): void {
   const options = { path: '/funds/projection', role: Role.VIEWER, section: 'funds', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, fundsTexts).projection;
     const period = query.months || DEFAULT_PERIOD;
     const months = monthsFrom(monthOf(civilDateAt(new Date())), Number(period));
     const [balance, ...calendars] = await Promise.all([
-      balanceOf(clients, view),
-      ...months.map((month) => clients.funds.getReleaseCalendar({ ...view.tenant, month }, view.call)),
+      balanceOf(view),
+      ...months.map((month) => view.clients.funds.getReleaseCalendar({ month })),
     ]);
     const projected = calendars.map(({ month, days }) => ({ month, ...sumOf(days.map(amountsOf)) }));
     const isEmpty = projected.every((each) => projectedTotal(each) === 0n);

@@ -8,15 +8,14 @@ import { FundsService, type FundsTotals } from '../../../proto/gen/payments/fund
 import { RefundCaseStatus, type RefundCaseTotal } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { advancesTexts } from '../advances/advances.texts.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import {
   type DateRange,
@@ -34,7 +33,7 @@ import { reconcileTexts } from './reconcile.texts.ts';
 import { balancesTable, rangeForm } from './statement.page.ts';
 
 /** /funds/reconcile: the totals of a period in the statement and in each list, each with its file. */
-export function reconcilePage({ pages, clients }: FeatureDependencies): void {
+export function reconcilePage(pages: Pages): void {
   const query = Type.Object(dateRangeParameters);
   const options = { path: '/funds/reconcile', role: Role.VIEWER, section: 'funds', query } as const;
   pages.page(options, async (view, { query }) => {
@@ -43,36 +42,35 @@ export function reconcilePage({ pages, clients }: FeatureDependencies): void {
     const faults = dateRangeFaults(view, range);
     const top = html`${breadcrumbs(view, 'funds')}<p class="soft">${t.intro}</p>${rangeForm(view, range, faults)}`;
     if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
-    return { title: t.title, body: html`${top}${await sections(clients, view, range)}` };
+    return { title: t.title, body: html`${top}${await sections(view, range)}` };
   });
 }
 
 /** /funds/releases.csv: the releases of a period as a file. */
-export function releaseDownload({ pages, clients }: FeatureDependencies): void {
+export function releaseDownload(pages: Pages): void {
   const rpc = FundsService.method.exportFundsReleases;
   const query = Type.Object(fileParameters);
   pages.download({ path: '/funds/releases.csv', rpc, section: 'funds', query }, async (view, { query }) => {
     const range = requireValidRange(view, rangeOf(query));
-    const request = { ...view.tenant, ...dateRangeOf(range) };
-    return listDownload(view, {
+    return listDownload({
       name: fileName('releases', range),
       columns: RELEASE_COLUMNS,
       format: query.format,
-      stream: (call) => clients.funds.exportFundsReleases(request, call),
+      stream: (options) => view.clients.funds.exportFundsReleases(dateRangeOf(range), options),
       rowsOf: ({ releases }) => releases,
     });
   });
 }
 
-async function sections({ funds, refundCases, advances }: DashboardClients, view: View, range: DateRange) {
+async function sections(view: View, range: DateRange) {
   const t = textsFor(view, reconcileTexts);
-  const request = { ...view.tenant, ...dateRangeOf(range), pageSize: 1, includeTotals: true };
+  const request = { ...dateRangeOf(range), pageSize: 1, includeTotals: true };
   const [statement, sales, releases, refunds, advanced] = await Promise.all([
-    funds.listMovements(request, view.call),
-    funds.listSales(request, view.call),
-    funds.listFundsReleases(request, view.call),
-    refundCases.listRefundCases(request, view.call),
-    advances.listAdvanceRequests(request, view.call),
+    view.clients.funds.listMovements(request),
+    view.clients.funds.listSales(request),
+    view.clients.funds.listFundsReleases(request),
+    view.clients.refundCases.listRefundCases(request),
+    view.clients.advances.listAdvanceRequests(request),
   ]);
   const section = (list: keyof (typeof t)['lists'], table: Html) => {
     const { name, hint, pageOf, csv } = { ...t.lists[list], ...LISTS[list] };

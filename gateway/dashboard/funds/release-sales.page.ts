@@ -12,8 +12,8 @@ import { RELEASE_SALE_COLUMNS } from '../exports/list-columns.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, moment, pageParameter, pager } from '../shell/components.ts';
 import { noSuchPage } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { filterParameter } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { amountsOf, sumOf } from './amounts.ts';
@@ -34,19 +34,19 @@ const query = Type.Object({
 });
 
 /** /funds/days/2026-11-21/sales: the sales behind a day, or behind its release of a status. */
-export function releaseSalesPage({ pages, clients }: FeatureDependencies): void {
+export function releaseSalesPage(pages: Pages): void {
   const rpc = FundsService.method.exportReleaseSales;
   pages.download(
     { path: '/funds/days/:name/sales.csv', rpc, section: 'funds', query: csvQuery },
     async (view, { params, query }) => {
       const date = params.name ?? '';
       if (!isCivilDate(date)) throw noSuchPage();
-      const request = { ...view.tenant, ...statusOf(query.status), date };
-      return listDownload(view, {
+      const request = { ...statusOf(query.status), date };
+      return listDownload({
         name: `sales-of-${date}.csv`,
         columns: RELEASE_SALE_COLUMNS,
         format: query.format,
-        stream: (call) => clients.funds.exportReleaseSales(request, call),
+        stream: (options) => view.clients.funds.exportReleaseSales(request, options),
         rowsOf: ({ sales }) => sales,
       });
     },
@@ -60,11 +60,10 @@ export function releaseSalesPage({ pages, clients }: FeatureDependencies): void 
     const { status } = filter;
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
     const [{ releases }, { sales, nextPageToken }] = await Promise.all([
-      clients.funds.listFundsReleases({ ...view.tenant, ...filter, fromDate: date, toDate: date }, view.call),
-      clients.funds.listReleaseSales({ ...view.tenant, ...filter, ...page, date }, view.call),
+      view.clients.funds.listFundsReleases({ ...filter, fromDate: date, toDate: date }),
+      view.clients.funds.listReleaseSales({ ...filter, ...page, date }),
     ]);
     const products = await readProductNames(
-      clients,
       view,
       sales.map(({ sale }) => sale!),
     );

@@ -3,14 +3,14 @@ import { validate as isUuid } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService, type Sale, SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { SALE_COLUMNS } from '../exports/list-columns.ts';
+import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { filterField, filterParameter, queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import {
@@ -44,7 +44,7 @@ interface Filters extends DateRange {
 }
 
 /** /funds/sales: the merchant's sales, newest first. */
-export function saleListPage({ pages, clients }: FeatureDependencies): void {
+export function saleListPage(pages: Pages): void {
   const options = { path: '/funds/sales', role: Role.VIEWER, section: 'funds', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, salesTexts);
@@ -53,12 +53,12 @@ export function saleListPage({ pages, clients }: FeatureDependencies): void {
     const isRefused = isFaulty(faults);
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
     const [{ products }, { sales, nextPageToken }] = await Promise.all([
-      clients.products.listProducts({ ...view.tenant, pageSize: MAX_PAGE_SIZE }, view.call),
+      view.clients.products.listProducts({ pageSize: MAX_PAGE_SIZE }),
       isRefused
         ? { sales: [], nextPageToken: '' }
-        : clients.funds.listSales({ ...view.tenant, ...requestOf(filters), ...page }, view.call),
+        : view.clients.funds.listSales({ ...requestOf(filters), ...page }),
     ]);
-    const productNames = await readProductNames(clients, view, sales);
+    const productNames = await readProductNames(view, sales);
     return {
       title: t.title,
       ...(isRefused && { status: 422 }),
@@ -72,17 +72,16 @@ ${isRefused ? nothing : pager(view, nextPageToken)}`,
 }
 
 /** /funds/sales.csv: the same as a file. */
-export function saleListDownload({ pages, clients }: FeatureDependencies): void {
+export function saleListDownload(pages: Pages): void {
   const rpc = FundsService.method.exportSales;
   pages.download({ path: CSV, rpc, section: 'funds', query: CsvQuery }, async (view, { query }) => {
     const filters = filtersOf(query);
     const range = requireValidRange(view, filters);
-    const request = { ...view.tenant, ...requestOf(filters) };
-    return listDownload(view, {
+    return listDownload({
       name: fileName('sales', range),
       columns: SALE_COLUMNS,
       format: query.format,
-      stream: (call) => clients.funds.exportSales(request, call),
+      stream: (options) => view.clients.funds.exportSales(requestOf(filters), options),
       rowsOf: ({ sales }) => sales,
     });
   });

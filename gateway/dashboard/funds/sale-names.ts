@@ -1,5 +1,5 @@
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
+import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { copyable, NONE } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { View } from '../shell/view.ts';
@@ -17,31 +17,26 @@ export interface SaleNames {
 }
 
 /** Reads the names of the products of a page of sales. */
-export async function readProductNames(
-  { products: catalog }: DashboardClients,
-  view: View,
-  sales: readonly NamedSale[],
-): Promise<ProductNames> {
+export async function readProductNames(view: View, sales: readonly NamedSale[]): Promise<ProductNames> {
   const productIds = distinct(sales.map(({ productId }) => productId));
   if (productIds.length === 0) return new Map();
-  const request = { ...view.tenant, productIds, pageSize: MAX_PAGE_SIZE };
-  const { products } = await catalog.listProducts(request, view.call);
+  const request = { productIds, pageSize: MAX_PAGE_SIZE };
+  const { products } = await view.clients.products.listProducts(request);
   return new Map(products.map(({ id, name }) => [id, name.trim()]));
 }
 
 /** Reads the sales behind a page of other records, and the names of their products. */
 export async function readSaleNames(
-  clients: DashboardClients,
   view: View,
   records: readonly { readonly saleId?: string }[],
 ): Promise<SaleNames> {
   const saleIds = distinct(records.map(({ saleId }) => saleId));
   if (saleIds.length === 0) return { sales: new Map(), products: new Map() };
-  const request = { ...view.tenant, saleIds, pageSize: MAX_PAGE_SIZE };
-  const { sales } = await clients.funds.listSales(request, view.call);
+  const request = { saleIds, pageSize: MAX_PAGE_SIZE };
+  const { sales } = await view.clients.funds.listSales(request);
   return {
     sales: new Map(sales.map((sale) => [sale.id, sale])),
-    products: await readProductNames(clients, view, sales),
+    products: await readProductNames(view, sales),
   };
 }
 

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Sale, SaleInstallment } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import {
@@ -16,8 +15,8 @@ import {
   pager,
 } from '../shell/components.ts';
 import { reasonOf } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf } from './amounts.ts';
 import { disputesOfSale, disputesOfSaleTable } from './disputes-of-sale.ts';
@@ -31,19 +30,19 @@ import { salesTexts } from './sales.texts.ts';
 const MOVEMENTS = 50;
 
 /** A sale: what was sold, what has become of its funds, its installments, movements, refunds and disputes. */
-export function salePage({ pages, clients }: FeatureDependencies): void {
+export function salePage(pages: Pages): void {
   const query = Type.Object({ page: pageParameter });
   const options = { path: '/funds/sales/:saleId', role: Role.VIEWER, section: 'funds', query } as const;
   pages.page(options, async (view, { params, query: { page = '' } }) => {
     const t = textsFor(view, salesTexts);
-    const read = await clients.funds.getSale({ ...view.tenant, saleId: params.saleId! }, view.call);
+    const read = await view.clients.funds.getSale({ saleId: params.saleId! });
     const sale = read.sale!;
     const movementPage = { saleId: sale.id, pageSize: MOVEMENTS, pageToken: page };
     const [{ movements, nextPageToken }, disputes, refunds, product] = await Promise.all([
-      clients.funds.listSaleMovements({ ...view.tenant, ...movementPage }, view.call),
-      disputesOfSale(clients, view, sale.id),
-      refundsOfSale(clients, view, sale.id),
-      productName(clients, view, sale),
+      view.clients.funds.listSaleMovements(movementPage),
+      disputesOfSale(view, sale.id),
+      refundsOfSale(view, sale.id),
+      productName(view, sale),
     ]);
     return {
       title: t.saleOf(view.format.dateTime(sale.capturedAt)),
@@ -61,13 +60,9 @@ ${disputesOfSaleTable(view, disputes)}`,
 }
 
 /** The name of the sale's product; undefined when the catalog does not have it. */
-async function productName(
-  { products }: DashboardClients,
-  view: View,
-  { productId }: Sale,
-): Promise<string | undefined> {
+async function productName(view: View, { productId }: Sale): Promise<string | undefined> {
   if (productId === undefined) return undefined;
-  const read = await products.getProduct({ ...view.tenant, productId }, view.call).catch((error: unknown) => {
+  const read = await view.clients.products.getProduct({ productId }).catch((error: unknown) => {
     if (reasonOf(error) === 'PRODUCT_NOT_FOUND') return undefined;
     throw error;
   });

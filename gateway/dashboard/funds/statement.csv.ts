@@ -1,7 +1,6 @@
 import type { Balances, Movement } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { BlockReason, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { type CsvColumn, type CsvFormat, CsvWriter } from '../exports/csv.ts';
 import { csvDate, csvTime } from '../exports/csv-download.ts';
 import { streamed } from '../shell/downloads.ts';
@@ -38,16 +37,13 @@ const COLUMNS: readonly CsvColumn<Movement>[] = [
 
 /** The statement as CSV: opening balance, movements, their total, closing balance. */
 export async function* statementLines(
-  { funds }: DashboardClients,
   view: View,
   range: DateRange,
   format: CsvFormat,
 ): AsyncGenerator<string> {
   const csv = new CsvWriter(COLUMNS, format);
-  const request = { ...view.tenant, ...dateRangeOf(range) };
   const messages = streamed(
-    view,
-    (call) => funds.exportMovements(request, call),
+    (options) => view.clients.funds.exportMovements(dateRangeOf(range), options),
     (message) => message,
   );
   for await (const message of messages) {

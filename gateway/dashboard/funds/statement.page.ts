@@ -12,8 +12,8 @@ import { csvDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, pageParameter, pager } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import {
@@ -39,7 +39,7 @@ const PAGE_SIZE = 50;
 const Query = Type.Object({ ...dateRangeParameters, page: pageParameter });
 
 /** /funds/statement: the movements of the account over a range of dates, and the same as CSV. */
-export function statementPages({ pages, clients }: FeatureDependencies): void {
+export function statementPages(pages: Pages): void {
   const path = '/funds/statement';
   pages.page({ path, role: Role.VIEWER, section: 'funds', query: Query }, async (view, { query }) => {
     const t = textsFor(view, statementTexts);
@@ -48,16 +48,16 @@ export function statementPages({ pages, clients }: FeatureDependencies): void {
     const top = html`${breadcrumbs(view, 'funds')}${rangeForm(view, range, faults)}`;
     if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', includeTotals: true };
-    const request = { ...view.tenant, ...dateRangeOf(range), ...page };
-    const statement = await clients.funds.listMovements(request, view.call);
-    const disputes = await findDisputes(clients, view, possibleDisputes(statement.movements));
+    const request = { ...dateRangeOf(range), ...page };
+    const statement = await view.clients.funds.listMovements(request);
+    const disputes = await findDisputes(view, possibleDisputes(statement.movements));
     return { title: t.title, body: html`${top}${statementBody(view, range, statement, disputes)}` };
   });
   const rpc = FundsService.method.exportMovements;
   const csv = { path: `${path}.csv`, rpc, section: 'funds', query: Type.Object(fileParameters) } as const;
   pages.download(csv, async (view, { query }) => {
     const range = requireValidRange(view, rangeOf(query));
-    const lines = () => statementLines(clients, view, range, query.format ?? 'br');
+    const lines = () => statementLines(view, range, query.format ?? 'br');
     return csvDownload(fileName('statement', range), lines);
   });
 }

@@ -3,12 +3,12 @@ import { Type } from 'typebox';
 import type { Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { callFor } from '../../clients.ts';
-import { callAsPerson } from '../dashboard-clients.ts';
+import { callAsPerson } from '../dashboard-caller.ts';
 import { roleName, roleTexts } from '../members/role.texts.ts';
 import { ownFormHooks } from '../session/own-form.ts';
 import { moment, pager, personForm } from '../shell/components.ts';
 import { failureOf } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { layoutTexts } from '../shell/layout.texts.ts';
 import { sendPage } from '../shell/layout.ts';
@@ -25,7 +25,7 @@ const querystring = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 0,
  * The home page: a person's merchants and invitations. The actions concern only themselves, so they require no role. A
  * role applies to both environments; changes to it are recorded in the audit trail of live.
  */
-export function homePages({ app, guard, clients: { accounts } }: FeatureDependencies): void {
+export function homePages({ app, guard, accounts }: RouteDependencies): void {
   const ownForm = ownFormHooks(guard);
   const { onRequest } = ownForm;
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { badge, dataTable, field, form, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
 import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
@@ -53,13 +53,13 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
 }
 
 /** The paginated list of all open invitations. */
-export function invitationsPage({ pages, clients: { accounts } }: FeatureDependencies): void {
+export function invitationsPage(pages: Pages): void {
   const query = Type.Object({ page: pageParameter });
   const options = { path: INVITATIONS_PATH, role: Role.ADMIN, section: 'members', query } as const;
   pages.page(options, async (view, { query: { page: pageToken = '' } }) => {
     const t = textsFor(view, membersTexts);
-    const request = { ...view.tenant, pageSize: PAGE_SIZE, pageToken };
-    const { invitations, nextPageToken } = await accounts.listInvitations(request, view.call);
+    const request = { pageSize: PAGE_SIZE, pageToken };
+    const { invitations, nextPageToken } = await view.clients.accounts.listInvitations(request);
     return {
       title: t.invitations,
       body: html`${invitationTable(view, invitations)}

@@ -1,5 +1,4 @@
 import type { Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { leaveForm } from '../home/home.pages.ts';
 import { badge, confirmForm, dataTable, form, moment, notice, pager, select } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -25,7 +24,6 @@ export interface Refused {
 
 /** A merchant's team, open invitations and contact. */
 export async function membersPage(
-  { accounts }: DashboardClients,
   requestView: View,
   { page = '' }: { page?: string | undefined } = {},
   refused?: Refused,
@@ -33,11 +31,10 @@ export async function membersPage(
   // A rejected form has the URL of its action, which the pager cannot link to.
   const view = refused ? { ...requestView, url: pathTo(requestView, MEMBERS_PATH) } : requestView;
   const t = textsFor(view, membersTexts);
-  const { tenant, call } = view;
   const [{ members, nextPageToken }, invitations, contact] = await Promise.all([
-    accounts.listMembers({ ...tenant, pageSize: PAGE_SIZE, pageToken: page }, call),
-    accounts.listInvitations({ ...tenant, pageSize: MAX_INVITATIONS }, call),
-    accounts.getMerchantContact(tenant, call),
+    view.clients.accounts.listMembers({ pageSize: PAGE_SIZE, pageToken: page }),
+    view.clients.accounts.listInvitations({ pageSize: MAX_INVITATIONS }),
+    view.clients.accounts.getMerchantContact({}),
   ]);
   const more = invitations.nextPageToken !== '';
   return {
@@ -78,7 +75,7 @@ function memberTable(view: View, members: readonly Member[]): Html {
       {
         label: t.action,
         cell: (member) =>
-          isSelf(member) ? leaveForm(view, view.person, view.tenant.merchantId) : removeForm(view, member),
+          isSelf(member) ? leaveForm(view, view.person, view.merchantId) : removeForm(view, member),
       },
     ],
     members,

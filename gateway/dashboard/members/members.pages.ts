@@ -2,11 +2,9 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { Type } from 'typebox';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { isAtLeast } from '../../../services/platform/people/role.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { pageParameter } from '../shell/components.ts';
 import { refusalText } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
-import type { Outcome } from '../shell/pages.ts';
+import type { Outcome, Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { CONTACT_LANGUAGES } from './contact-form.ts';
 import { invitationsPage } from './invitations.ts';
@@ -22,74 +20,68 @@ const role = Type.Enum(ROLE_NAMES);
 const email = Type.String({ maxLength: 254 });
 
 /** A merchant's team: members and their roles, invitations, and the contact. For administrators. */
-export function membersPages(dependencies: FeatureDependencies): void {
-  const { pages, clients } = dependencies;
+export function membersPages(pages: Pages): void {
   const query = Type.Object({ page: pageParameter });
-  pages.page({ ...SPEC, path: MEMBERS_PATH, query }, (view, input) =>
-    membersPage(clients, view, input.query),
-  );
-  invitationsPage(dependencies);
-  memberActions(dependencies);
-  invitationActions(dependencies);
-  contactAction(dependencies);
+  pages.page({ ...SPEC, path: MEMBERS_PATH, query }, (view, input) => membersPage(view, input.query));
+  invitationsPage(pages);
+  memberActions(pages);
+  invitationActions(pages);
+  contactAction(pages);
 }
 
-function memberActions({ pages, clients }: FeatureDependencies): void {
-  const { accounts } = clients;
+function memberActions(pages: Pages): void {
   const form = Type.Object({ role });
   const changeRole = { ...ACTION, rpc: RPCS.changeMemberRole, path: `${MEMBERS_PATH}/:accountId/role`, form };
   pages.action(changeRole, async (view, { params, form: typed, key }) => {
     const accountId = params.accountId!;
-    const request = { ...view.tenant, idempotencyKey: key, accountId, role: ROLES[typed.role] };
-    const call = accounts.changeMemberRole(request, view.call);
+    const request = { idempotencyKey: key, accountId, role: ROLES[typed.role] };
+    const call = view.clients.accounts.changeMemberRole(request);
     // Administrators who lower their own role lose access to this page.
     const keepsAccess = accountId !== view.person.accountId || isAtLeast(request.role, SPEC.role);
     const done = keepsAccess ? { redirect: MEMBERS_PATH, notice: 'role' } : { redirect: '' };
-    return outcomeOf(clients, view, call, done);
+    return outcomeOf(view, call, done);
   });
   const remove = { ...ACTION, rpc: RPCS.removeMember, path: `${MEMBERS_PATH}/:accountId/remove` };
   pages.action(remove, async (view, { params, key }) => {
-    const request = { ...view.tenant, idempotencyKey: key, accountId: params.accountId! };
-    const call = accounts.removeMember(request, view.call);
-    return outcomeOf(clients, view, call, { redirect: MEMBERS_PATH, notice: 'removed' });
+    const request = { idempotencyKey: key, accountId: params.accountId! };
+    const call = view.clients.accounts.removeMember(request);
+    return outcomeOf(view, call, { redirect: MEMBERS_PATH, notice: 'removed' });
   });
 }
 
-function invitationActions({ pages, clients }: FeatureDependencies): void {
-  const { accounts } = clients;
+function invitationActions(pages: Pages): void {
   const form = Type.Object({ email, role });
   const invite = { ...ACTION, rpc: RPCS.inviteMember, path: `${MEMBERS_PATH}/invite`, form };
   pages.action(invite, async (view, { form: { role, ...submitted }, key }) => {
     const typed = { email: submitted.email.trim(), role };
     const language = CONTACT_LANGUAGES[view.language];
-    const request = { ...view.tenant, idempotencyKey: key, ...typed, role: ROLES[role], language };
-    const call = accounts.inviteMember(request, view.call);
+    const request = { idempotencyKey: key, ...typed, role: ROLES[role], language };
+    const call = view.clients.accounts.inviteMember(request);
     const done = { redirect: MEMBERS_PATH, notice: 'invited' };
-    return outcomeOf(clients, view, call, done, (fault) => ({ invitation: { ...typed, fault } }));
+    return outcomeOf(view, call, done, (fault) => ({ invitation: { ...typed, fault } }));
   });
   const revoke = { ...ACTION, rpc: RPCS.revokeInvitation, path: `${INVITATIONS_PATH}/:invitationId/revoke` };
   pages.action(revoke, async (view, { params, key }) => {
-    const request = { ...view.tenant, idempotencyKey: key, invitationId: params.invitationId! };
-    const call = accounts.revokeInvitation(request, view.call);
-    return outcomeOf(clients, view, call, { redirect: MEMBERS_PATH, notice: 'revoked' });
+    const request = { idempotencyKey: key, invitationId: params.invitationId! };
+    const call = view.clients.accounts.revokeInvitation(request);
+    return outcomeOf(view, call, { redirect: MEMBERS_PATH, notice: 'revoked' });
   });
 }
 
-function contactAction({ pages, clients }: FeatureDependencies): void {
+function contactAction(pages: Pages): void {
   const languages = Object.keys(CONTACT_LANGUAGES) as ['pt-BR', 'en'];
   const form = Type.Object({ contact: email, language: Type.Enum(languages) });
   const options = { ...ACTION, rpc: RPCS.setMerchantContact, path: `${MEMBERS_PATH}/contact`, form };
   pages.action(options, async (view, { form: { contact, language }, key }) => {
     const address = contact.trim();
     const request = {
-      ...view.tenant,
       idempotencyKey: key,
       language: CONTACT_LANGUAGES[language],
       ...(address !== '' && { email: address }),
     };
-    const call = clients.accounts.setMerchantContact(request, view.call);
+    const call = view.clients.accounts.setMerchantContact(request);
     const done = { redirect: MEMBERS_PATH, notice: 'contact' };
-    return outcomeOf(clients, view, call, done, (fault) => ({
+    return outcomeOf(view, call, done, (fault) => ({
       contact: { email: address, language, fault },
     }));
   });
@@ -100,7 +92,6 @@ function contactAction({ pages, clients }: FeatureDependencies): void {
  * corrected, else at the top. Rethrows errors without a message.
  */
 async function outcomeOf(
-  clients: DashboardClients,
   view: View,
   call: Promise<unknown>,
   done: Outcome,
@@ -116,6 +107,6 @@ async function outcomeOf(
     const text = isInvalid && fieldFault ? textsFor(view, membersTexts).emailFault : message;
     if (text === undefined || isNotFound) throw error;
     const again = fieldFault ? { status: 422, ...fieldFault(text) } : { status: 409, text };
-    return membersPage(clients, view, {}, again);
+    return membersPage(view, {}, again);
   }
 }

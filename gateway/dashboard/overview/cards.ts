@@ -6,7 +6,6 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays, civilDateAt } from '../../../services/platform/civil-date.ts';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { disputedAmount, dueDate, reasonText } from '../disputes/dispute.components.ts';
 import { balanceOf } from '../funds/balance-cards.ts';
 import { fundsTexts } from '../funds/funds.texts.ts';
@@ -29,13 +28,13 @@ const lines = (items: readonly Html[]) =>
   html`<ul class="lines">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
 
 /** The refund cases awaiting the merchant's decision, by deadline. */
-export function refundsCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
+export function refundsCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const request = { ...view.tenant, order: RefundCaseOrder.REVIEW_DEADLINE, pageSize: MAX_LINES };
+  const request = { order: RefundCaseOrder.REVIEW_DEADLINE, pageSize: MAX_LINES };
   return card(view, {
     name: 'refunds',
     title: t.refunds,
-    call: refundCases.listRefundCases(request, view.call),
+    call: view.clients.refundCases.listRefundCases(request),
     render: ({ refundCases: cases }) => {
       if (cases.length === 0) return html`<p>${t.noRefunds}</p>`;
       return lines(
@@ -50,13 +49,13 @@ export function refundsCard(view: View, { refundCases }: DashboardClients): Prom
 }
 
 /** The disputes awaiting the merchant's response, by due date. */
-export function disputesCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
+export function disputesCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const request = { ...view.tenant, order: DisputeOrder.DUE_DATE, pageSize: MAX_LINES };
+  const request = { order: DisputeOrder.DUE_DATE, pageSize: MAX_LINES };
   return card(view, {
     name: 'disputes',
     title: t.disputes,
-    call: refundCases.listDisputes(request, view.call),
+    call: view.clients.refundCases.listDisputes(request),
     render: ({ disputes }) => {
       if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
       return lines(
@@ -71,12 +70,12 @@ export function disputesCard(view: View, { refundCases }: DashboardClients): Pro
 }
 
 /** The available balance and scheduled amounts. */
-export function balanceCard(view: View, clients: DashboardClients): Promise<Html> {
+export function balanceCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   return card(view, {
     name: 'balance',
     title: t.balance,
-    call: balanceOf(clients, view),
+    call: balanceOf(view),
     render: (balance) => (balance ? figures(view, balance) : html`<p>${t.tooLarge}</p>`),
     links: () => link(view, '/funds', t.toFunds),
   });
@@ -94,13 +93,13 @@ ${details([
 }
 
 /** The next release dates, of this month and the next. */
-export function releasesCard(view: View, clients: DashboardClients): Promise<Html> {
+export function releasesCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const today = civilDateAt(new Date());
   return card(view, {
     name: 'releases',
     title: t.releases,
-    call: calendars(view, clients, LISTED_MONTHS),
+    call: calendars(view, LISTED_MONTHS),
     render: (months) => {
       const next = months
         .flatMap(({ days }) => days)
@@ -118,12 +117,12 @@ export function releasesCard(view: View, clients: DashboardClients): Promise<Htm
 }
 
 /** The amounts to be released in each of the coming months. */
-export function releaseChartCard(view: View, clients: DashboardClients): Promise<Html> {
+export function releaseChartCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   return card(view, {
     name: 'release-months',
     title: t.releasesByMonth,
-    call: calendars(view, clients, CHART_MONTHS),
+    call: calendars(view, CHART_MONTHS),
     render: (months) => {
       const bars = months.map(({ month, days }) => {
         const size = days.reduce((sum, { scheduledAmountMinor }) => sum + scheduledAmountMinor, 0n);
@@ -138,15 +137,15 @@ export function releaseChartCard(view: View, clients: DashboardClients): Promise
 }
 
 /** The number of recently requested refunds in each state. */
-export function refundChartCard(view: View, { refundCases }: DashboardClients): Promise<Html> {
+export function refundChartCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const { states } = textsFor(view, refundsTexts);
   const fromDate = addDays(civilDateAt(new Date()), -CHART_DAYS);
-  const request = { ...view.tenant, fromDate, pageSize: 1, includeTotals: true };
+  const request = { fromDate, pageSize: 1, includeTotals: true };
   return card(view, {
     name: 'refund-states',
     title: t.refundsByState,
-    call: refundCases.listRefundCases(request, view.call),
+    call: view.clients.refundCases.listRefundCases(request),
     render: ({ totals }) => {
       if (totals.length === 0) return html`<p>${t.noRecentRefunds}</p>`;
       const bars = totals.map(({ status, count }) => ({
@@ -162,9 +161,9 @@ export function refundChartCard(view: View, { refundCases }: DashboardClients): 
 }
 
 /** The release calendars of this month and those after it. */
-const calendars = (view: View, { funds }: DashboardClients, count: number) =>
+const calendars = (view: View, count: number) =>
   Promise.all(
     monthsFrom(monthOf(civilDateAt(new Date())), count).map((month) =>
-      funds.getReleaseCalendar({ ...view.tenant, month }, view.call),
+      view.clients.funds.getReleaseCalendar({ month }),
     ),
   );

@@ -1,5 +1,4 @@
 import type { DeliveryHour } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { link } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -23,12 +22,12 @@ const DELIVERED_FILL = '#4f86c6';
 const FAILED_FILL = '#c0392b';
 
 /** How the attempts of the last 24 hours ended, by hour. */
-export function deliveriesChartCard(view: View, { deliveries }: DashboardClients): Promise<Html> {
+export function deliveriesChartCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   return card(view, {
     name: 'delivery-hours',
     title: t.deliveriesByHour,
-    call: deliveries.getDeliveryStatistics(view.tenant, view.call),
+    call: view.clients.deliveries.getDeliveryStatistics({}),
     render: ({ hours }) =>
       hours.some(({ delivered, failed }) => delivered + failed > 0n)
         ? chart(view, hours)

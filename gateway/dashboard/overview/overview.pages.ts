@@ -1,9 +1,8 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { sees } from '../shell/access.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { withTroubleBanner } from '../shell/trouble-banner.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
@@ -23,26 +22,25 @@ import { webhooksCard } from './webhooks-card.ts';
 const TIMEOUT_MS = 3_000;
 
 /** A merchant's first page: what needs attention, and the current figures. */
-export function overviewPages({ pages, clients }: FeatureDependencies): void {
-  pages.page({ path: '', role: Role.VIEWER, section: 'overview' }, (view) => overviewPage(view, clients));
+export function overviewPages(pages: Pages): void {
+  pages.page({ path: '', role: Role.VIEWER, section: 'overview', timeoutMs: TIMEOUT_MS }, overviewPage);
 }
 
-async function overviewPage(fullView: View, clients: DashboardClients): Promise<Page> {
-  const view = { ...fullView, call: { ...fullView.call, timeoutMs: TIMEOUT_MS } };
+async function overviewPage(view: View): Promise<Page> {
   const seesWebhooks = sees(view, 'webhooks');
-  const reading = seesWebhooks ? readSubscriptions(clients, view) : Promise.resolve([]);
+  const reading = seesWebhooks ? readSubscriptions(view) : Promise.resolve([]);
   const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states, hours] =
     await Promise.all([
       // The card reports the failure.
       reading.catch(() => []),
       webhooksCard(view, reading),
-      refundsCard(view, clients),
-      disputesCard(view, clients),
-      balanceCard(view, clients),
-      releasesCard(view, clients),
-      releaseChartCard(view, clients),
-      refundChartCard(view, clients),
-      seesWebhooks ? deliveriesChartCard(view, clients) : nothing,
+      refundsCard(view),
+      disputesCard(view),
+      balanceCard(view),
+      releasesCard(view),
+      releaseChartCard(view),
+      refundChartCard(view),
+      seesWebhooks ? deliveriesChartCard(view) : nothing,
     ]);
   const live = {
     refunds,

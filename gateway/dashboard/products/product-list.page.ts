@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Product, ProductStatus } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { dataTable, field, link, moment, pageParameter, pager, select } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { filterParameter, queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { chargeText, STATES, type StateName, stateBadge, typeText } from './product.components.ts';
@@ -17,20 +17,16 @@ const Query = Type.Object({
 });
 
 /** The list of products, newest first. */
-export function productListPage({ pages, clients }: FeatureDependencies): void {
+export function productListPage(pages: Pages): void {
   const options = { path: '/products', role: Role.VIEWER, section: 'products', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, productsTexts);
     const state = STATES.find((name) => name === query.status);
-    const { products, nextPageToken } = await clients.products.listProducts(
-      {
-        ...view.tenant,
-        ...(state && { status: ProductStatus[state] }),
-        pageSize: PAGE_SIZE,
-        pageToken: query.page ?? '',
-      },
-      view.call,
-    );
+    const { products, nextPageToken } = await view.clients.products.listProducts({
+      ...(state && { status: ProductStatus[state] }),
+      pageSize: PAGE_SIZE,
+      pageToken: query.page ?? '',
+    });
     const body = html`${filterForm(view, state)}
 ${productTable(view, products, state ? t.noneWithFilter : t.none)}
 ${pager(view, nextPageToken)}`;

@@ -10,19 +10,19 @@ import { enumName } from '../../../services/platform/enum-name.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, copyable, dataTable, details, moment, NONE } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { chargeText, stateBadge, typeText } from './product.components.ts';
 import { productsTexts } from './products.texts.ts';
 
 /** A product with its current prices and offers, read-only. */
-export function productPage({ pages, clients }: FeatureDependencies): void {
+export function productPage(pages: Pages): void {
   const options = { path: '/products/:productId', role: Role.VIEWER, section: 'products' } as const;
   pages.page(options, async (view, { params }) => {
     const t = textsFor(view, productsTexts);
     const productId = params.productId!;
-    const { product } = await clients.products.getProduct({ ...view.tenant, productId }, view.call);
+    const { product } = await view.clients.products.getProduct({ productId });
     return {
       title: product!.name.trim() || product!.id,
       body: html`${breadcrumbs(view, 'products')}${facts(view, product!)}

@@ -3,7 +3,7 @@ import {
   MerchantDecisionKind,
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import type { DecisionDraft } from './decision-forms.ts';
 import { renderRefundCase } from './refund-case.page.ts';
@@ -20,7 +20,7 @@ const ApproveForm = Type.Object({
 const ContestForm = Type.Object({ contest_reason: Type.String({ maxLength: MAX_FORM_LENGTH }) });
 
 /** Approves or contests a refund case. */
-export function decideRefundCaseActions({ pages, clients }: FeatureDependencies): void {
+export function decideRefundCaseActions(pages: Pages): void {
   const decide = async (
     view: View,
     id: string,
@@ -32,14 +32,11 @@ export function decideRefundCaseActions({ pages, clients }: FeatureDependencies)
     const fault = reasonFault(view, decision, reason);
     if (fault) {
       const refused = { decision: { decision, reason, fault } };
-      return { ...(await renderRefundCase(clients, view, id, refused)), status: 422 };
+      return { ...(await renderRefundCase(view, id, refused)), status: 422 };
     }
     const kind = decision === 'approve' ? MerchantDecisionKind.APPROVED : MerchantDecisionKind.CONTESTED;
     const decided = { refundCaseId: id, decision: kind, ...(reason !== '' && { reason }) };
-    await clients.refundCases.decideRefundCase(
-      { ...view.tenant, idempotencyKey: key, ...decided },
-      view.call,
-    );
+    await view.clients.refundCases.decideRefundCase({ idempotencyKey: key, ...decided });
     return { redirect: `/refunds/${id}`, notice: decision === 'approve' ? 'approved' : 'contested' };
   };
   const rpc = RefundCaseService.method.decideRefundCase;

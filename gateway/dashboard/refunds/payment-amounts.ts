@@ -1,17 +1,12 @@
 import type { Payment } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { details, money } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { paymentTexts } from './payment.texts.ts';
 
 /** The payment of a refund case or dispute, with what was refunded and lost of it. */
-export async function readPayment(
-  { refundCases }: DashboardClients,
-  view: View,
-  paymentIntentId: string,
-): Promise<Payment> {
-  const { payment } = await refundCases.getPayment({ ...view.tenant, paymentIntentId }, view.call);
+export async function readPayment(view: View, paymentIntentId: string): Promise<Payment> {
+  const { payment } = await view.clients.refundCases.getPayment({ paymentIntentId });
   return payment!;
 }
 

@@ -9,16 +9,15 @@ import {
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { stateOf as disputeStateOf } from '../disputes/dispute.components.ts';
 import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.pages.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, link, moment } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { may, type Page, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
@@ -50,28 +49,22 @@ interface CaseDetails {
 }
 
 /** A refund case with its evidence, and the forms for the merchant's decision. */
-export function refundCasePages(dependencies: FeatureDependencies): void {
-  const { pages, clients } = dependencies;
+export function refundCasePages(pages: Pages): void {
   const location = { path: '/refunds/:refundCaseId', section: 'refunds' } as const;
   pages.page({ ...location, role: Role.VIEWER }, (view, { params }) =>
-    renderRefundCase(clients, view, params.refundCaseId!),
+    renderRefundCase(view, params.refundCaseId!),
   );
-  evidencePages(dependencies, {
+  evidencePages(pages, {
     ...location,
     subjectOf: ({ refundCaseId }) => ({ refundCaseId: refundCaseId! }),
     render: (view, { refundCaseId }, evidenceFault) =>
-      renderRefundCase(clients, view, refundCaseId!, { evidenceFault }),
+      renderRefundCase(view, refundCaseId!, { evidenceFault }),
   });
 }
 
 /** Renders a case, with a form that was refused. */
-export async function renderRefundCase(
-  clients: DashboardClients,
-  view: View,
-  refundCaseId: string,
-  refused?: Refused,
-): Promise<Page> {
-  const details = await readCase(clients, view, refundCaseId);
+export async function renderRefundCase(view: View, refundCaseId: string, refused?: Refused): Promise<Page> {
+  const details = await readCase(view, refundCaseId);
   const t = textsFor(view, refundCaseTexts);
   const { refundCase } = details;
   const live = {
@@ -94,17 +87,15 @@ ${liveRegion('record', live.record)}`,
   };
 }
 
-async function readCase(clients: DashboardClients, view: View, id: string): Promise<CaseDetails> {
-  const { refundCases, events } = clients;
-  const { tenant, call } = view;
-  const { refundCase } = await refundCases.getRefundCase({ ...tenant, refundCaseId: id }, call);
+async function readCase(view: View, id: string): Promise<CaseDetails> {
+  const { refundCase } = await view.clients.refundCases.getRefundCase({ refundCaseId: id });
   const { paymentIntentId } = refundCase!;
   const [{ evidence }, { disputes }, payment, { events: published }, names] = await Promise.all([
-    refundCases.listEvidence({ ...tenant, refundCaseId: id }, call),
-    refundCases.listDisputes({ ...tenant, paymentIntentId, pageSize: MAX_DISPUTES }, call),
-    readPayment(clients, view, paymentIntentId),
-    events.listEvents({ ...tenant, objectId: id, pageSize: MAX_EVENTS }, call),
-    readSaleNames(clients, view, [refundCase!]),
+    view.clients.refundCases.listEvidence({ refundCaseId: id }),
+    view.clients.refundCases.listDisputes({ paymentIntentId, pageSize: MAX_DISPUTES }),
+    readPayment(view, paymentIntentId),
+    view.clients.events.listEvents({ objectId: id, pageSize: MAX_EVENTS }),
+    readSaleNames(view, [refundCase!]),
   ]);
   return { refundCase: refundCase!, evidence, disputes, payment, events: published, names };
 }

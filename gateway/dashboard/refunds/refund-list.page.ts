@@ -23,9 +23,9 @@ import {
   pager,
   select,
 } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import {
   filterParameter,
   idFilterField,
@@ -64,7 +64,7 @@ interface Filters extends Choices {
 }
 
 /** The list of refund cases: by default those awaiting the merchant's decision, by deadline. */
-export function refundListPage({ pages, clients }: FeatureDependencies): void {
+export function refundListPage(pages: Pages): void {
   const options = { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const filters = filtersOf(query);
@@ -72,11 +72,12 @@ export function refundListPage({ pages, clients }: FeatureDependencies): void {
     if (!isIdOrEmpty(filters.payment) || !isIdOrEmpty(filters.order)) {
       return refusedFilters(t.title, filterForm(view, filters), t.none);
     }
-    const { refundCases, nextPageToken } = await clients.refundCases.listRefundCases(
-      { ...view.tenant, ...requestOf(filters), pageSize: PAGE_SIZE, pageToken: query.page ?? '' },
-      view.call,
-    );
-    const names = await readSaleNames(clients, view, refundCases);
+    const { refundCases, nextPageToken } = await view.clients.refundCases.listRefundCases({
+      ...requestOf(filters),
+      pageSize: PAGE_SIZE,
+      pageToken: query.page ?? '',
+    });
+    const names = await readSaleNames(view, refundCases);
     const cases = caseTable(view, filters, refundCases, names);
     const body = html`${filterForm(view, filters)}
 ${csvLinks(view, '/refunds.csv', { status: filters.state ?? '', initiator: filters.initiator ?? '' })}
@@ -87,17 +88,17 @@ ${pager(view, nextPageToken)}`;
 }
 
 /** /refunds.csv: refund cases as a file, newest first. */
-export function refundDownload({ pages, clients }: FeatureDependencies): void {
+export function refundDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportRefundCases;
   const options = { path: '/refunds.csv', rpc, section: 'refunds', query: CsvQuery } as const;
   pages.download(options, async (view, { query }) => {
     const range = requireValidRange(view, query);
-    const request = { ...view.tenant, ...dateRangeOf(range), ...chosenFields(choicesOf(query)) };
-    return listDownload(view, {
+    const request = { ...dateRangeOf(range), ...chosenFields(choicesOf(query)) };
+    return listDownload({
       name: fileName('refunds', range),
       columns: REFUND_COLUMNS,
       format: query.format,
-      stream: (call) => clients.refundCases.exportRefundCases(request, call),
+      stream: (options) => view.clients.refundCases.exportRefundCases(request, options),
       rowsOf: ({ refundCases }) => refundCases,
     });
   });

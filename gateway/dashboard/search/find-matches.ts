@@ -3,7 +3,6 @@ import { validate as isUuid } from 'uuid';
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { type Section, sees } from '../shell/access.ts';
 import type { View } from '../shell/view.ts';
@@ -28,34 +27,33 @@ export interface Matches {
  * Finds sales by order id or the start of an order number, refund cases by these sales or by order, payment or sale
  * id, and endpoints by a part of their URL.
  */
-export async function findMatches(clients: DashboardClients, view: View, text: string): Promise<Matches> {
+export async function findMatches(view: View, text: string): Promise<Matches> {
   const [{ sales, hasMore: hasMoreSales }, endpoints] = await Promise.all([
-    salesOf(clients, view, text),
-    endpointsWith(clients, view, text),
+    salesOf(view, text),
+    endpointsWith(view, text),
   ]);
-  const cases = await refundCasesOf(clients, view, text, sales);
+  const cases = await refundCasesOf(view, text, sales);
   const refundCases = cases.slice(0, MAX_LISTED);
   return {
     sales,
     refundCases,
-    names: await readSaleNames(clients, view, refundCases),
+    names: await readSaleNames(view, refundCases),
     endpoints: endpoints.slice(0, MAX_LISTED),
     hasMore: hasMoreSales || cases.length > MAX_LISTED || endpoints.length > MAX_LISTED,
   };
 }
 
-async function salesOf({ funds }: DashboardClients, view: View, text: string) {
+async function salesOf(view: View, text: string) {
   if (text.length > MAX_ORDER_NUMBER) return { sales: [], hasMore: false };
   if (!isUuid(text)) {
-    return funds.searchSales({ ...view.tenant, orderNumberPrefix: text, limit: MAX_LISTED }, view.call);
+    return view.clients.funds.searchSales({ orderNumberPrefix: text, limit: MAX_LISTED });
   }
-  const page = await funds.listSales({ ...view.tenant, orderId: text, pageSize: MAX_LISTED }, view.call);
+  const page = await view.clients.funds.listSales({ orderId: text, pageSize: MAX_LISTED });
   return { sales: page.sales, hasMore: page.nextPageToken !== '' };
 }
 
 /** The cases of these sales, and those of the order, payment or sale with this id. */
 async function refundCasesOf(
-  { refundCases }: DashboardClients,
   view: View,
   text: string,
   sales: readonly Sale[],
@@ -68,7 +66,7 @@ async function refundCasesOf(
       : [];
   const pages = await Promise.all(
     filters.map((filter) =>
-      refundCases.listRefundCases({ ...view.tenant, ...filter, pageSize: MAX_LISTED + 1 }, view.call),
+      view.clients.refundCases.listRefundCases({ ...filter, pageSize: MAX_LISTED + 1 }),
     ),
   );
   const cases = pages.flatMap((page) => page.refundCases);
@@ -76,14 +74,10 @@ async function refundCasesOf(
 }
 
 /** A merchant has few endpoints: they are compared here. */
-async function endpointsWith(
-  clients: DashboardClients,
-  view: View,
-  text: string,
-): Promise<readonly WebhookSubscription[]> {
+async function endpointsWith(view: View, text: string): Promise<readonly WebhookSubscription[]> {
   if (!sees(view, 'webhooks')) return [];
   const wanted = text.toLowerCase();
-  const endpoints = await readSubscriptions(clients, view);
+  const endpoints = await readSubscriptions(view);
   return endpoints.filter(({ url }) => url.toLowerCase().includes(wanted));
 }
 
@@ -99,59 +93,55 @@ export interface FoundRecord {
 interface Lookup {
   readonly section: Section;
   /** Reads the record in the viewer's merchant and environment; rejects with NOT_FOUND if there is none. */
-  find(clients: DashboardClients, view: View, id: string): Promise<unknown>;
+  find(view: View, id: string): Promise<unknown>;
   path(id: string): string;
 }
 
 const LOOKUPS: Readonly<Record<RecordKind, Lookup>> = {
   refund: {
     section: 'refunds',
-    find: ({ refundCases }, { tenant, call }, refundCaseId) =>
-      refundCases.getRefundCase({ ...tenant, refundCaseId }, call),
+    find: ({ clients }, refundCaseId) => clients.refundCases.getRefundCase({ refundCaseId }),
     path: (id) => `/refunds/${id}`,
   },
   dispute: {
     section: 'disputes',
-    find: ({ refundCases }, { tenant, call }, disputeId) =>
-      refundCases.getDispute({ ...tenant, disputeId }, call),
+    find: ({ clients }, disputeId) => clients.refundCases.getDispute({ disputeId }),
     path: (id) => `/disputes/${id}`,
   },
   sale: {
     section: 'funds',
-    find: ({ funds }, { tenant, call }, saleId) => funds.getSale({ ...tenant, saleId }, call),
+    find: ({ clients }, saleId) => clients.funds.getSale({ saleId }),
     path: (id) => `/funds/sales/${id}`,
   },
   advance: {
     section: 'advances',
-    find: ({ advances }, { tenant, call }, advanceRequestId) =>
-      advances.getAdvanceRequest({ ...tenant, advanceRequestId }, call),
+    find: ({ clients }, advanceRequestId) => clients.advances.getAdvanceRequest({ advanceRequestId }),
     path: (id) => `/advances/${id}`,
   },
   product: {
     section: 'products',
-    find: ({ products }, { tenant, call }, productId) => products.getProduct({ ...tenant, productId }, call),
+    find: ({ clients }, productId) => clients.products.getProduct({ productId }),
     path: (id) => `/products/${id}`,
   },
   subscription: {
     section: 'webhooks',
-    find: ({ webhookSubscriptions }, { tenant, call }, subscriptionId) =>
-      webhookSubscriptions.getWebhookSubscription({ ...tenant, subscriptionId }, call),
+    find: ({ clients }, subscriptionId) =>
+      clients.webhookSubscriptions.getWebhookSubscription({ subscriptionId }),
     path: (id) => `/webhooks/${id}`,
   },
   delivery: {
     section: 'webhooks',
-    find: ({ deliveries }, { tenant, call }, deliveryId) =>
-      deliveries.getDelivery({ ...tenant, deliveryId }, call),
+    find: ({ clients }, deliveryId) => clients.deliveries.getDelivery({ deliveryId }),
     path: (id) => `/deliveries/${id}`,
   },
   resend: {
     section: 'webhooks',
-    find: ({ deliveries }, { tenant, call }, resendId) => deliveries.getResend({ ...tenant, resendId }, call),
+    find: ({ clients }, resendId) => clients.deliveries.getResend({ resendId }),
     path: (id) => `/resends/${id}`,
   },
   event: {
     section: 'webhooks',
-    find: ({ events }, { tenant, call }, eventId) => events.getEvent({ ...tenant, eventId }, call),
+    find: ({ clients }, eventId) => clients.events.getEvent({ eventId }),
     path: (id) => `/deliveries?event=${id}`,
   },
 };
@@ -160,13 +150,13 @@ const LOOKUPS: Readonly<Record<RecordKind, Lookup>> = {
  * The records with this id in the viewer's merchant and environment, in sections that they may see. Usually at most
  * one.
  */
-export async function findRecords(clients: DashboardClients, view: View, id: string): Promise<FoundRecord[]> {
+export async function findRecords(view: View, id: string): Promise<FoundRecord[]> {
   const lookups = (Object.entries(LOOKUPS) as [RecordKind, Lookup][]).filter(([, { section }]) =>
     sees(view, section),
   );
   const found = await Promise.all(
     lookups.map(async ([kind, { find, path }]) =>
-      (await exists(find(clients, view, id))) ? [{ kind, path: path(id) }] : [],
+      (await exists(find(view, id))) ? [{ kind, path: path(id) }] : [],
     ),
   );
   return found.flat();

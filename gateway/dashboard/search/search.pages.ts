@@ -3,8 +3,8 @@ import { validate as isUuid } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { isCivilDate } from '../../../services/platform/civil-date.ts';
 import { sees } from '../shell/access.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { html } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { textsFor } from '../shell/view.ts';
 import { findMatches, findRecords } from './find-matches.ts';
 import { resultsPage } from './results.page.ts';
@@ -20,7 +20,7 @@ const query = Type.Object({ q: Type.Optional(Type.String({ maxLength: MAX_LENGTH
  * page; anything else is listed. Every read names the merchant and environment of the page, so records of others are
  * never found.
  */
-export function searchPages({ pages, clients }: FeatureDependencies): void {
+export function searchPages(pages: Pages): void {
   const options = { path: '/search', role: Role.VIEWER, section: 'search', query } as const;
   pages.page(options, async (view, { query: { q = '' } }) => {
     const t = textsFor(view, searchTexts);
@@ -30,9 +30,9 @@ export function searchPages({ pages, clients }: FeatureDependencies): void {
     }
     const date = dateOf(text);
     if (date !== undefined) return { redirect: `/funds/days/${date}` };
-    const records = isUuid(text) ? await findRecords(clients, view, text) : [];
+    const records = isUuid(text) ? await findRecords(view, text) : [];
     if (records.length === 1) return { redirect: records[0]!.path };
-    return resultsPage(view, { text, records, matches: await findMatches(clients, view, text) });
+    return resultsPage(view, { text, records, matches: await findMatches(view, text) });
   });
 }
 

@@ -1,8 +1,9 @@
+import type { Client } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { unauthenticated } from '../../../services/platform/errors.ts';
 import { toConnectError } from '../../../services/platform/rpc/connect-errors.ts';
 import { callFor } from '../../clients.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { reasonOf } from '../shell/failures.ts';
 import { formatOf } from '../shell/format.ts';
 import { languageOf } from '../shell/language.ts';
@@ -18,10 +19,10 @@ const SESSION_ERRORS: readonly unknown[] = ['SESSION_INVALID', 'SESSION_EXPIRED'
 
 /** Finds the person behind a session cookie, and redirects requests without a session to sign-in. */
 export class SessionGuard {
-  readonly #clients: DashboardClients;
+  readonly #accounts: Client<typeof AccountService>;
 
-  constructor(clients: DashboardClients) {
-    this.#clients = clients;
+  constructor(accounts: Client<typeof AccountService>) {
+    this.#accounts = accounts;
   }
 
   /**
@@ -31,7 +32,7 @@ export class SessionGuard {
   async personOf(request: FastifyRequest, { unattended = false } = {}): Promise<Person> {
     const token = sessionTokenOf(request);
     if (token === undefined) throw toConnectError(unauthenticated('SESSION_INVALID', 'there is no session'));
-    const { account, session, memberships } = await this.#clients.accounts.authenticateSession(
+    const { account, session, memberships } = await this.#accounts.authenticateSession(
       { tokenSha256: tokenHashOf(token), unattended },
       callFor(request),
     );

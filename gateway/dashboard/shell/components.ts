@@ -49,7 +49,7 @@ export function dataTable<Row>(
 const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);
 
 /** A link to a page of the merchant, by its path below the merchant's. */
-export function link(view: Pick<View, 'environment' | 'tenant'>, path: string, content: Html | string): Html {
+export function link(view: View, path: string, content: Html | string): Html {
   return html`<a href="${pathTo(view, path)}">${content}</a>`;
 }
 

@@ -1,8 +1,6 @@
 import { Readable } from 'node:stream';
-import type { CallOptions } from '@connectrpc/connect';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply } from 'fastify';
-import type { View } from './view.ts';
 
 /** A file to download. */
 export interface Download {
@@ -14,19 +12,14 @@ export interface Download {
   read(): AsyncIterable<Uint8Array>;
 }
 
-/**
- * Yields what `read` returns for each message of a streaming RPC. The call has no deadline, since the browser sets
- * the pace, and is canceled when the consumer stops.
- */
+/** Yields what `read` returns for each message of a streaming RPC, which is canceled when the consumer stops. */
 export async function* streamed<Message, Value>(
-  view: View,
-  call: (options: CallOptions) => AsyncIterable<Message>,
+  call: (options: { readonly signal: AbortSignal }) => AsyncIterable<Message>,
   read: (message: Message) => Value,
 ): AsyncGenerator<Value> {
-  const { timeoutMs: _, ...options } = view.call;
   const cancel = new AbortController();
   try {
-    for await (const message of call({ ...options, signal: cancel.signal })) yield read(message);
+    for await (const message of call({ signal: cancel.signal })) yield read(message);
   } finally {
     cancel.abort();
   }

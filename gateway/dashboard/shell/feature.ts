@@ -1,9 +1,9 @@
+import type { Client } from '@connectrpc/connect';
+import type { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Config } from '../../../services/platform/process/config.ts';
 import type { SignInLimit } from '../../rate-limits/rate-limits.ts';
 import type { DashboardApp } from '../dashboard-app.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import type { SessionGuard } from '../session/session-guard.ts';
-import type { Pages } from './pages.ts';
 
 /** The settings that the dashboard needs. */
 export type DashboardConfig = Pick<
@@ -25,13 +25,12 @@ export type DashboardConfig = Pick<
   | 'OIDC_CLIENT_SECRET'
 >;
 
-/** What features register their pages with. */
-export interface FeatureDependencies {
-  /** For routes that do not belong to a merchant. */
+/** What features without a merchant register their routes with. Those of merchants get {@link Pages} instead. */
+export interface RouteDependencies {
   readonly app: DashboardApp;
-  readonly pages: Pages;
   readonly guard: SessionGuard;
-  readonly clients: DashboardClients;
+  /** Calls across merchants: pages of a merchant have no such client. */
+  readonly accounts: Client<typeof AccountService>;
   readonly config: DashboardConfig;
   readonly signInLimit: SignInLimit;
   /** The dashboard's public URL; callable once it listens. */

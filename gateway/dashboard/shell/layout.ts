@@ -52,12 +52,12 @@ export async function sendPage(
     .send(String(text));
 }
 
-const isOfMerchant = (view: PlainView | View): view is View => 'tenant' in view;
+const isOfMerchant = (view: PlainView | View): view is View => 'merchantId' in view;
 
 function pageHtml(view: PlainView | View, page: Page, section: Section | undefined): Html {
   const environment = isOfMerchant(view) ? view.environment : undefined;
   const t = textsFor(view, layoutTexts);
-  const name = isOfMerchant(view) ? view.person.merchantNames.get(view.tenant.merchantId) : undefined;
+  const name = isOfMerchant(view) ? view.person.merchantNames.get(view.merchantId) : undefined;
   const where = [name, environment && t.environments[environment]].flatMap((one) => (one ? ` · ${one}` : []));
   return html`<!doctype html>
 <html lang="${view.language}" data-environment="${environment ?? 'none'}">
@@ -116,10 +116,9 @@ function environmentName(view: View): Html {
 /** Links to the other environment and to the person's other merchants. */
 function switchLinks(view: View): Html {
   const t = textsFor(view, layoutTexts);
-  const { environment, tenant } = view;
-  const other = environment === 'live' ? 'test' : 'live';
-  return html`<p class="switch"><a href="${pathTo({ environment: other, tenant }, '')}">${t.switchTo[other]}</a></p>
-<p class="merchant"><span>${t.merchant}</span> <a href="/">${merchantText(view.person, tenant.merchantId)}</a></p>`;
+  const other = view.environment === 'live' ? 'test' : 'live';
+  return html`<p class="switch"><a href="${pathTo({ ...view, environment: other }, '')}">${t.switchTo[other]}</a></p>
+<p class="merchant"><span>${t.merchant}</span> <a href="/">${merchantText(view.person, view.merchantId)}</a></p>`;
 }
 
 /** Searches the merchant's environment. */

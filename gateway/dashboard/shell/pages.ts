@@ -1,4 +1,5 @@
 import type { DescMethod } from '@bufbuild/protobuf';
+import type { Transport } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
@@ -8,7 +9,8 @@ import { personRule } from '../../../services/platform/rpc/person-rules.ts';
 import { type EnvironmentName, environmentEnum } from '../../../services/platform/tenant.ts';
 import { REFERENCE_PATHS } from '../../docs/languages.ts';
 import type { DashboardApp } from '../dashboard-app.ts';
-import { callAsPerson } from '../dashboard-clients.ts';
+import { callAsPerson } from '../dashboard-caller.ts';
+import { createMerchantClients } from '../merchant-clients.ts';
 import { requireOwnForm } from '../session/own-form.ts';
 import { sessionTokenOf } from '../session/session-cookie.ts';
 import { isSessionError, type SessionGuard } from '../session/session-guard.ts';
@@ -25,6 +27,8 @@ interface PageLocation {
   /** Below /live/<merchant> and /sandbox/<merchant>: `/webhooks/:subscriptionId`. Parameters are UUIDs, except `name`. */
   readonly path: string;
   readonly section: Section;
+  /** The deadline of each of its calls; the usual one when absent. */
+  readonly timeoutMs?: number;
 }
 
 /** Who may use a page or an action. */
@@ -94,14 +98,16 @@ export class Pages {
   readonly registered: Registered[] = [];
   readonly #app: DashboardApp;
   readonly #guard: SessionGuard;
+  readonly #transport: Transport;
   readonly #config: PublicUrls;
   readonly #streams = new LiveStreams();
   readonly #uploads: Uploads;
 
-  constructor(app: DashboardApp, guard: SessionGuard, config: PublicUrls) {
+  constructor(app: DashboardApp, guard: SessionGuard, transport: Transport, config: PublicUrls) {
     this.#app = app;
     this.#config = config;
     this.#guard = guard;
+    this.#transport = transport;
     this.#uploads = new Uploads(app);
     app.addHook('preClose', async () => this.#streams.close());
   }
@@ -227,16 +233,19 @@ export class Pages {
     if (Object.entries(others).some(([name, value]) => name !== 'name' && !isId(value))) throw noSuchPage();
     const apiUrl = this.#config[environment === 'live' ? 'PUBLIC_URL_LIVE' : 'PUBLIC_URL_SANDBOX'];
     const plainView = this.#guard.plainViewOf(request);
+    const tenant = { merchantId, environment: environmentEnum(environment) };
+    const call = { ...callAsPerson(request), ...(spec.timeoutMs && { timeoutMs: spec.timeoutMs }) };
     const view: View = {
       ...plainView,
       ...(request.method === 'POST' && { url: this.#parentPage(spec, request) }),
       person,
+      merchantId,
       environment,
       role,
       apiUrl,
       docsUrl: apiUrl && `${apiUrl}${REFERENCE_PATHS[plainView.language]}/`,
-      tenant: { merchantId, environment: environmentEnum(environment) },
-      call: callAsPerson(request),
+      requestId: request.id,
+      clients: createMerchantClients(this.#transport, tenant, call),
     };
     // Set before the role is checked: the failure page shows the merchant's navigation.
     request.view = view;

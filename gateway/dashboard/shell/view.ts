@@ -1,9 +1,8 @@
 import type { DescMethod } from '@bufbuild/protobuf';
-import type { CallOptions } from '@connectrpc/connect';
 import type { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { mayCall } from '../../../services/platform/rpc/person-rules.ts';
 import type { EnvironmentName } from '../../../services/platform/tenant.ts';
+import type { MerchantClients } from '../merchant-clients.ts';
 import type { Format } from './format.ts';
 import { type Html, html } from './html.ts';
 import type { Language, Texts } from './language.ts';
@@ -42,16 +41,16 @@ export interface PlainView {
 /** What a merchant's page is rendered from. */
 export interface View extends PlainView {
   readonly person: Person;
+  readonly merchantId: string;
   readonly environment: EnvironmentName;
-  /** Part of every request to a service. */
-  readonly tenant: { readonly merchantId: string; readonly environment: Environment };
   readonly role: Role;
   /** The URL of the environment's API; undefined if it is not configured. */
   readonly apiUrl: string | undefined;
   /** The guides of the environment's API in the viewer's language; undefined if its public URL is not configured. */
   readonly docsUrl: string | undefined;
-  /** Options of every call: the request id, a deadline, and the actor with their IP address. */
-  readonly call: CallOptions;
+  readonly requestId: string;
+  /** Call the services for the person, at this merchant and environment only. */
+  readonly clients: MerchantClients;
 }
 
 /** A page as a feature renders it. */
@@ -67,8 +66,8 @@ export interface Page {
 }
 
 /** The URL path of a merchant's page: `path` begins with a slash, or is empty for the overview. */
-export function pathTo({ environment, tenant }: Pick<View, 'environment' | 'tenant'>, path: string): string {
-  return `/${ENVIRONMENT_PATHS[environment]}/${tenant.merchantId}${path}`;
+export function pathTo({ environment, merchantId }: View, path: string): string {
+  return `/${ENVIRONMENT_PATHS[environment]}/${merchantId}${path}`;
 }
 
 /** Whether the viewer may call an RPC here: whether to show its form. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rateLimitAddress } from '../../rate-limits/client-address.ts';
 import { SIGN_IN_PATH } from '../session/session-guard.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
 import { OpenIdClient } from './open-id-client.ts';
 import { returnPathOf } from './return-path.ts';
@@ -15,8 +15,8 @@ import { startSession } from './start-session.ts';
 export const CALLBACK_PATH = `${SIGN_IN_PATH}/callback`;
 
 /** Registers GET /sign-in, /sign-in/start, /sign-in/callback and /signed-out, POST /sign-out. */
-export function signInRoutes(dependencies: FeatureDependencies): void {
-  const { app, guard, clients, config, baseUrl, signInLimit } = dependencies;
+export function signInRoutes(dependencies: RouteDependencies): void {
+  const { app, guard, accounts, config, baseUrl, signInLimit } = dependencies;
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (issuer === undefined) throw new Error('OIDC_ISSUER is required to serve the dashboard');
   const redirectUri = () => `${baseUrl()}${CALLBACK_PATH}`;
@@ -82,7 +82,7 @@ export function signInRoutes(dependencies: FeatureDependencies): void {
     if (!flow) return showFault(request, reply, 'stale');
     try {
       const identity = await provider.identify(new URL(request.url, baseUrl()).search, flow);
-      await startSession(clients, identity, request, reply);
+      await startSession(accounts, identity, request, reply);
       return reply.redirect(flow.returnPath, 303);
     } catch (error) {
       return refuse(request, reply, error);

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import { callAsPerson } from '../dashboard-clients.ts';
+import { callAsPerson } from '../dashboard-caller.ts';
 import { requireOwnForm } from '../session/own-form.ts';
 import { clearSessionCookie, sessionTokenOf } from '../session/session-cookie.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
 import type { OpenIdClient } from './open-id-client.ts';
 import { signedOutPage } from './sign-in.pages.ts';
@@ -12,7 +12,7 @@ export const SIGNED_OUT_PATH = '/signed-out';
 
 /** Registers POST /sign-out, GET /signed-out. */
 export function signOutRoutes(
-  { app, guard, clients }: FeatureDependencies,
+  { app, guard, accounts }: RouteDependencies,
   provider: OpenIdClient,
   providerName: string,
 ): void {
@@ -23,7 +23,7 @@ export function signOutRoutes(
     const person = await guard.findPerson(request);
     if (person) {
       const { accountId, sessionId } = person;
-      await clients.accounts.endSession({ accountId, sessionId }, callAsPerson(request));
+      await accounts.endSession({ accountId, sessionId }, callAsPerson(request));
     }
     return reply.redirect(SIGNED_OUT_PATH, 303);
   });

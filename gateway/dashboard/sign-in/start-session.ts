@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { Client } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { sessionTokenOf, setSessionCookie, tokenHashOf } from '../session/session-cookie.ts';
 import type { Identity } from './open-id-client.ts';
 
@@ -10,7 +11,7 @@ const MAX_USER_AGENT_LENGTH = 300;
 
 /** Starts a session with a new token, and ends the browser's previous one. */
 export async function startSession(
-  { accounts }: DashboardClients,
+  accounts: Client<typeof AccountService>,
   identity: Identity,
   request: FastifyRequest,
   reply: FastifyReply,

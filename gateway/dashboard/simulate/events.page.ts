@@ -3,10 +3,10 @@ import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { field, form, hiddenFields, select } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { inEach } from '../shell/language.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { eventTypeTexts } from '../webhooks/subscriptions/event-type.texts.ts';
@@ -20,12 +20,12 @@ const Query = Type.Object({ ...OUTCOME_QUERY, type: Type.Optional(name()) });
 const EventForm = Type.Object({ type: name(), object_id: name() });
 
 /** The catalog's example of an event type, with a form to publish it. */
-export function simulatedEventPage({ pages, clients }: FeatureDependencies): void {
+export function simulatedEventPage(pages: Pages): void {
   pages.page({ ...IN_SANDBOX, path: '/simulate/events', query: Query }, async (view, { query }) => {
     const t = textsFor(view, simulatedEventTexts);
-    const { eventTypes } = await clients.events.listEventTypes({}, view.call);
+    const { eventTypes } = await view.clients.events.listEventTypes({});
     const chosen = eventTypes.find((type) => type.name === query.type) ?? eventTypes[0]!;
-    const live = { outcome: await outcome(clients, view, query.request) };
+    const live = { outcome: await outcome(view, query.request) };
     const body = html`${breadcrumbs(view, 'simulate')}${liveRegion('outcome', live.outcome)}
 ${typeChoice(view, eventTypes, chosen)}
 ${publication(view, chosen)}`;
@@ -34,10 +34,10 @@ ${publication(view, chosen)}`;
 }
 
 /** Publishes an event of the catalog with its example data. */
-export function publishEventAction({ pages, clients: { events } }: FeatureDependencies): void {
+export function publishEventAction(pages: Pages): void {
   const options = { ...IN_SANDBOX, path: '/simulate/events/publish', form: EventForm } as const;
   pages.action(options, async (view, { form: { type, object_id }, key }) => {
-    const { eventTypes } = await events.listEventTypes({}, view.call);
+    const { eventTypes } = await view.clients.events.listEventTypes({});
     const data = eventTypes.find(({ name }) => name === type)?.dataExample;
     if (!data) {
       throw new Failure(
@@ -46,7 +46,7 @@ export function publishEventAction({ pages, clients: { events } }: FeatureDepend
       );
     }
     const event = { type, objectId: object_id, data };
-    await events.publishEvent({ ...view.tenant, ...event, idempotencyKey: key }, view.call);
+    await view.clients.events.publishEvent({ ...event, idempotencyKey: key });
     return redirectWithOutcome(view, '/simulate/events', 'event', { type });
   });
 }
@@ -63,7 +63,7 @@ function typeChoice(view: View, types: readonly EventType[], chosen: EventType):
 /** The form to publish the example, by default for the example's own object. */
 function publication(view: View, { name: type, description, dataExample = {} }: EventType): Html {
   const t = textsFor(view, simulatedEventTexts);
-  const objectId = typeof dataExample.id === 'string' ? dataExample.id : view.tenant.merchantId;
+  const objectId = typeof dataExample.id === 'string' ? dataExample.id : view.merchantId;
   const fields = html`${hiddenFields({ type })}
 ${field({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, (attributes) => {
   return html`<input ${attributes} value="${objectId}" maxlength="100" required>`;

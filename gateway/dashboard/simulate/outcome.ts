@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../dashboard-clients.ts';
 import { moment } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -16,15 +15,11 @@ export const OUTCOME_QUERY = {
 };
 
 /** The result of the previous step: the events that it published, with links to their deliveries. */
-export async function outcome(
-  { events }: DashboardClients,
-  view: View,
-  requestId: string | undefined,
-): Promise<Html> {
+export async function outcome(view: View, requestId: string | undefined): Promise<Html> {
   if (requestId === undefined || !REQUEST_ID.test(requestId)) return html``;
   const t = textsFor(view, simulateTexts);
-  const request = { ...view.tenant, requestId, pageSize: MAX_EVENTS };
-  const { events: published } = await events.listEvents(request, view.call);
+  const request = { requestId, pageSize: MAX_EVENTS };
+  const { events: published } = await view.clients.events.listEvents(request);
   const deliveries = pathTo(view, `/deliveries?request=${requestId}`);
   const links = html`<p><a href="${deliveries}">${t.seeDeliveries}</a> · <a href="${pathTo(view, '/deliveries')}">${t.seeAllDeliveries}</a> ·
 <a href="${pathTo(view, '/funds')}">${t.seeFunds}</a> · <a href="${pathTo(view, '/webhooks')}">${t.seeWebhooks}</a></p>`;

@@ -5,8 +5,8 @@ import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/fu
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { statusBadge } from '../advances/advance-status.ts';
-import { type DashboardClients, MAX_PAGE_SIZE } from '../dashboard-clients.ts';
 import { fundsTexts } from '../funds/funds.texts.ts';
+import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { caseColumns, STATES } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import {
@@ -20,9 +20,9 @@ import {
   moment,
   select,
 } from '../shell/components.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { simulatedEventTexts } from './events.texts.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
@@ -40,30 +40,24 @@ interface Drafts {
 }
 
 /** The panel: everything that can be simulated, with recent cases and advances. */
-export function panelPage({ pages, clients }: FeatureDependencies): void {
+export function panelPage(pages: Pages): void {
   pages.page({ ...IN_SANDBOX, path: '/simulate', query: Type.Object(OUTCOME_QUERY) }, (view, { query }) =>
-    renderPanel(clients, view, {}, query.request),
+    renderPanel(view, {}, query.request),
   );
 }
 
 /** Renders the panel; with drafts, rejected forms and their faults. */
-export async function renderPanel(
-  clients: DashboardClients,
-  view: View,
-  drafts: Drafts = {},
-  requestId?: string,
-): Promise<Page> {
-  const { tenant, call } = view;
+export async function renderPanel(view: View, drafts: Drafts = {}, requestId?: string): Promise<Page> {
   const t = textsFor(view, panelTexts);
   const [{ products }, { eventTypes }, balance, { refundCases }, { advanceRequests }] = await Promise.all([
-    clients.products.listProducts({ ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE }, call),
-    clients.events.listEventTypes({}, call),
-    clients.funds.getBalance(tenant, call),
-    clients.refundCases.listRefundCases({ ...tenant, pageSize: RECENT }, call),
-    clients.advances.listAdvanceRequests({ ...tenant, pageSize: RECENT }, call),
+    view.clients.products.listProducts({ status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE }),
+    view.clients.events.listEventTypes({}),
+    view.clients.funds.getBalance({}),
+    view.clients.refundCases.listRefundCases({ pageSize: RECENT }),
+    view.clients.advances.listAdvanceRequests({ pageSize: RECENT }),
   ]);
   const live = {
-    outcome: await outcome(clients, view, requestId),
+    outcome: await outcome(view, requestId),
     balance: balanceFigures(view, balance),
     cases: caseTable(view, refundCases),
     advances: advanceTable(view, advanceRequests),

@@ -2,10 +2,10 @@ import { type Static, type TObject, Type } from 'typebox';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { form } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
-import type { FeatureDependencies } from '../shell/feature.ts';
 import { type Html, html } from '../shell/html.ts';
 import { inEach, type Texts } from '../shell/language.ts';
 import { liveRegion } from '../shell/live.ts';
+import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from './outcome.ts';
 import { IN_SANDBOX, redirectWithOutcome } from './sandbox.ts';
@@ -48,7 +48,7 @@ export interface StepsPageOptions<Subject, Step extends { readonly name: string 
 
 /** Registers a steps page and the action of each step. */
 export function stepsPage<Subject, Step extends { readonly name: string }, Form extends TObject>(
-  { pages, clients }: FeatureDependencies,
+  pages: Pages,
   options: StepsPageOptions<Subject, Step, Form>,
 ): void {
   const { basePath, parameter, texts, steps } = options;
@@ -59,7 +59,7 @@ export function stepsPage<Subject, Step extends { readonly name: string }, Form 
     const id = params[parameter]!;
     const subject = await options.read(view, id);
     const live = {
-      outcome: await outcome(clients, view, query.request),
+      outcome: await outcome(view, query.request),
       state: options.renderState(view, subject),
       steps: stepForms(view, options, id, subject),
     };

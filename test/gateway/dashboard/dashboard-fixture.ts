@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { type HTMLElement, parse } from 'node-html-parser';
 import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
-import { DASHBOARD_CALLER } from '../../../gateway/dashboard/dashboard-clients.ts';
+import { DASHBOARD_CALLER } from '../../../gateway/dashboard/dashboard-caller.ts';
 import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
 import type { Language } from '../../../gateway/dashboard/shell/language.ts';
 import { AccountService, type Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';

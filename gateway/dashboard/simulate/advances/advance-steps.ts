@@ -4,7 +4,6 @@ import {
   AdvanceRequestStatus,
 } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { type EnumName, enumName } from '../../../../services/platform/enum-name.ts';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import type { View } from '../../shell/view.ts';
 import type { advanceStepTexts } from './advance-steps.texts.ts';
 
@@ -14,10 +13,9 @@ type StateName = EnumName<typeof AdvanceRequestStatus>;
 export type StepName = keyof (typeof advanceStepTexts)['en']['steps'];
 
 interface Act {
-  readonly clients: DashboardClients;
   readonly view: View;
   /** The fields of every write to a request. */
-  readonly write: View['tenant'] & { readonly idempotencyKey: string; readonly advanceRequestId: string };
+  readonly write: { readonly idempotencyKey: string; readonly advanceRequestId: string };
   readonly request: AdvanceRequest;
   readonly reason: string;
 }
@@ -48,25 +46,25 @@ export const ADVANCE_STEPS: readonly AdvanceStep[] = [
   {
     name: 'approve',
     from: ['PENDING_REVIEW'],
-    act: ({ clients, view, write, request }) =>
-      clients.advances.approveAdvance({ ...write, ...pastOccurrence(request) }, view.call),
+    act: ({ view, write, request }) =>
+      view.clients.advances.approveAdvance({ ...write, ...pastOccurrence(request) }),
   },
   {
     name: 'release',
     from: ['APPROVED'],
-    act: ({ clients, view, write, request }) =>
-      clients.advances.releaseAdvance({ ...write, ...pastOccurrence(request) }, view.call),
+    act: ({ view, write, request }) =>
+      view.clients.advances.releaseAdvance({ ...write, ...pastOccurrence(request) }),
   },
   {
     name: 'refuse',
     from: ['PENDING_REVIEW', 'APPROVED'],
     hasReason: true,
-    act: ({ clients, view, write, request, reason }) =>
-      clients.advances.refuseAdvance({ ...write, ...pastOccurrence(request), reason }, view.call),
+    act: ({ view, write, request, reason }) =>
+      view.clients.advances.refuseAdvance({ ...write, ...pastOccurrence(request), reason }),
   },
   {
     name: 'settle',
     from: ['RELEASED'],
-    act: ({ clients, view, write }) => clients.advances.settleAdvance(write, view.call),
+    act: ({ view, write }) => view.clients.advances.settleAdvance(write),
   },
 ];

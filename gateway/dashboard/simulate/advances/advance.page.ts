@@ -2,10 +2,9 @@ import { Type } from 'typebox';
 import type { AdvanceRequest } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { statusBadge } from '../../advances/advance-status.ts';
 import { advancesTexts } from '../../advances/advances.texts.ts';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { details, field } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { reasonMissing, stepsPage } from '../steps-page.ts';
@@ -15,16 +14,15 @@ import { ADVANCE_STEPS, type AdvanceStep, isBackdated, stateOf } from './advance
 const StepForm = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 2_000 })) });
 
 /** An advance request with every step that is possible now. */
-export function simulatedAdvancePage(dependencies: FeatureDependencies): void {
-  const { clients } = dependencies;
-  stepsPage(dependencies, {
+export function simulatedAdvancePage(pages: Pages): void {
+  stepsPage(pages, {
     basePath: '/simulate/advances',
     parameter: 'advanceRequestId',
     texts: advanceStepTexts,
     steps: ADVANCE_STEPS,
     created: 'advance',
     form: StepForm,
-    read: (view, id) => readRequest(clients, view, id),
+    read: readRequest,
     renderState: stateCard,
     possibleSteps: (request) => (settlesLater(request) ? [] : stepsFrom(request)),
     noStepsText: (view, request) => {
@@ -35,9 +33,9 @@ export function simulatedAdvancePage(dependencies: FeatureDependencies): void {
     perform: async (step, { view, id: advanceRequestId, key, form }) => {
       const reason = form.reason?.trim() ?? '';
       if (step.hasReason && reason === '') throw reasonMissing();
-      const request = await readRequest(clients, view, advanceRequestId);
-      const write = { ...view.tenant, idempotencyKey: key, advanceRequestId };
-      await step.act({ clients, view, write, request, reason });
+      const request = await readRequest(view, advanceRequestId);
+      const write = { idempotencyKey: key, advanceRequestId };
+      await step.act({ view, write, request, reason });
     },
   });
 }
@@ -48,9 +46,8 @@ const settlesLater = (request: AdvanceRequest) => stateOf(request) === 'RELEASED
 const stepsFrom = (request: AdvanceRequest) =>
   ADVANCE_STEPS.filter(({ from }) => from.includes(stateOf(request)));
 
-async function readRequest({ advances }: DashboardClients, view: View, id: string): Promise<AdvanceRequest> {
-  const request = { ...view.tenant, advanceRequestId: id };
-  return (await advances.getAdvanceRequest(request, view.call)).advanceRequest!;
+async function readRequest(view: View, id: string): Promise<AdvanceRequest> {
+  return (await view.clients.advances.getAdvanceRequest({ advanceRequestId: id })).advanceRequest!;
 }
 
 function stateCard(view: View, request: AdvanceRequest): Html {

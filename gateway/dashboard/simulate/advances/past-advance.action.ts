@@ -1,5 +1,5 @@
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { FeatureDependencies } from '../../shell/feature.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { daysAgo } from '../typed-values.ts';
 
@@ -13,21 +13,20 @@ const SALE = {
 };
 
 /** Records a past sale and an advance on it requested at the same time, which can be settled today. */
-export function pastAdvanceAction({ pages, clients: { funds, advances } }: FeatureDependencies): void {
+export function pastAdvanceAction(pages: Pages): void {
   pages.action({ ...IN_SANDBOX, path: '/simulate/advances' }, async (view, { key }) => {
     const write = (step: string) => ({
-      ...view.tenant,
       idempotencyKey: `${key}:${step}`,
       occurredAt: daysAgo(SOLD_DAYS_AGO)!,
     });
-    const { installments } = await funds.recordSale({ ...write('sale'), ...SALE, saleId: key }, view.call);
+    const { installments } = await view.clients.funds.recordSale({ ...write('sale'), ...SALE, saleId: key });
     const bounds = {
       maxAmountMinor: SALE.grossAmountMinor - SALE.feesAmountMinor,
       toDate: installments.at(-1)!.date,
     };
-    const { quote } = await advances.quoteAdvance({ ...write('quote'), ...bounds }, view.call);
+    const { quote } = await view.clients.advances.quoteAdvance({ ...write('quote'), ...bounds });
     const request = { ...write('request'), quoteId: quote!.id };
-    const { advanceRequest } = await advances.requestAdvance(request, view.call);
+    const { advanceRequest } = await view.clients.advances.requestAdvance(request);
     return redirectWithOutcome(view, `/simulate/advances/${advanceRequest!.id}`, 'advance');
   });
 }

@@ -2,7 +2,7 @@ import { type Timestamp, timestampFromDate, timestampFromMs, timestampMs } from 
 import { type Static, Type } from 'typebox';
 import { ApprovalMode, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { reasonOf, refusalText } from '../../shell/failures.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
 import { refusalTexts } from '../refusals.texts.ts';
@@ -37,21 +37,21 @@ const RefundForm = Type.Object({
 type RefundValues = Static<typeof RefundForm>;
 
 /** Opens a refund case, for a sale or a made-up payment. */
-export function openRefundCaseAction({ pages, clients }: FeatureDependencies): void {
+export function openRefundCaseAction(pages: Pages): void {
   const options = { ...IN_SANDBOX, path: '/simulate/refund-cases', form: RefundForm } as const;
   pages.action(options, async (view, { form, key }) => {
     const { requested, faults } = parseForm(view, form);
     const reject = async (refused: Draft['faults']) => {
-      const panel = await renderPanel(clients, view, { refund: { values: form, faults: refused } });
+      const panel = await renderPanel(view, { refund: { values: form, faults: refused } });
       return { ...panel, status: 422 };
     };
     if (!requested) return reject(faults);
     const saleId = idOf(form.sale_id);
     const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);
-    const about = { ...view.tenant, idempotencyKey: key, paymentIntentId };
+    const about = { idempotencyKey: key, paymentIntentId };
     const request = { ...about, ...requested, ...paymentFactsOf(form, saleId, requested.occurredAt) };
     try {
-      const { refundCase } = await clients.refundCases.openRefundCase(request, view.call);
+      const { refundCase } = await view.clients.refundCases.openRefundCase(request);
       return redirectWithOutcome(view, `/simulate/refund-cases/${refundCase!.id}`, 'refund');
     } catch (error) {
       const field = FIELDS[reasonOf(error) ?? ''];

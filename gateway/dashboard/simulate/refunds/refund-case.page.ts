@@ -1,12 +1,11 @@
 import { Type } from 'typebox';
 import { type Dispute, RefundBlocker } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { blockerList, deadline, stateBadge, stateOf } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
 import { select } from '../../shell/components.ts';
 import { Failure } from '../../shell/failures.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html } from '../../shell/html.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { reasonMissing, stepsPage } from '../steps-page.ts';
@@ -21,16 +20,15 @@ const choice = () => Type.Optional(Type.String({ maxLength: 2_000 }));
 const StepForm = Type.Object({ reason: choice(), reviewer: choice(), blocker: choice(), dispute: choice() });
 
 /** A refund case with every step that is possible now. */
-export function simulatedCasePage(dependencies: FeatureDependencies): void {
-  const { clients } = dependencies;
-  stepsPage(dependencies, {
+export function simulatedCasePage(pages: Pages): void {
+  stepsPage(pages, {
     basePath: '/simulate/refund-cases',
     parameter: 'refundCaseId',
     texts: refundStepTexts,
     steps: REFUND_STEPS,
     created: 'refund',
     form: StepForm,
-    read: (view, id) => readSimulated(clients, view, id),
+    read: readSimulated,
     renderState: stateCards,
     possibleSteps: (simulated) => REFUND_STEPS.filter((step) => step.isPossible(simulated)),
     noStepsText: (view) => textsFor(view, refundStepTexts).nothing,
@@ -41,9 +39,9 @@ export function simulatedCasePage(dependencies: FeatureDependencies): void {
       if (step.choices?.includes('reason') && !reason) throw reasonMissing();
       if (namesDispute(step) && !idOf(form.dispute)) throw Failure.of(400, 'badRequest');
       // Steps about a dispute do not name the case: reading it first answers 404 for a case that does not exist.
-      await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
-      const write = { ...view.tenant, idempotencyKey: key, refundCaseId };
-      await step.act({ clients, view, write, form: { ...form, ...(reason && { reason }) } });
+      await view.clients.refundCases.getRefundCase({ refundCaseId });
+      const write = { idempotencyKey: key, refundCaseId };
+      await step.act({ view, write, form: { ...form, ...(reason && { reason }) } });
     },
   });
 }
@@ -51,12 +49,11 @@ export function simulatedCasePage(dependencies: FeatureDependencies): void {
 const namesDispute = ({ choices = [] }: RefundStep) =>
   choices.includes('dispute') || choices.includes('responded-dispute');
 
-async function readSimulated(clients: DashboardClients, view: View, id: string): Promise<SimulatedCase> {
-  const { tenant, call } = view;
-  const { refundCase } = await clients.refundCases.getRefundCase({ ...tenant, refundCaseId: id }, call);
+async function readSimulated(view: View, id: string): Promise<SimulatedCase> {
+  const { refundCase } = await view.clients.refundCases.getRefundCase({ refundCaseId: id });
   const { paymentIntentId } = refundCase!;
-  const request = { ...tenant, paymentIntentId, pageSize: MAX_DISPUTES };
-  const { disputes } = await clients.refundCases.listDisputes(request, call);
+  const request = { paymentIntentId, pageSize: MAX_DISPUTES };
+  const { disputes } = await view.clients.refundCases.listDisputes(request);
   const openDisputes = disputes.filter(({ closedAt }) => !closedAt);
   return { refundCase: refundCase!, openDisputes };
 }

@@ -7,7 +7,6 @@ import {
   RefundBlocker,
   ReviewDecision,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import type { View } from '../../shell/view.ts';
 import { disputeTerms } from '../dispute-terms.ts';
 import { completeExecution } from './complete-execution.ts';
@@ -43,7 +42,6 @@ export interface StepForm {
 }
 
 interface Act {
-  readonly clients: DashboardClients;
   readonly view: View;
   readonly write: CaseWrite;
   readonly form: StepForm;
@@ -59,25 +57,22 @@ export interface RefundStep {
 
 const decide =
   (decision: MerchantDecisionKind) =>
-  ({ clients, view, write, form: { reason } }: Act) =>
-    clients.refundCases.decideRefundCase({ ...write, decision, ...(reason && { reason }) }, view.call);
+  ({ view, write, form: { reason } }: Act) =>
+    view.clients.refundCases.decideRefundCase({ ...write, decision, ...(reason && { reason }) });
 
 const review =
   (decision: ReviewDecision) =>
-  ({ clients, view, write, form: { reviewer } }: Act) => {
+  ({ view, write, form: { reviewer } }: Act) => {
     const approvalMode = ApprovalMode[reviewer === 'RISK_POLICY' ? 'RISK_POLICY' : 'OPERATIONS'];
-    return clients.refundCases.reviewRefundCase({ ...write, decision, approvalMode }, view.call);
+    return view.clients.refundCases.reviewRefundCase({ ...write, decision, approvalMode });
   };
 
 const provider =
   (outcome: ProviderOutcome, submissionStatus: string) =>
-  ({ clients, view, write }: Act) => {
+  ({ view, write }: Act) => {
     const record = { providerRefundId: `sim_${write.refundCaseId.slice(0, 8)}`, submissionStatus };
     const submitted = outcome === ProviderOutcome.SUBMITTED && { submittedAt: timestampNow() };
-    return clients.refundCases.recordProviderOutcome(
-      { ...write, ...record, ...submitted, outcome },
-      view.call,
-    );
+    return view.clients.refundCases.recordProviderOutcome({ ...write, ...record, ...submitted, outcome });
   };
 
 const blockerOf = ({ form: { blocker } }: Act) =>
@@ -85,14 +80,14 @@ const blockerOf = ({ form: { blocker } }: Act) =>
 
 const close =
   (outcome: DisputeOutcome) =>
-  ({ clients, view, write, form: { dispute = '' } }: Act) => {
+  ({ view, write, form: { dispute = '' } }: Act) => {
     const { refundCaseId: _, ...request } = write;
-    return clients.refundCases.closeDispute({ ...request, disputeId: dispute, outcome }, view.call);
+    return view.clients.refundCases.closeDispute({ ...request, disputeId: dispute, outcome });
   };
 
-const submitResponse = ({ clients, view, write, form: { dispute = '' } }: Act) => {
+const submitResponse = ({ view, write, form: { dispute = '' } }: Act) => {
   const { refundCaseId: _, ...request } = write;
-  return clients.refundCases.recordResponseSubmission({ ...request, disputeId: dispute }, view.call);
+  return view.clients.refundCases.recordResponseSubmission({ ...request, disputeId: dispute });
 };
 
 /** All steps of a case, in the usual order. */
@@ -107,12 +102,12 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   {
     name: 'announce-deadline',
     isPossible: (simulated) => awaitsMerchant(simulated) && !isLate(simulated),
-    act: ({ clients, view, write }) => clients.refundCases.announceReviewDeadline(write, view.call),
+    act: ({ view, write }) => view.clients.refundCases.announceReviewDeadline(write),
   },
   {
     name: 'expire',
     isPossible: (simulated) => awaitsMerchant(simulated) && isLate(simulated),
-    act: ({ clients, view, write }) => clients.refundCases.expireMerchantReview(write, view.call),
+    act: ({ view, write }) => view.clients.refundCases.expireMerchantReview(write),
   },
   {
     name: 'review-approve',
@@ -130,12 +125,12 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   {
     name: 'start',
     isPossible: isStartable,
-    act: ({ clients, view, write }) => clients.refundCases.startRefund(write, view.call),
+    act: ({ view, write }) => view.clients.refundCases.startRefund(write),
   },
   {
     name: 'complete',
     isPossible: ({ refundCase }) => refundCase.executionStartedAt !== undefined,
-    act: ({ clients, view, write }) => completeExecution(clients, view, write),
+    act: ({ view, write }) => completeExecution(view, write),
   },
   {
     name: 'submitted',
@@ -161,15 +156,13 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     name: 'add-blocker',
     choices: ['blocker'],
     isPossible: (simulated) => isOpen(simulated) && hasManual(simulated, false),
-    act: (act) =>
-      act.clients.refundCases.addBlocker({ ...act.write, blocker: blockerOf(act) }, act.view.call),
+    act: (act) => act.view.clients.refundCases.addBlocker({ ...act.write, blocker: blockerOf(act) }),
   },
   {
     name: 'clear-blocker',
     choices: ['present-blocker'],
     isPossible: (simulated) => isOpen(simulated) && hasManual(simulated, true),
-    act: (act) =>
-      act.clients.refundCases.clearBlocker({ ...act.write, blocker: blockerOf(act) }, act.view.call),
+    act: (act) => act.view.clients.refundCases.clearBlocker({ ...act.write, blocker: blockerOf(act) }),
   },
   {
     name: 'open-dispute',
@@ -197,14 +190,14 @@ export const REFUND_STEPS: readonly RefundStep[] = [
   {
     name: 'cancel',
     isPossible: isOpen,
-    act: ({ clients, view, write }) => clients.refundCases.cancelRefundCase(write, view.call),
+    act: ({ view, write }) => view.clients.refundCases.cancelRefundCase(write),
   },
 ];
 
 /** The form's key is the dispute's id, so that a resubmitted form opens one dispute. */
-async function openDispute({ clients, view, write }: Act): Promise<void> {
+async function openDispute({ view, write }: Act): Promise<void> {
   const { refundCaseId, ...request } = write;
-  const { refundCase } = await clients.refundCases.getRefundCase({ ...view.tenant, refundCaseId }, view.call);
+  const { refundCase } = await view.clients.refundCases.getRefundCase({ refundCaseId });
   const { paymentIntentId, saleId, amountMinor } = refundCase!;
   const disputeId = request.idempotencyKey;
   // Without a sale there is no rest of it to dispute.
@@ -214,5 +207,5 @@ async function openDispute({ clients, view, write }: Act): Promise<void> {
     ...disputeTerms(),
     ...(saleId === undefined && { amountMinor }),
   };
-  await clients.refundCases.openDispute({ ...request, ...dispute }, view.call);
+  await view.clients.refundCases.openDispute({ ...request, ...dispute });
 }

@@ -6,7 +6,6 @@ import {
   RefundCaseStatus,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { stateOf } from '../../disputes/dispute.components.ts';
-import type { View } from '../../shell/view.ts';
 
 /** The blockers that other teams set and clear. */
 export const MANUAL_BLOCKERS = ['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE', 'PAYMENT_NOT_LIVE'] as const;
@@ -18,7 +17,10 @@ export interface SimulatedCase {
 }
 
 /** The fields of every write to a case. */
-export type CaseWrite = View['tenant'] & { readonly idempotencyKey: string; readonly refundCaseId: string };
+export interface CaseWrite {
+  readonly idempotencyKey: string;
+  readonly refundCaseId: string;
+}
 
 /** Whether a case has one of these statuses. */
 export const isIn = (...states: readonly (keyof typeof RefundCaseStatus)[]) => {

@@ -1,9 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { reasonOf } from '../../shell/failures.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { parseReais } from '../../shell/reais-input.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
@@ -24,16 +23,15 @@ const SaleForm = Type.Object({
 });
 
 /** Records a sale, now or in the past, and publishes its payment event. */
-export function recordSaleAction({ pages, clients }: FeatureDependencies): void {
+export function recordSaleAction(pages: Pages): void {
   pages.action({ ...IN_SANDBOX, path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
     const { sale, faults } = saleOf(view, form);
-    if (!sale)
-      return { ...(await renderPanel(clients, view, { sale: { values: form, faults } })), status: 422 };
+    if (!sale) return { ...(await renderPanel(view, { sale: { values: form, faults } })), status: 422 };
     // The form's key is the sale's id, so that a resubmitted form records one sale.
-    const request = { ...view.tenant, ...sale, idempotencyKey: key, saleId: key };
-    await clients.funds.recordSale(request, view.call);
+    const request = { ...sale, idempotencyKey: key, saleId: key };
+    await view.clients.funds.recordSale(request);
     const paidAt = (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString();
-    await publishPayment(clients, view, { ...sale, saleId: key, paidAt, method: form.method });
+    await publishPayment(view, { ...sale, saleId: key, paidAt, method: form.method });
     return redirectWithOutcome(view, `/simulate/sales/${key}`, 'sale');
   });
 }
@@ -48,7 +46,6 @@ interface PaidSale {
 
 /** Publishes the payment event, as the payments teams do in live; once, even if the form is resubmitted. */
 async function publishPayment(
-  { events }: DashboardClients,
   view: View,
   { saleId, grossAmountMinor, installments, method, paidAt }: PaidSale,
 ): Promise<void> {
@@ -63,7 +60,7 @@ async function publishPayment(
     paidAt,
   };
   const event = { type: 'payment.succeeded.v1', objectId, data, idempotencyKey: saleId };
-  await events.publishEvent({ ...view.tenant, ...event }, view.call).catch((error: unknown) => {
+  await view.clients.events.publishEvent(event).catch((error: unknown) => {
     // A resubmission at another time differs in paidAt; the event has been published already.
     if (reasonOf(error) !== 'IDEMPOTENCY_KEY_REUSED') throw error;
   });

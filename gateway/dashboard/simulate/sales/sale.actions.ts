@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { FeatureDependencies } from '../../shell/feature.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { disputeTerms } from '../dispute-terms.ts';
 import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { paymentOf } from './sale-payment.ts';
@@ -19,13 +19,13 @@ const UnblockForm = Type.Object({
 });
 
 /** Blocks and unblocks the funds of a sale; the sale itself is the source of each block. */
-export function blockActions({ pages, clients: { funds } }: FeatureDependencies): void {
+export function blockActions(pages: Pages): void {
   pages.action(
     { ...IN_SANDBOX, path: `${PATH}/block`, form: BlockForm },
     async (view, { params, form, key }) => {
       const saleId = params.saleId!;
-      const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
-      await funds.blockFunds({ ...request, reason: BlockReason[form.reason_to_block] }, view.call);
+      const request = { idempotencyKey: key, saleId, sourceId: saleId };
+      await view.clients.funds.blockFunds({ ...request, reason: BlockReason[form.reason_to_block] });
       return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'block');
     },
   );
@@ -33,29 +33,29 @@ export function blockActions({ pages, clients: { funds } }: FeatureDependencies)
     { ...IN_SANDBOX, path: `${PATH}/unblock`, form: UnblockForm },
     async (view, { params, form, key }) => {
       const saleId = params.saleId!;
-      const request = { ...view.tenant, idempotencyKey: key, saleId, sourceId: saleId };
+      const request = { idempotencyKey: key, saleId, sourceId: saleId };
       const unblock = { reason: BlockReason[form.reason_to_unblock], outcome: BlockOutcome[form.outcome] };
-      await funds.unblockFunds({ ...request, ...unblock }, view.call);
+      await view.clients.funds.unblockFunds({ ...request, ...unblock });
       return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'unblock');
     },
   );
 }
 
 /** The steps of disputes of a sale's payment, with or without a refund case. */
-export function saleDisputeActions({ pages, clients: { funds, refundCases } }: FeatureDependencies): void {
+export function saleDisputeActions(pages: Pages): void {
   pages.action({ ...IN_SANDBOX, path: `${PATH}/open-dispute` }, async (view, { params, key }) => {
     const saleId = params.saleId!;
     // A dispute may name a sale that is recorded later; one that is simulated needs its sale.
-    await funds.getSale({ ...view.tenant, saleId }, view.call);
+    await view.clients.funds.getSale({ saleId });
     // The form's key is the dispute's id, so that a resubmitted form opens one dispute.
     const dispute = { disputeId: key, paymentIntentId: paymentOf(saleId), saleId, ...disputeTerms() };
-    await refundCases.openDispute({ ...view.tenant, ...dispute, idempotencyKey: key }, view.call);
+    await view.clients.refundCases.openDispute({ ...dispute, idempotencyKey: key });
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');
   });
   const options = { ...IN_SANDBOX, path: `${PATH}/disputes/:disputeId/submitted` } as const;
   pages.action(options, async (view, { params, key }) => {
     const submission = { disputeId: params.disputeId!, idempotencyKey: key };
-    await refundCases.recordResponseSubmission({ ...view.tenant, ...submission }, view.call);
+    await view.clients.refundCases.recordResponseSubmission(submission);
     return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'submitted');
   });
   for (const [step, outcome] of [
@@ -65,7 +65,7 @@ export function saleDisputeActions({ pages, clients: { funds, refundCases } }: F
     const path = `${PATH}/disputes/:disputeId/${step}`;
     pages.action({ ...IN_SANDBOX, path }, async (view, { params, key }) => {
       const closed = { disputeId: params.disputeId!, outcome };
-      await refundCases.closeDispute({ ...view.tenant, ...closed, idempotencyKey: key }, view.call);
+      await view.clients.refundCases.closeDispute({ ...closed, idempotencyKey: key });
       return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, step);
     });
   }

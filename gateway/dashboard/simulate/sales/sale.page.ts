@@ -6,16 +6,16 @@ import {
   DisputeOutcome,
   type RefundCase,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { MAX_PAGE_SIZE } from '../../dashboard-clients.ts';
 import { stateOf } from '../../disputes/dispute.components.ts';
 import { salesTexts } from '../../funds/sales.texts.ts';
+import { MAX_PAGE_SIZE } from '../../merchant-clients.ts';
 import { caseColumns } from '../../refunds/refund-case.components.ts';
 import { refundCaseTexts } from '../../refunds/refund-case.texts.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { copyable, dataTable, details, field, form, money, select } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { OUTCOME_QUERY, outcome } from '../outcome.ts';
 import { refundForm } from '../refunds/refund-form.ts';
@@ -29,25 +29,21 @@ const MAX_RELATED = 20;
 const Query = Type.Object(OUTCOME_QUERY);
 
 /** A simulated sale with its possible next steps. */
-export function simulatedSalePage({ pages, clients }: FeatureDependencies): void {
+export function simulatedSalePage(pages: Pages): void {
   const options = { ...IN_SANDBOX, path: '/simulate/sales/:saleId', query: Query } as const;
   pages.page(options, async (view, { params, query }) => {
-    const { tenant, call } = view;
     const t = textsFor(view, saleTexts);
     const words = textsFor(view, salesTexts);
     const saleId = params.saleId!;
-    const ofPayment = { ...tenant, paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
+    const ofPayment = { paymentIntentId: paymentOf(saleId), pageSize: MAX_RELATED };
     const [{ sale: read }, { refundCases }, { disputes }, { products }] = await Promise.all([
-      clients.funds.getSale({ ...tenant, saleId }, call),
-      clients.refundCases.listRefundCases(ofPayment, call),
-      clients.refundCases.listDisputes(ofPayment, call),
-      clients.products.listProducts(
-        { ...tenant, status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE },
-        call,
-      ),
+      view.clients.funds.getSale({ saleId }),
+      view.clients.refundCases.listRefundCases(ofPayment),
+      view.clients.refundCases.listDisputes(ofPayment),
+      view.clients.products.listProducts({ status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE }),
     ]);
     const live = {
-      outcome: await outcome(clients, view, query.request),
+      outcome: await outcome(view, query.request),
       cases: caseTable(view, refundCases),
     };
     const { grossAmountMinor: paidAmountMinor, capturedAt, productId } = read!;

@@ -1,11 +1,11 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
+import { PING_TYPE } from '../../../problems/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { pager } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { html } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { resendSection } from '../resends/resend-form.ts';
@@ -20,19 +20,19 @@ import {
 } from './deliveries-filters.ts';
 import { deliveriesTable } from './deliveries-table.ts';
 import { endpointName } from './delivery.components.ts';
-import { EventTypeNames } from './delivery-event-types.ts';
 
 const PAGE_SIZE = 25;
+const EVENT_TYPES_CACHE_MS = 10 * 60_000;
 
 /** The lists of deliveries: of a merchant, and of one subscription. */
-export function deliveriesListPages({ pages, clients }: FeatureDependencies): void {
-  const types = new EventTypeNames(clients);
+export function deliveriesListPages(pages: Pages): void {
+  const types = new EventTypeNames();
   const spec = { role: Role.VIEWER, section: 'webhooks', query: DeliveriesQuery } as const;
 
   pages.page({ ...spec, path: '/deliveries' }, async (view, { query }) => {
-    const eventTypes = await types.all(view.call);
+    const eventTypes = await types.read(view);
     const t = textsFor(view, deliveriesTexts);
-    const list = await listOf(view, clients, query, { eventTypes });
+    const list = await listOf(view, query, { eventTypes });
     return {
       ...list,
       title: t.deliveries,
@@ -45,11 +45,11 @@ ${list.body}`,
   pages.page({ ...spec, path: '/webhooks/:subscriptionId/deliveries' }, async (view, { params, query }) => {
     const subscriptionId = params.subscriptionId!;
     const [eventTypes, subscription] = await Promise.all([
-      types.all(view.call),
-      readSubscription(clients, view, subscriptionId),
+      types.read(view),
+      readSubscription(view, subscriptionId),
     ]);
     const t = textsFor(view, deliveriesTexts);
-    const list = await listOf(view, clients, query, { eventTypes, subscription });
+    const list = await listOf(view, query, { eventTypes, subscription });
     return {
       ...list,
       title: `${t.deliveriesTo} ${endpointName(subscription.url, subscriptionId)}`,
@@ -70,7 +70,6 @@ interface ListOptions {
 /** The filter form and the matching deliveries; without a list when a filter is invalid. */
 async function listOf(
   view: View,
-  clients: DashboardClients,
   query: DeliveriesQueryValues,
   { eventTypes, subscription }: ListOptions,
 ): Promise<Omit<Page, 'title'>> {
@@ -78,19 +77,15 @@ async function listOf(
   const filters = parseFilters(query);
   const filterHtml = filterForm(view, query, filters, eventTypes);
   if (Object.keys(filters.faults).length > 0) return { status: 422, body: filterHtml };
-  const list = await clients.deliveries.listDeliveries(
-    {
-      ...view.tenant,
-      ...filters.request,
-      subscriptionId: subscription?.id,
-      withLastAttempt: true,
-      pageSize: PAGE_SIZE,
-      pageToken: query.page ?? '',
-    },
-    view.call,
-  );
+  const list = await view.clients.deliveries.listDeliveries({
+    ...filters.request,
+    subscriptionId: subscription?.id,
+    withLastAttempt: true,
+    pageSize: PAGE_SIZE,
+    pageToken: query.page ?? '',
+  });
   const subscriptionIds = list.deliveries.map(({ subscriptionId }) => subscriptionId);
-  const endpoints = subscription ? undefined : await readEndpoints(clients, view, subscriptionIds);
+  const endpoints = subscription ? undefined : await readEndpoints(view, subscriptionIds);
   const table = deliveriesTable(view, list.deliveries, {
     caption: t.deliveries,
     empty: filters.any ? t.noMatches : t.none,
@@ -101,4 +96,17 @@ async function listOf(
     body: html`${filterHtml}${liveRegion('deliveries', table)}${pager(view, list.nextPageToken)}`,
     live: { deliveries: table },
   };
+}
+
+/** The names of all event types that can be delivered, cached because live pages are rendered every second. */
+class EventTypeNames {
+  #cached: { readonly names: readonly string[]; readonly expiresAt: number } | undefined;
+
+  async read({ clients }: View): Promise<readonly string[]> {
+    if (this.#cached && performance.now() < this.#cached.expiresAt) return this.#cached.names;
+    const { eventTypes } = await clients.events.listEventTypes({});
+    const names = [...eventTypes.map(({ name }) => name), PING_TYPE].sort();
+    this.#cached = { names, expiresAt: performance.now() + EVENT_TYPES_CACHE_MS };
+    return names;
+  }
 }

@@ -2,7 +2,6 @@ import type {
   Delivery,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { dataTable, link, moment, NONE } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -62,16 +61,13 @@ export function deliveriesTable(
 }
 
 /** The ten newest deliveries of a subscription, with a link to all of them. */
-export async function recentDeliveries(
-  view: View,
-  clients: DashboardClients,
-  subscription: WebhookSubscription,
-): Promise<Html> {
+export async function recentDeliveries(view: View, subscription: WebhookSubscription): Promise<Html> {
   const t = textsFor(view, deliveriesTexts);
-  const { deliveries } = await clients.deliveries.listDeliveries(
-    { ...view.tenant, subscriptionId: subscription.id, pageSize: RECENT, withLastAttempt: true },
-    view.call,
-  );
+  const { deliveries } = await view.clients.deliveries.listDeliveries({
+    subscriptionId: subscription.id,
+    pageSize: RECENT,
+    withLastAttempt: true,
+  });
   return html`${deliveriesTable(view, deliveries, { caption: t.recent, empty: t.none, subscription })}
 <p><a href="${pathTo(view, `/webhooks/${subscription.id}/deliveries`)}">${t.seeAll}</a></p>`;
 }

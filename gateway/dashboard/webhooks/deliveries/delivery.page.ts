@@ -7,12 +7,11 @@ import {
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { PING_TYPE } from '../../../problems/ping-type.ts';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, copyable, details, form, link, moment, NONE } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { webhookGuide } from '../guide-links.ts';
@@ -22,39 +21,32 @@ import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { type DeliveryDetails, statusReasonText } from './delivery-reasons.ts';
 
-type Clients = DashboardClients;
-
 /** A delivery: its status with the reason, its attempts, and its event. */
-export function deliveryPage({ pages, clients }: FeatureDependencies): void {
+export function deliveryPage(pages: Pages): void {
   const spec = { path: '/deliveries/:deliveryId', role: Role.VIEWER, section: 'webhooks' } as const;
   pages.page(spec, async (view, { params }) => {
-    const details = await readDelivery(view, clients, params.deliveryId!);
-    return renderDelivery(view, details, await readEvent(view, clients, details.delivery.eventId));
+    const details = await readDelivery(view, params.deliveryId!);
+    return renderDelivery(view, details, await readEvent(view, details.delivery.eventId));
   });
 }
 
-async function readDelivery(view: View, clients: Clients, deliveryId: string): Promise<DeliveryDetails> {
-  const { tenant, call } = view;
-  const response = await clients.deliveries.getDelivery({ ...tenant, deliveryId }, call);
+async function readDelivery(view: View, deliveryId: string): Promise<DeliveryDetails> {
+  const response = await view.clients.deliveries.getDelivery({ deliveryId });
   const delivery = response.delivery!;
   const { subscriptionId, resendId, status } = delivery;
   const isCanceledResend = status === DeliveryStatus.CANCELED && resendId !== undefined;
   const [subscription, resend] = await Promise.all([
-    findSubscription(clients, view, subscriptionId),
-    isCanceledResend ? clients.deliveries.getResend({ ...tenant, resendId }, call) : undefined,
+    findSubscription(view, subscriptionId),
+    isCanceledResend ? view.clients.deliveries.getResend({ resendId }) : undefined,
   ]);
   const { attempts, requestBody, expectedAttempts } = response;
   return { delivery, attempts, subscription, requestBody, expectedAttempts, resend: resend?.resend };
 }
 
 /** Undefined once the event's retention period has ended. */
-async function readEvent(
-  { tenant, call }: View,
-  { events }: Clients,
-  eventId: string,
-): Promise<Event | undefined> {
+async function readEvent(view: View, eventId: string): Promise<Event | undefined> {
   try {
-    return (await events.getEvent({ ...tenant, eventId }, call)).event;
+    return (await view.clients.events.getEvent({ eventId })).event;
   } catch (error) {
     if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
     throw error;

@@ -6,8 +6,8 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { form, hiddenFields, notice } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { endpointName } from '../deliveries/delivery.components.ts';
@@ -26,11 +26,11 @@ import { resendPreviewTexts } from './resend-preview.texts.ts';
 const PATH = '/webhooks/:subscriptionId/resends/preview';
 
 /** What a resend would send: first a choice of events by their outcome so far, then a confirmation. */
-export function resendPreviewPage({ pages, clients }: FeatureDependencies): void {
+export function resendPreviewPage(pages: Pages): void {
   const spec = { path: PATH, rpc: DeliveryService.method.resendDeliveries, section: 'webhooks' } as const;
 
   pages.page({ ...spec, query: ResendFields }, async (view, { params, query }) => {
-    const subscription = await readSubscription(clients, view, params.subscriptionId!);
+    const subscription = await readSubscription(view, params.subscriptionId!);
     // The address was opened without its query.
     if (Object.keys(query).length === 0) return formPage(view, subscription, lastDay());
     const parsed = parseSelection(query);
@@ -38,8 +38,8 @@ export function resendPreviewPage({ pages, clients }: FeatureDependencies): void
     if (subscription.state === WebhookSubscriptionState.DISABLED) return formPage(view, subscription, query);
     try {
       const { selection } = parsed;
-      const request = { ...view.tenant, subscriptionId: subscription.id, selection };
-      const counts = await clients.deliveries.previewResend(request, view.call);
+      const request = { subscriptionId: subscription.id, selection };
+      const counts = await view.clients.deliveries.previewResend(request);
       return previewPage(view, subscription, query, counts);
     } catch (error) {
       const faults = faultsOf(error);

@@ -4,8 +4,8 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { reasonOf } from '../../shell/failures.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { html } from '../../shell/html.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { type Page, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { webhookGuide } from '../guide-links.ts';
@@ -24,13 +24,13 @@ import { resendsTexts } from './resends.texts.ts';
 const PATH = '/webhooks/:subscriptionId/resends';
 
 /** The page with the resend forms, and the action of a confirmed resend. */
-export function resendActions({ pages, clients }: FeatureDependencies): void {
+export function resendActions(pages: Pages): void {
   const spec = { path: PATH, rpc: DeliveryService.method.resendDeliveries, section: 'webhooks' } as const;
 
   pages.page({ ...spec, query: ResendFields }, async (view, { params, query }) =>
     formPage(
       view,
-      await readSubscription(clients, view, params.subscriptionId!),
+      await readSubscription(view, params.subscriptionId!),
       Object.keys(query).length > 0 ? query : lastDay(),
     ),
   );
@@ -40,24 +40,20 @@ export function resendActions({ pages, clients }: FeatureDependencies): void {
     const subscriptionId = params.subscriptionId!;
     const parsed = parseSelection(form);
     if ('faults' in parsed) {
-      return formPage(view, await readSubscription(clients, view, subscriptionId), form, parsed.faults);
+      return formPage(view, await readSubscription(view, subscriptionId), form, parsed.faults);
     }
     try {
-      const { resend } = await clients.deliveries.resendDeliveries(
-        {
-          ...view.tenant,
-          idempotencyKey: key,
-          subscriptionId,
-          selection: parsed.selection,
-          ...scopeFields(form.scope ?? 'failed'),
-        },
-        view.call,
-      );
+      const { resend } = await view.clients.deliveries.resendDeliveries({
+        idempotencyKey: key,
+        subscriptionId,
+        selection: parsed.selection,
+        ...scopeFields(form.scope ?? 'failed'),
+      });
       return { redirect: `/resends/${resend!.id}`, notice: 'begun' };
     } catch (error) {
       const faults = faultsOf(error);
       if (!faults) throw error;
-      return formPage(view, await readSubscription(clients, view, subscriptionId), form, faults);
+      return formPage(view, await readSubscription(view, subscriptionId), form, faults);
     }
   });
 }

@@ -17,9 +17,9 @@ import {
   pageParameter,
   pager,
 } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { may, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb } from '../breadcrumbs.ts';
 import { endpointName, shortId } from '../deliveries/delivery.components.ts';
@@ -30,17 +30,17 @@ const PAGE_SIZE = 25;
 const TONES = { RUNNING: 'busy', COMPLETED: 'good', CANCELED: 'off' } as const;
 
 /** The list of resends, and a resend with its progress. */
-export function resendPages({ pages, clients }: FeatureDependencies): void {
+export function resendPages(pages: Pages): void {
   const spec = { role: Role.VIEWER, section: 'webhooks' } as const;
   const query = Type.Object({ page: pageParameter });
 
   pages.page({ ...spec, path: '/resends', query }, async (view, { query: { page = '' } }) => {
-    const { resends, nextPageToken } = await clients.deliveries.listResends(
-      { ...view.tenant, pageSize: PAGE_SIZE, pageToken: page },
-      view.call,
-    );
+    const { resends, nextPageToken } = await view.clients.deliveries.listResends({
+      pageSize: PAGE_SIZE,
+      pageToken: page,
+    });
     const subscriptionIds = resends.flatMap(({ subscriptionId }) => subscriptionId ?? []);
-    const endpoints = await readEndpoints(clients, view, subscriptionIds);
+    const endpoints = await readEndpoints(view, subscriptionIds);
     const t = textsFor(view, resendsTexts);
     const table = resendsTable(view, resends, endpoints);
     return {
@@ -52,14 +52,9 @@ ${liveRegion('resends', table)}${pager(view, nextPageToken)}`,
   });
 
   pages.page({ ...spec, path: '/resends/:resendId' }, async (view, { params }) => {
-    const { resend } = await clients.deliveries.getResend(
-      { ...view.tenant, resendId: params.resendId! },
-      view.call,
-    );
+    const { resend } = await view.clients.deliveries.getResend({ resendId: params.resendId! });
     const endpoints =
-      resend!.subscriptionId === undefined
-        ? undefined
-        : await readEndpoints(clients, view, [resend!.subscriptionId]);
+      resend!.subscriptionId === undefined ? undefined : await readEndpoints(view, [resend!.subscriptionId]);
     const t = textsFor(view, resendsTexts);
     const [progress, actions] = [progressOf(view, resend!), actionsOf(view, resend!)];
     return {
@@ -85,7 +80,7 @@ ${liveRegion('actions', actions)}`,
   } as const;
   pages.action(cancelSpec, async (view, { params, key }) => {
     const resendId = params.resendId!;
-    await clients.deliveries.cancelResend({ ...view.tenant, idempotencyKey: key, resendId }, view.call);
+    await view.clients.deliveries.cancelResend({ idempotencyKey: key, resendId });
     return { redirect: `/resends/${resendId}`, notice: 'canceled' };
   });
 }

@@ -8,8 +8,8 @@ import {
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { details, form as formOf, hiddenFields, NONE, notice } from '../../shell/components.ts';
 import { reasonOf } from '../../shell/failures.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointBreadcrumb } from '../breadcrumbs.ts';
 import { type CreationFault, creationFault, incompleteFault } from './creation-fault.ts';
@@ -29,11 +29,11 @@ const SPEC = {
 const EditForm = Type.Object({ ...SubscriptionForm.properties, etag: Type.String({ maxLength: 100 }) });
 
 /** Changes the URL, description and event types of a subscription. */
-export function editSubscriptionPages({ pages, clients }: FeatureDependencies): void {
+export function editSubscriptionPages(pages: Pages): void {
   const read = async (view: View, subscriptionId: string) =>
     Promise.all([
-      readSubscription(clients, view, subscriptionId),
-      clients.events.listEventTypes({}, view.call).then(({ eventTypes }) => eventTypes),
+      readSubscription(view, subscriptionId),
+      view.clients.events.listEventTypes({}).then(({ eventTypes }) => eventTypes),
     ]);
 
   pages.page(SPEC, async (view, { params }) => {
@@ -59,9 +59,9 @@ export function editSubscriptionPages({ pages, clients }: FeatureDependencies): 
     if (incomplete) return reject(incomplete);
     try {
       const { id: subscriptionId } = subscription;
-      const request = { ...view.tenant, subscriptionId, idempotencyKey: key, etag };
+      const request = { subscriptionId, idempotencyKey: key, etag };
       const changes = changesOf(subscription, typed, names);
-      await clients.webhookSubscriptions.updateWebhookSubscription({ ...request, ...changes }, view.call);
+      await view.clients.webhookSubscriptions.updateWebhookSubscription({ ...request, ...changes });
       return { redirect: `/webhooks/${subscription.id}`, notice: 'updated' };
     } catch (error) {
       if (reasonOf(error) === 'WEBHOOK_SUBSCRIPTION_CHANGED') {

@@ -4,11 +4,11 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { form as formOf, notice } from '../../shell/components.ts';
-import type { DashboardConfig, FeatureDependencies } from '../../shell/feature.ts';
+import type { DashboardConfig } from '../../shell/feature.ts';
 import { html, nothing } from '../../shell/html.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { egressAddresses, webhookGuide } from '../guide-links.ts';
 import { type CreationFault, creationFault, incompleteFault } from './creation-fault.ts';
@@ -21,8 +21,8 @@ const rpc = WebhookSubscriptionService.method.createWebhookSubscription;
 const SPEC = { path: '/webhooks/new', rpc, section: 'webhooks' } as const;
 
 /** Creates a subscription. The response shows the secret, but not again when the form is resubmitted. */
-export function newSubscriptionPages({ pages, clients, config }: FeatureDependencies): void {
-  const eventTypes = async (view: View) => (await clients.events.listEventTypes({}, view.call)).eventTypes;
+export function newSubscriptionPages(pages: Pages, config: DashboardConfig): void {
+  const eventTypes = async (view: View) => (await view.clients.events.listEventTypes({})).eventTypes;
 
   pages.page(SPEC, async (view) =>
     newSubscriptionPage(view, config, await eventTypes(view), {
@@ -43,8 +43,8 @@ export function newSubscriptionPages({ pages, clients, config }: FeatureDependen
     const incomplete = incompleteFault(view, typed.url, names);
     if (incomplete) return reject(incomplete);
     try {
-      const subscription = await create(clients, view, key, typed, names);
-      return createdPage(view, subscription, await revealOnce(clients, view, subscription.id));
+      const subscription = await create(view, key, typed, names);
+      return createdPage(view, subscription, await revealOnce(view, subscription.id));
     } catch (error) {
       const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
       if (!fault) throw error;
@@ -76,13 +76,12 @@ ${formOf(view, { action: '/webhooks/new', submit: t.submit, fields })}
 }
 
 async function create(
-  { webhookSubscriptions }: DashboardClients,
   view: View,
   idempotencyKey: string,
   { url, description }: Typed,
   eventTypes: readonly string[],
 ): Promise<WebhookSubscription> {
-  const request = { ...view.tenant, idempotencyKey, url, description, eventTypes: [...eventTypes] };
-  const { subscription } = await webhookSubscriptions.createWebhookSubscription(request, view.call);
+  const request = { idempotencyKey, url, description, eventTypes: [...eventTypes] };
+  const { subscription } = await view.clients.webhookSubscriptions.createWebhookSubscription(request);
   return subscription!;
 }

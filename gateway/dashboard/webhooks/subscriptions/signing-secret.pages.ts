@@ -9,8 +9,8 @@ import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts
 import { timestampOf } from '../../../../services/platform/timestamps.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { dataTable, field, form, moment, notice, select, shownOnce } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointBreadcrumb } from '../breadcrumbs.ts';
 import { webhookGuide } from '../guide-links.ts';
@@ -29,20 +29,17 @@ const OVERLAPS = Object.keys(signingSecretTexts.en.overlaps);
 const ROTATION = Type.Object({ overlap_seconds: Type.Enum(OVERLAPS) });
 
 /** Reveals and rotates signing secrets. Only the response to a POST contains a secret; GET shows the status. */
-export function signingSecretPages({ pages, clients }: FeatureDependencies): void {
+export function signingSecretPages(pages: Pages): void {
   const read = async (view: View, subscriptionId: string) =>
-    Promise.all([
-      readSubscription(clients, view, subscriptionId),
-      readSecrets(clients, view, subscriptionId),
-    ]);
+    Promise.all([readSubscription(view, subscriptionId), readSecrets(view, subscriptionId)]);
 
   pages.page(REVEAL, async (view, { params }) =>
     revealPage(view, ...(await read(view, params.subscriptionId!))),
   );
 
   pages.action(REVEAL, async (view, { params }) => {
-    const subscription = await readSubscription(clients, view, params.subscriptionId!);
-    return revealedPage(view, subscription, await revealOnce(clients, view, subscription.id));
+    const subscription = await readSubscription(view, params.subscriptionId!);
+    return revealedPage(view, subscription, await revealOnce(view, subscription.id));
   });
 
   pages.page(ROTATE, async (view, { params }) =>
@@ -52,14 +49,13 @@ export function signingSecretPages({ pages, clients }: FeatureDependencies): voi
   pages.action({ ...ROTATE, form: ROTATION }, async (view, { params, form, key }) => {
     const subscriptionId = params.subscriptionId!;
     const request = {
-      ...view.tenant,
       subscriptionId,
       idempotencyKey: key,
       overlapSeconds: Number(form.overlap_seconds),
     };
     try {
-      const rotated = await clients.webhookSubscriptions.rotateSigningSecret(request, view.call);
-      const secret = await revealOnce(clients, view, subscriptionId);
+      const rotated = await view.clients.webhookSubscriptions.rotateSigningSecret(request);
+      const secret = await revealOnce(view, subscriptionId);
       return rotatedPage(view, rotated.subscription!, secret, rotated.overlapEndsAt);
     } catch (error) {
       const fault = rotationFault(view, error);

@@ -6,9 +6,9 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { dataTable, moment, pageParameter, pager } from '../../shell/components.ts';
-import type { FeatureDependencies } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { webhookGuide } from '../guide-links.ts';
@@ -20,13 +20,13 @@ const PAGE_SIZE = 25;
 const QUERY = Type.Object({ page: pageParameter });
 
 /** The list of subscriptions. */
-export function subscriptionListPage({ pages, clients }: FeatureDependencies): void {
+export function subscriptionListPage(pages: Pages): void {
   const options = { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY } as const;
   pages.page(options, async (view, { query }) => {
     const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', withHealth: true };
     const [list, all] = await Promise.all([
-      clients.webhookSubscriptions.listWebhookSubscriptions({ ...view.tenant, ...bounds }, view.call),
-      readSubscriptions(clients, view),
+      view.clients.webhookSubscriptions.listWebhookSubscriptions(bounds),
+      readSubscriptions(view),
     ]);
     return withTroubleBanner(view, listPage(view, list), all);
   });

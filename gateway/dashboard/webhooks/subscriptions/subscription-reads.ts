@@ -2,11 +2,8 @@ import type {
   SigningSecretStatus,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { reasonOf } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
-
-type Clients = DashboardClients;
 
 /** What lists of deliveries show of their subscriptions, by id. */
 export type Endpoints = ReadonlyMap<string, Pick<WebhookSubscription, 'url' | 'pausedAt'>>;
@@ -20,25 +17,21 @@ const MAX_PAGES = 5;
  * @throws ConnectError NOT_FOUND, also for another merchant's subscription
  */
 export async function readSubscription(
-  { webhookSubscriptions }: Clients,
-  { tenant, call }: View,
+  { clients }: View,
   subscriptionId: string,
 ): Promise<WebhookSubscription> {
-  const request = { ...tenant, subscriptionId, withHealth: true };
-  const response = await webhookSubscriptions.getWebhookSubscription(request, call);
+  const request = { subscriptionId, withHealth: true };
+  const response = await clients.webhookSubscriptions.getWebhookSubscription(request);
   return response.subscription!;
 }
 
 /** Reads the merchant's subscriptions with their health: the newest 500. */
-export async function readSubscriptions(
-  { webhookSubscriptions }: Clients,
-  { tenant, call }: Pick<View, 'tenant' | 'call'>,
-): Promise<readonly WebhookSubscription[]> {
+export async function readSubscriptions({ clients }: View): Promise<readonly WebhookSubscription[]> {
   const read: WebhookSubscription[] = [];
   let pageToken = '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const request = { ...tenant, pageSize: PAGE_SIZE, pageToken, withHealth: true };
-    const response = await webhookSubscriptions.listWebhookSubscriptions(request, call);
+    const request = { pageSize: PAGE_SIZE, pageToken, withHealth: true };
+    const response = await clients.webhookSubscriptions.listWebhookSubscriptions(request);
     read.push(...response.subscriptions);
     pageToken = response.nextPageToken;
     if (pageToken === '') break;
@@ -50,27 +43,22 @@ export async function readSubscriptions(
  * The merchant's subscriptions, by id.
  * @param ids the ids that a page names. Includes deleted ones among them, but not those of listeners.
  */
-export async function readEndpoints(
-  clients: Clients,
-  view: View,
-  ids: readonly string[] = [],
-): Promise<Endpoints> {
-  const listed = await readSubscriptions(clients, view);
+export async function readEndpoints(view: View, ids: readonly string[] = []): Promise<Endpoints> {
+  const listed = await readSubscriptions(view);
   const known = new Set(listed.map(({ id }) => id));
   const unlisted = [...new Set(ids)].filter((id) => !known.has(id));
-  const read = await Promise.all(unlisted.map((id) => findSubscription(clients, view, id)));
+  const read = await Promise.all(unlisted.map((id) => findSubscription(view, id)));
   const found = read.filter((subscription) => subscription !== undefined);
   return new Map([...listed, ...found].map((subscription) => [subscription.id, subscription]));
 }
 
 /** The subscription of a delivery; undefined for a listener on a developer's machine, which leaves only its deliveries. */
 export async function findSubscription(
-  clients: Clients,
   view: View,
   subscriptionId: string,
 ): Promise<WebhookSubscription | undefined> {
   try {
-    return await readSubscription(clients, view, subscriptionId);
+    return await readSubscription(view, subscriptionId);
   } catch (error) {
     if (reasonOf(error) === 'WEBHOOK_SUBSCRIPTION_NOT_FOUND') return undefined;
     throw error;
@@ -79,9 +67,8 @@ export async function findSubscription(
 
 /** The status of a subscription's signing secrets, the current one first. */
 export async function readSecrets(
-  { webhookSubscriptions }: Clients,
-  { tenant, call }: View,
+  { clients }: View,
   subscriptionId: string,
 ): Promise<readonly SigningSecretStatus[]> {
-  return (await webhookSubscriptions.getSigningSecretStatus({ ...tenant, subscriptionId }, call)).secrets;
+  return (await clients.webhookSubscriptions.getSigningSecretStatus({ subscriptionId })).secrets;
 }

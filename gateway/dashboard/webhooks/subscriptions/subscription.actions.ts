@@ -1,7 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { FeatureDependencies } from '../../shell/feature.ts';
-import type { View } from '../../shell/view.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { rfc3339 } from './missed-events.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
@@ -10,32 +9,32 @@ const PATH = '/webhooks/:subscriptionId';
 const RPCS = WebhookSubscriptionService.method;
 
 /** Tests, disables, reactivates and deletes a subscription. Only operations pause and resume. */
-export function subscriptionActions({ pages, clients: { webhookSubscriptions } }: FeatureDependencies): void {
+export function subscriptionActions(pages: Pages): void {
   const test = { ...SPEC, path: `${PATH}/test`, rpc: RPCS.sendTestEvent };
   pages.action(test, async (view, { params, key }) => {
-    const request = requestOf(view, params, key);
-    const { eventId } = await webhookSubscriptions.sendTestEvent(request, view.call);
+    const request = requestOf(params, key);
+    const { eventId } = await view.clients.webhookSubscriptions.sendTestEvent(request);
     return { redirect: `/webhooks/${request.subscriptionId}?test=${eventId}#test` };
   });
 
   const disable = { ...SPEC, path: `${PATH}/disable`, rpc: RPCS.disableWebhookSubscription };
   pages.action(disable, async (view, { params, key }) => {
-    const request = requestOf(view, params, key);
-    await webhookSubscriptions.disableWebhookSubscription(request, view.call);
+    const request = requestOf(params, key);
+    await view.clients.webhookSubscriptions.disableWebhookSubscription(request);
     return { redirect: `/webhooks/${request.subscriptionId}`, notice: 'disabled' };
   });
 
   const remove = { ...SPEC, path: `${PATH}/delete`, rpc: RPCS.deleteWebhookSubscription };
   pages.action(remove, async (view, { params, key }) => {
-    const request = requestOf(view, params, key);
-    await webhookSubscriptions.deleteWebhookSubscription(request, view.call);
+    const request = requestOf(params, key);
+    await view.clients.webhookSubscriptions.deleteWebhookSubscription(request);
     return { redirect: `/webhooks/${request.subscriptionId}`, notice: 'deleted' };
   });
 
   const reactivate = { ...SPEC, path: `${PATH}/reactivate`, rpc: RPCS.reactivateWebhookSubscription };
   pages.action(reactivate, async (view, { params, key }) => {
-    const request = requestOf(view, params, key);
-    const response = await webhookSubscriptions.reactivateWebhookSubscription(request, view.call);
+    const request = requestOf(params, key);
+    const response = await view.clients.webhookSubscriptions.reactivateWebhookSubscription(request);
     const { from, before } = response.missed!;
     const missed = {
       missed: `${from}-${before}`,
@@ -46,8 +45,7 @@ export function subscriptionActions({ pages, clients: { webhookSubscriptions } }
   });
 }
 
-const requestOf = ({ tenant }: View, params: Readonly<Record<string, string>>, idempotencyKey: string) => ({
-  ...tenant,
+const requestOf = (params: Readonly<Record<string, string>>, idempotencyKey: string) => ({
   subscriptionId: params.subscriptionId!,
   idempotencyKey,
 });

@@ -10,9 +10,10 @@ import {
 import { PING_TYPE } from '../../../problems/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, details, form, moment } from '../../shell/components.ts';
-import type { DashboardConfig, FeatureDependencies } from '../../shell/feature.ts';
+import type { DashboardConfig } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
+import type { Pages } from '../../shell/pages.ts';
 import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { recentDeliveries } from '../deliveries/deliveries-table.ts';
@@ -39,18 +40,18 @@ const QUERY = Type.Object({
 });
 
 /** The page of a subscription. */
-export function subscriptionPages({ pages, clients, config }: FeatureDependencies): void {
+export function subscriptionPages(pages: Pages, config: DashboardConfig): void {
   pages.page(
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { params, query }) => {
       const subscriptionId = params.subscriptionId!;
       const { test, missed: range, missed_from: from, missed_to: to } = query;
-      const subscription = await readSubscription(clients, view, subscriptionId);
+      const subscription = await readSubscription(view, subscriptionId);
       const [secrets, recent, outcome, all] = await Promise.all([
-        subscription.deletedAt ? [] : readSecrets(clients, view, subscriptionId),
-        recentDeliveries(view, clients, subscription),
-        test === undefined ? undefined : testOutcome(clients, view, subscriptionId, test),
-        readSubscriptions(clients, view),
+        subscription.deletedAt ? [] : readSecrets(view, subscriptionId),
+        recentDeliveries(view, subscription),
+        test === undefined ? undefined : testOutcome(view, subscriptionId, test),
+        readSubscriptions(view),
       ]);
       const missed = range && from && to ? { range, from, to } : undefined;
       const page = subscriptionPage(view, { subscription, secrets, recent, outcome, missed, config });

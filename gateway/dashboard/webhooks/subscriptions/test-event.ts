@@ -3,22 +3,16 @@ import {
   type Delivery,
   DeliveryStatus,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { DashboardClients } from '../../dashboard-clients.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { attemptResultText, dueText, latencyText, statusBadge } from '../deliveries/delivery.components.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
 /** The outcome of a test event so far. */
-export async function testOutcome(
-  { deliveries }: DashboardClients,
-  view: View,
-  subscriptionId: string,
-  eventId: string,
-): Promise<Html> {
+export async function testOutcome(view: View, subscriptionId: string, eventId: string): Promise<Html> {
   const t = textsFor(view, subscriptionTexts).test;
-  const request = { ...view.tenant, subscriptionId, eventId, pageSize: 1, withLastAttempt: true };
-  const [delivery] = (await deliveries.listDeliveries(request, view.call)).deliveries;
+  const request = { subscriptionId, eventId, pageSize: 1, withLastAttempt: true };
+  const [delivery] = (await view.clients.deliveries.listDeliveries(request)).deliveries;
   const event = html`<p class="hint">${t.event} <code>${eventId}</code></p>`;
   return delivery ? html`${outcome(view, delivery)}${event}` : html`<p>${t.onItsWay}</p>${event}`;
 }

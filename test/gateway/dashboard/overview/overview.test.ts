@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
-import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
+import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { exhausted, gone } from '../../../services/webhooks/subscription-errors.ts';

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
-import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
+import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { findFreePort } from '../../../../local/ports.ts';
 import { startHarness } from '../../../support/harness.ts';
 import { CookieBrowser } from './cookie-browser.ts';

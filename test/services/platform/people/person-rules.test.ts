@@ -5,7 +5,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { createAsyncIterable } from '@connectrpc/connect/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GATEWAY_CALLER } from '../../../../gateway/clients.ts';
-import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-clients.ts';
+import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { declaredServices } from '../../../../local/grants-table.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';

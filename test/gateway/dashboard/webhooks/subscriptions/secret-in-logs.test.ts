@@ -4,7 +4,7 @@ import { createClient } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDashboard } from '../../../../../gateway/dashboard/dashboard.ts';
-import { DASHBOARD_CALLER } from '../../../../../gateway/dashboard/dashboard-clients.ts';
+import { DASHBOARD_CALLER } from '../../../../../gateway/dashboard/dashboard-caller.ts';
 import { findFreePort } from '../../../../../local/ports.ts';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';

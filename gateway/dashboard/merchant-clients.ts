@@ -1,0 +1,85 @@
+import type { Message } from '@bufbuild/protobuf';
+import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect';
+import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DeliveryService, type EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { createClients } from '../clients.ts';
+
+/** The largest page of list RPCs, except for advance requests, and the most ids that they take. */
+export const MAX_PAGE_SIZE = 100;
+
+/** The fields with which a request names its merchant. */
+interface TenantFields {
+  readonly merchantId: string;
+  readonly environment: Environment;
+}
+
+/** A request without the fields that name its merchant. */
+type PageRequest<Request> =
+  Request extends AsyncIterable<infer One>
+    ? AsyncIterable<PageRequest<One>>
+    : Request extends Message
+      ? never
+      : { [Field in keyof Request]: Field extends keyof TenantFields ? undefined : Request[Field] };
+
+/** The request of an RPC, or one of those that it streams. */
+type RequestOf<Rpc> = Rpc extends (request: infer Request) => unknown
+  ? Request extends AsyncIterable<infer One>
+    ? One
+    : Request
+  : never;
+
+/** A client of the RPCs that name a merchant. */
+type MerchantClient<Unbound> = {
+  [Name in keyof Unbound as keyof TenantFields extends keyof RequestOf<Unbound[Name]>
+    ? Name
+    : never]: Unbound[Name] extends (request: infer Request) => infer Response
+    ? (request: PageRequest<Request>, options?: Pick<CallOptions, 'signal'>) => Response
+    : never;
+};
+
+function createUnboundClients(transport: Transport) {
+  return {
+    ...createClients(transport),
+    accounts: createClient(AccountService, transport),
+    deliveries: createClient(DeliveryService, transport),
+  };
+}
+
+type UnboundClients = ReturnType<typeof createUnboundClients>;
+
+/** Clients that add the merchant and environment of a page to each of its requests: a page can neither omit nor choose them. */
+export type MerchantClients = {
+  readonly [Name in keyof UnboundClients]: MerchantClient<UnboundClients[Name]>;
+} & {
+  /** The catalog of event types is the same for all merchants. */
+  readonly events: Pick<Client<typeof EventService>, 'listEventTypes'>;
+};
+
+/**
+ * Creates the clients of a page.
+ * @param call the headers and the deadline of every call; only downloads have no deadline, as browsers set their pace
+ */
+export function createMerchantClients(
+  transport: Transport,
+  tenant: TenantFields,
+  { headers, timeoutMs }: CallOptions,
+): MerchantClients {
+  return createUnboundClients({
+    unary: (method, signal, _timeoutMs, _headers, request) =>
+      transport.unary(method, signal, timeoutMs, headers, Object.assign({}, request, tenant)),
+    stream(method, signal, _timeoutMs, _headers, requests) {
+      const deadlineMs = method.methodKind === 'client_streaming' ? timeoutMs : undefined;
+      return transport.stream(method, signal, deadlineMs, headers, withTenant(requests, tenant));
+    },
+  });
+}
+
+/** The first message of a stream names the merchant. */
+async function* withTenant<Request>(requests: AsyncIterable<Request>, tenant: TenantFields) {
+  let fields: TenantFields | undefined = tenant;
+  for await (const request of requests) {
+    yield Object.assign({}, request, fields);
+    fields = undefined;
+  }
+}

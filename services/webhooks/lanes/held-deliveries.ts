@@ -89,7 +89,7 @@ export class HeldDeliveries {
 
   #isProbeDue({ id, probeAtMs }: LaneSubscription): boolean {
     if (probeAtMs === null) return true;
-    return Date.now() >= probeAtMs && performance.now() >= (this.#probeAtMs.get(id) ?? 0);
+    return performance.now() >= Math.max(probeAtMs, this.#probeAtMs.get(id) ?? 0);
   }
 
   /** While the subscriptions are locked, no delivery becomes HELD: reports and pauses lock them too. */

@@ -16,8 +16,8 @@ interface SubscriptionRow {
   readonly generation: bigint;
   readonly paused: boolean;
   readonly holding: boolean;
-  /** When the next held delivery is sent as a probe, in milliseconds since 1970; null while all may be sent. */
-  readonly probeAtMs: number | null;
+  /** In how long a held delivery is sent as a probe, by the database's clock; null while all may be sent. */
+  readonly probeInMs: number | null;
   readonly maxConcurrentAttempts: number | null;
   readonly maxAttemptsPerSecond: number | null;
   readonly secrets: readonly {
@@ -30,7 +30,9 @@ interface SubscriptionRow {
 }
 
 /** A subscription as the owner of its lane knows it. */
-export interface LaneSubscription extends Omit<SubscriptionRow, 'secrets'> {
+export interface LaneSubscription extends Omit<SubscriptionRow, 'secrets' | 'probeInMs'> {
+  /** When a held delivery is sent as a probe, by `performance.now()`; null while all may be sent. */
+  readonly probeAtMs: number | null;
   /** The secrets that sign now, the current one first; empty if none could be decrypted. */
   secretsAt(nowMs: number): readonly string[];
 }
@@ -39,7 +41,7 @@ const READ: Statement = {
   name: 'read_lane_subscriptions',
   text: `
 select s.id, s.merchant_id as "merchantId", s.environment, s.lane, s.url, s.state, s.generation,
-       s.paused_at is not null as paused, s.holding, extract(epoch from s.probe_at)::float8 * 1000 as "probeAtMs",
+       s.paused_at is not null as paused, s.holding, extract(epoch from s.probe_at - now())::float8 * 1000 as "probeInMs",
        s.max_concurrent_attempts as "maxConcurrentAttempts", s.max_attempts_per_second as "maxAttemptsPerSecond", k.secrets
   from webhooks.subscription s
  cross join lateral (
@@ -173,8 +175,8 @@ export class SubscriptionCache {
     }
   }
 
-  #subscriptionOf({ secrets: sealedSecrets, ...row }: SubscriptionRow): LaneSubscription {
-    if (row.probeAtMs !== null && !Number.isFinite(row.probeAtMs))
+  #subscriptionOf({ secrets: sealedSecrets, probeInMs, ...row }: SubscriptionRow): LaneSubscription {
+    if (probeInMs !== null && !Number.isFinite(probeInMs))
       throw new RangeError('probe_at is not a valid time');
     const secrets = sealedSecrets.flatMap(({ keyId, sealed, expiresMs }) => {
       const secret = this.#openSecret(row, { keyId, sealed: Buffer.from(sealed, 'base64') });
@@ -182,13 +184,18 @@ export class SubscriptionCache {
     });
     return {
       ...row,
+      probeAtMs: probeInMs === null ? null : performance.now() + probeInMs,
       secretsAt: (nowMs) => secrets.filter(({ untilMs }) => untilMs > nowMs).map(({ secret }) => secret),
     };
   }
 
   /** A secret that cannot be decrypted affects its own subscription only. */
   #openSecret(
-    { merchantId, environment, id: subscriptionId }: Omit<SubscriptionRow, 'secrets'>,
+    {
+      merchantId,
+      environment,
+      id: subscriptionId,
+    }: Pick<SubscriptionRow, 'merchantId' | 'environment' | 'id'>,
     secret: { keyId: number; sealed: Buffer },
   ): string | undefined {
     try {

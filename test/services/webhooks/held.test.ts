@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DeliveryStatus,
@@ -152,6 +152,17 @@ describe('held deliveries', () => {
     await eventually(() => expect(endpoint.eventIds).toEqual([eventId, eventId]));
     await delay(100);
     expect(endpoint.eventIds).toHaveLength(2);
+  });
+
+  it('are probed in time by a process whose clock is an hour behind', async () => {
+    const { id, endpoint } = await webhooks.subscribed(tenant);
+    endpoint.answer(500);
+    await publish(RETRY_LIMIT + 1);
+    await eventually(async () => expect(await counts()).toEqual({ RETRYING: RETRY_LIMIT, HELD: 1 }));
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    await heldDue(id);
+    await eventually(() => expect(endpoint.eventIds).toHaveLength(RETRY_LIMIT + 2));
   });
 
   it('put their subscription in ERROR once one is exhausted, and are still probed', async () => {

@@ -89,7 +89,7 @@ async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
         );
       } catch (error) {
         countCommandErrors('HAND_OVER');
-        logger.error({ err: error, ...factsOf(command) }, 'Temporal did not accept a workflow command');
+        logger.error({ err: error, ...logFieldsOf(command) }, 'Temporal did not accept a workflow command');
         return false;
       }
       executed.push(command.id);
@@ -111,7 +111,7 @@ const tracedCommand = ({ kind, workflowId, workflowType, merchantId }: WorkflowC
 });
 
 /** The log fields of a command. */
-const factsOf = (command: WorkflowCommand) => ({
+const logFieldsOf = (command: WorkflowCommand) => ({
   commandId: command.id,
   kind: WorkflowCommandKind[command.kind],
   workflowId: command.workflowId,

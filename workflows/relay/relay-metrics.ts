@@ -10,7 +10,7 @@ const COMMAND_ERRORS = ['CLAIM', 'HAND_OVER'] as const;
 
 const errors = new Counter({
   name: 'payments_workflow_command_errors_total',
-  help: 'Failures on the way of commands to Temporal: to CLAIM them from the services, or to HAND_OVER one.',
+  help: 'Failures to forward commands to Temporal: to CLAIM them from the services, or to HAND_OVER one.',
   labelNames: ['kind'],
   registers: [metrics],
 });

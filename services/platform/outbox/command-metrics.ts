@@ -47,7 +47,7 @@ export function registerCommandMetrics(db: CrossTenantDatabase): void {
       },
       {
         name: 'payments_outbox_workflow_overdue_seconds',
-        help: 'How overdue the longest check is whether a started workflow still runs.',
+        help: 'How overdue the most overdue check is that a started workflow still runs.',
         read: ({ overdue_seconds }) => Math.max(overdue_seconds ?? 0, 0),
       },
     ],

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { isSuccess } from '../deliveries/delivery.ts';
-import { deliveryFacts } from '../deliveries/delivery-facts.ts';
+import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import type { PlannedReport } from './plan-reports.ts';
 
 /**
@@ -12,25 +12,25 @@ export function logReports(logger: Logger, decided: readonly PlannedReport[]): v
     const { change, report, row } = planned;
     // The report is already known.
     if (!change) continue;
-    const facts = factsOf(planned);
+    const fields = logFieldsOf(planned);
     if (report.generation !== row.generation) {
       const message =
         'the attempt does not count for the subscription, which was disabled or got a new URL since';
-      logger.info(facts, message);
+      logger.info(fields, message);
     }
-    if (!('result' in report.outcome)) logger.debug(facts, 'an attempt of a delivery is taking long');
-    else if (row.ended_at) logger.info(facts, 'an attempt ended after its delivery');
+    if (!('result' in report.outcome)) logger.debug(fields, 'an attempt of a delivery is taking long');
+    else if (row.ended_at) logger.info(fields, 'an attempt ended after its delivery');
     else if (isSuccess(report.outcome.result))
-      logger[report.number === 1 ? 'debug' : 'info'](facts, 'a delivery succeeded');
-    else if (change.status === 'EXHAUSTED') logger.warn(facts, 'a delivery is exhausted');
-    else logger.info(facts, 'an attempt of a delivery failed');
+      logger[report.number === 1 ? 'debug' : 'info'](fields, 'a delivery succeeded');
+    else if (change.status === 'EXHAUSTED') logger.warn(fields, 'a delivery is exhausted');
+    else logger.info(fields, 'an attempt of a delivery failed');
   }
 }
 
-function factsOf({ change, report, row }: PlannedReport) {
+function logFieldsOf({ change, report, row }: PlannedReport) {
   const { httpStatus, failure } = 'result' in report.outcome ? report.outcome.result : {};
   return {
-    ...deliveryFacts(row),
+    ...deliveryLogFields(row),
     attempt: report.number,
     cause: failure ?? (httpStatus === undefined ? undefined : `HTTP ${httpStatus}`),
     status: change?.status,

@@ -26,7 +26,7 @@ export interface ReportedRow {
   /** Until when an attempt counts as in flight. */
   readonly in_flight_until: Date | null;
   /** Whether the reported attempt is recorded, and whether it has ended. */
-  readonly attempt: 'UNKNOWN' | 'UNDER_WAY' | 'ENDED';
+  readonly attempt: 'UNKNOWN' | 'IN_FLIGHT' | 'ENDED';
   /** The current epoch of the lane. */
   readonly epoch: bigint;
   /** The time by the database's clock. */
@@ -46,7 +46,7 @@ export interface PlanSettings {
   readonly schedules: Readonly<Record<ReportedRow['environment'], readonly number[]>>;
   readonly retryLimit: number;
   readonly random: () => number;
-  /** The time by the clock that the times of reports go by. */
+  /** The time by the clock that sets the times of reports. */
   readonly now: () => Date;
 }
 
@@ -83,7 +83,7 @@ export function planReports(
   return reports.flatMap((sent): PlannedReport[] => {
     const row = byId.get(sent.deliveryId);
     if (!row || isRefused(row, sent)) return [];
-    const report = byClock(sent, now, row.now);
+    const report = inDatabaseTime(sent, now, row.now);
     const change = decide(row, report, settings);
     if (change?.status !== 'RETRYING' || row.status !== 'PENDING')
       return [{ report, row, change, overLimit: false }];
@@ -96,14 +96,14 @@ export function planReports(
   });
 }
 
-/** Clocks that differ by less are right. */
+/** Smaller differences between clocks are ignored. */
 const CLOCK_TOLERANCE_MS = 1_000;
 
 /**
  * A report with its times by the database's clock, so that a process whose clock is wrong, or was when it made the attempt,
  * delays no retry. The attempt is never later than now.
  */
-function byClock(report: ReportedAttempt, now: Date, databaseNow: Date): ReportedAttempt {
+function inDatabaseTime(report: ReportedAttempt, now: Date, databaseNow: Date): ReportedAttempt {
   const { outcome, startedAt } = report;
   const result = 'result' in outcome ? outcome.result : undefined;
   // The database's clock has set the times of an attempt that was lost.

@@ -60,7 +60,7 @@ export const READ_REPORTED: Statement = {
   text: `
 select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.object_id, d.request_id, d.ordered, d.status,
        d.attempt_count, d.next_attempt_at, d.ended_at, d.in_flight_until,
-       case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'UNDER_WAY' else 'ENDED' end as attempt,
+       case when a.number is null then 'UNKNOWN' when a.ended_at is null then 'IN_FLIGHT' else 'ENDED' end as attempt,
        l.epoch, clock_timestamp() as now, s.state, s.generation, s.error, s.error_at, s.holding, s.probe_at, s.paused_at,
        case when d.status = 'PENDING' then
          (select count(*) from webhooks.open_delivery where subscription_id = d.subscription_id and status = 'RETRYING')
@@ -282,7 +282,7 @@ function isDueEarlier(
   { attempt, in_flight_until }: ReportedRow,
   { status, nextAttemptAt, inFlightUntil }: DeliveryChange,
 ) {
-  if (status !== 'RETRYING' || attempt !== 'UNDER_WAY' || inFlightUntil || !nextAttemptAt || !in_flight_until)
+  if (status !== 'RETRYING' || attempt !== 'IN_FLIGHT' || inFlightUntil || !nextAttemptAt || !in_flight_until)
     return false;
   return nextAttemptAt.getTime() < in_flight_until.getTime() - MIN_RECHECK_GAIN_MS;
 }

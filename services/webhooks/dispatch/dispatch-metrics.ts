@@ -143,7 +143,7 @@ function registerLanes(db: CrossTenantDatabase): void {
       },
       {
         name: 'payments_webhook_retry_overdue_seconds',
-        help: 'How long the retry that has waited longest past its time is overdue.',
+        help: 'How long the most overdue retry has been due.',
         read: ({ retry_overdue }) => age(retry_overdue),
       },
     ],
@@ -172,13 +172,13 @@ function registerSubscriptions(db: CrossTenantDatabase): void {
     gauges: [
       {
         name: 'payments_webhook_troubled_subscriptions',
-        help: 'Subscriptions in state ERROR, PAUSED by us, or HOLDING deliveries back for failing ones.',
+        help: 'Subscriptions in state ERROR, PAUSED by operations, or HOLDING deliveries because their endpoint fails.',
         labels: withEach('condition', CONDITIONS),
         read: (rows, { environment, condition }) => countOf(rows, environment, condition),
       },
       {
         name: 'payments_webhook_longest_pause_seconds',
-        help: 'How long the subscription that has been paused longest has been so, by environment; 0 without one.',
+        help: 'How long the subscription that was paused first has been paused, by environment; 0 if none is.',
         labels: BY_ENVIRONMENT,
         read: (rows, { environment }) => Math.max(rowOf(rows, environment, 'PAUSED')?.longest ?? 0, 0),
       },

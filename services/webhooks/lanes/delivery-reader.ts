@@ -82,7 +82,7 @@ select subscription_id as id from waiting
 select s.id from webhooks.subscription s where s.holding and s.lane = any (:lanes::smallint[])`,
 };
 
-/** The held deliveries of each subscription that are due, up to its limit; `held` tells whether it has any at all. */
+/** The held deliveries of each subscription that are due, up to its limit; `held` says whether it has any at all. */
 const READ_HELD: Statement = {
   name: 'read_held_deliveries',
   text: `
@@ -117,8 +117,8 @@ interface HeldRow extends Omit<ReadDelivery, 'id'> {
   readonly id: string | null;
 }
 
-/** A held subscription: whether deliveries are held, and those that are due. */
-export interface HeldDeliveries {
+/** The held deliveries of a subscription: whether there are any, and those that are due. */
+interface HeldPage {
   readonly held: boolean;
   readonly due: QueuedDelivery[];
 }
@@ -240,13 +240,13 @@ export class DeliveryReader {
   async readHeld(
     limits: ReadonlyMap<string, number>,
     exclude: readonly string[],
-  ): Promise<Map<string, HeldDeliveries>> {
+  ): Promise<Map<string, HeldPage>> {
     const rows = await this.#run<HeldRow>(READ_HELD, {
       ids: [...limits.keys()],
       limits: [...limits.values()],
       exclude: [...exclude, ...this.withoutEvent],
     });
-    const found = new Map<string, HeldDeliveries>();
+    const found = new Map<string, HeldPage>();
     for (const { of, held, ...row } of rows) {
       const entry = found.get(of) ?? { held, due: [] };
       if (row.id !== null) entry.due.push(...this.#sendable([{ ...row, id: row.id }]));

@@ -2,7 +2,7 @@ import type { CommittedDelivery, CommittedEvent } from '../../platform/outbox/ou
 import type { Handover } from '../../platform/outbox/outbox-signal.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
-import { LANES, type LaneLeases } from './lane-leases.ts';
+import { LANE_COUNT, type LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
@@ -138,7 +138,7 @@ export class LaneDispatcher {
   dropLost(): void {
     const { leases, reads } = this.#deps;
     // The new owner of a lane may have delivered what a read returns. A lane that is taken again is read again.
-    for (let lane = 0; lane < LANES; lane += 1) {
+    for (let lane = 0; lane < LANE_COUNT; lane += 1) {
       if (leases.epochOf(lane) === undefined) reads.outdate(laneKey(lane));
     }
     for (const [id, queue] of this.#queues) {

@@ -8,7 +8,7 @@ const RENEW_INTERVAL_MS = 1_000;
 const LEASE_MS = 4_000;
 const MIN_INTERVAL_MS = 200;
 /** As in the check of webhooks.lane. */
-export const LANES = 64;
+export const LANE_COUNT = 64;
 /** A lease that was confirmed longer ago does not count, because the clocks of processes and database may differ. */
 const CONFIRMED_FOR_MS = 3_000;
 
@@ -119,7 +119,7 @@ export class LaneLeases {
 
   /** Looks for lanes to take before the next renewal, unless this process owns all of them. */
   wake(): void {
-    if (this.#epochs.size < LANES && performance.now() - this.#confirmedAtMs > MIN_INTERVAL_MS)
+    if (this.#epochs.size < LANE_COUNT && performance.now() - this.#confirmedAtMs > MIN_INTERVAL_MS)
       this.#wake.abort();
   }
 
@@ -145,7 +145,7 @@ export class LaneLeases {
         await this.#renew();
         failures = 0;
       } catch (error) {
-        if (failures === 0) this.#options.logger.warn({ err: error }, 'the lease of lanes was not renewed');
+        if (failures === 0) this.#options.logger.warn({ err: error }, 'could not renew the lease of lanes');
         failures += 1;
       }
       if (signal.aborted) return;

@@ -29,7 +29,7 @@ const RECORD_AFTER_MS = 1_500;
 
 const openGauge = new Gauge({
   name: 'payments_webhook_attempts_open',
-  help: 'Attempts under way, or ended and not yet recorded.',
+  help: 'Attempts in flight, or ended and not yet recorded.',
   registers: [metrics],
 });
 const endedCounter = new Counter({
@@ -40,7 +40,7 @@ const endedCounter = new Counter({
 });
 const duration = new Histogram({
   name: 'payments_webhook_attempt_duration_seconds',
-  help: 'Time from the start of an attempt to the end of its answer, by environment.',
+  help: 'Time from the start of an attempt to the end of its response, by environment.',
   labelNames: ['environment'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
   registers: [metrics],
@@ -177,12 +177,12 @@ export class OpenAttempts {
       if (!recorded && this.#isTakenAgain(attempt.owner)) queue.leaveInTable();
       onFreed();
     };
-    const isPatient = isSuccess(result) && delivery.status === 'PENDING' && !delivery.ordered;
+    const isUrgent = !isSuccess(result) || delivery.status !== 'PENDING' || delivery.ordered;
     // A result that is set aside stays known to its queue, so that the delivery is not read and sent again.
     this.#deps.recorder.add(this.#reportOf(attempt, { result }), {
       onRecorded,
       onSetAside: close,
-      isPatient,
+      isUrgent,
     });
     onFreed();
   }

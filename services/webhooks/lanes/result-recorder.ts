@@ -8,11 +8,10 @@ import type { ReportedAttempt } from '../deliveries/delivery.ts';
 const FLUSH_MS = 20;
 const MAX_BATCH = 200;
 /**
- * The same for results that nothing waits for. A process that is killed loses them, and their deliveries are sent
- * again.
+ * The same for results that are not urgent. A process that is killed loses them, and their deliveries are sent again.
  */
-const PATIENT_FLUSH_MS = 100;
-const PATIENT_BATCH = 50;
+const NOT_URGENT_FLUSH_MS = 100;
+const NOT_URGENT_BATCH = 50;
 /** How often a flush checks whether it is done. */
 const FLUSH_CHECK_MS = 5;
 const MAX_BACKOFF_MS = 2_000;
@@ -26,15 +25,15 @@ const MAX_SET_ASIDE = 1_000;
 /** The state of a delivery after its report; undefined if it was refused, because another process owns the lane. */
 type OnRecorded = (recorded: RecordedDelivery | undefined) => void;
 
-interface Follower {
+interface RecordOptions {
   readonly onRecorded: OnRecorded;
   /** Called when the report cannot be recorded now; it is tried again from time to time. */
   readonly onSetAside?: () => void;
-  /** Whether the result is not urgent: neither a retry nor a later event of the same object waits for it. */
-  readonly isPatient?: boolean;
+  /** Whether a retry, or a later event of the same object, waits for the result. Default: true. */
+  readonly isUrgent?: boolean;
 }
 
-interface Pending extends Follower {
+interface Pending extends RecordOptions {
   readonly report: ReportedAttempt;
 }
 
@@ -69,10 +68,10 @@ export class ResultRecorder {
     return [...this.#setAside.keys()];
   }
 
-  add(report: ReportedAttempt, follower: Follower): void {
-    this.#pending.push({ report, ...follower });
-    const isFull = this.#pending.length >= PATIENT_BATCH;
-    this.#recordWithin(follower.isPatient ? (isFull ? 0 : PATIENT_FLUSH_MS) : FLUSH_MS);
+  add(report: ReportedAttempt, options: RecordOptions): void {
+    this.#pending.push({ report, ...options });
+    if (options.isUrgent ?? true) this.#recordWithin(FLUSH_MS);
+    else this.#recordWithin(this.#pending.length >= NOT_URGENT_BATCH ? 0 : NOT_URGENT_FLUSH_MS);
   }
 
   /**

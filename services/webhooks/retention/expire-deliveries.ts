@@ -4,7 +4,7 @@ import type { CrossTenantDatabase, Run, Statement } from '../../platform/databas
 import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
-import { deliveryFacts } from '../deliveries/delivery-facts.ts';
+import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.ts';
 import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
@@ -117,7 +117,7 @@ async function expireEach(
 ): Promise<number> {
   try {
     const expired = await expire(db, old, error);
-    for (const row of old) if (expired.has(row.id)) logger.warn(factsOf(row), 'a delivery is exhausted');
+    for (const row of old) if (expired.has(row.id)) logger.warn(logFieldsOf(row), 'a delivery is exhausted');
     return expired.size;
   } catch (failure) {
     if (isDatabaseUnavailable(failure)) throw failure;
@@ -127,7 +127,7 @@ async function expireEach(
       return first + (await expireEach(db, old.slice(half), error, logger));
     }
     const [row] = old as [OldRow];
-    logger.error({ ...factsOf(row), err: failure }, 'an expired delivery was discarded');
+    logger.error({ ...logFieldsOf(row), err: failure }, 'an expired delivery was discarded');
     await db.run(DISCARD, { ids: [row.id] });
     if (row.ordered) await unblockDeliveries(db.run, [row]);
     return 1;
@@ -135,7 +135,7 @@ async function expireEach(
 }
 
 /** The log fields of a delivery that expires. */
-const factsOf = (row: OldRow) => ({ ...deliveryFacts(row), cause: 'RETENTION_PERIOD_OVER' });
+const logFieldsOf = (row: OldRow) => ({ ...deliveryLogFields(row), cause: 'RETENTION_PERIOD_OVER' });
 
 /** @returns the deliveries that it ended. */
 function expire(

@@ -89,7 +89,7 @@ describe('a report', () => {
   );
 
   it('of a delivery that was held while in flight leaves it HELD, because nothing would start its workflow', () => {
-    const held = delivery({ status: 'HELD', attempt_count: 1, attempt: 'UNDER_WAY' });
+    const held = delivery({ status: 'HELD', attempt_count: 1, attempt: 'IN_FLIGHT' });
     expect(afterReport(held, report(1, 500), SCHEDULE, 0.5).status).toBe('HELD');
     expect(afterReport(held, report(1, 200), SCHEDULE, 0.5).status).toBe('SUCCEEDED');
   });
@@ -108,7 +108,7 @@ describe('a report', () => {
     expect(isKnown(delivery(), report(1, 200))).toBe(false);
     expect(isKnown(delivery(), report(2, 200))).toBe(true);
     expect(isKnown(delivery({ attempt_count: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);
-    const running = delivery({ attempt_count: 1, attempt: 'UNDER_WAY' });
+    const running = delivery({ attempt_count: 1, attempt: 'IN_FLIGHT' });
     expect(isKnown(running, report(1, 200))).toBe(false);
     expect(isKnown(running, { ...report(1, 200), outcome: { deadlineAt: endedAt } })).toBe(true);
   });

@@ -47,14 +47,14 @@ describe('results', () => {
 
   it('that arrive just after others were recorded are recorded too', async () => {
     const recorder = new ResultRecorder({ record: async () => NONE }, createLogger('fatal'));
-    const recorded = (isPatient: boolean) =>
+    const recorded = (isUrgent: boolean) =>
       new Promise<void>((resolve) => {
-        recorder.add(success(), { onRecorded: () => resolve(), isPatient });
+        recorder.add(success(), { onRecorded: () => resolve(), isUrgent });
       });
     for (let turns = 0; turns < 20; turns += 1) {
-      await recorded(false);
-      for (let turn = 0; turn < turns; turn += 1) await undefined;
       await recorded(true);
+      for (let turn = 0; turn < turns; turn += 1) await undefined;
+      await recorded(false);
     }
   });
 

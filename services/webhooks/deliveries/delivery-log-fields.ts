@@ -11,7 +11,7 @@ interface DeliveryRow {
 }
 
 /** The fields of every log line about a delivery. */
-export const deliveryFacts = (row: DeliveryRow) => ({
+export const deliveryLogFields = (row: DeliveryRow) => ({
   deliveryId: row.id,
   eventId: row.event_id,
   subscriptionId: row.subscription_id,

@@ -69,7 +69,7 @@ it('the commands and programs of the page open cases and print refusals decoded'
   const refusals = [
     'refused INVALID_ARGUMENT',
     '- merchant_id value is empty, which is not a valid UUID',
-    '- environment must not be in list [0]',
+    '- environment must be one of ENVIRONMENT_LIVE, ENVIRONMENT_TEST',
     '- refund_case_id must be a valid UUID',
   ];
   expect(output.match(/^(refused|-) .*$/gm)).toEqual([...refusals, ...refusals]);

@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -151,5 +152,21 @@ it('AddEvidence names every field of its first message, of a later one, and of t
     'refund_case_id INVALID_ARGUMENT',
     'occurred_at OCCURRED_AT_IN_FUTURE',
     ' EVIDENCE_TYPE_NOT_SUPPORTED',
+  ]);
+});
+
+it('names the values that a field of an enum may have', async () => {
+  const request = { ...write(), ...merchantWithoutEnvironment(), name: 'a', scopes: [0, 9] };
+  const error: unknown = await clientOf(ApiKeyService)
+    .issueApiKey(request)
+    .catch((thrown: unknown) => thrown);
+  const scopes = ['REFUNDS_READ', 'CATALOG_READ', 'FUNDS_READ', 'ADVANCES_READ', 'WEBHOOKS_MANAGE'];
+  const scope = `must be one of ${scopes.map((name) => `API_KEY_SCOPE_${name}`).join(', ')}`;
+  expect(
+    fieldViolationsOf(error as ConnectError).map(({ field, description }) => [field, description]),
+  ).toEqual([
+    ['environment', 'must be one of ENVIRONMENT_LIVE, ENVIRONMENT_TEST'],
+    ['scopes[0]', scope],
+    ['scopes[1]', scope],
   ]);
 });

@@ -50,7 +50,7 @@ const FAULTS = [
   'test/reconciliation/reconciliation.test.ts',
 ];
 
-/** What measures times or counts within a second: after all the others, and beside nothing. */
+/** What measures times or counts within a second: one at a time, and beside nothing, in a run of its own. */
 const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store.test.ts'];
 
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
@@ -67,7 +67,11 @@ const LONGEST = [
     'workflows/refunds/refund-fencing.property',
   ],
   ...['local/first-start', 'architecture/rpc-transports'],
-  ...['workflows/advances/advance-payout', 'workflows/refunds/refund-holds', 'gateway/main'],
+  ...['workflows/advances/advance-payout', 'architecture/tenant-statements', 'services/webhooks/pause'],
+  // Files of a few lines, which would be last: what they do is in test/support/list-suite.ts.
+  ...['services/refunds/list-refund-cases', 'services/funds/list-movements', 'services/funds/list-debts'],
+  ...['services/funds/list-release-sales', 'services/refunds/list-disputes', 'services/funds/list-sales'],
+  ...['services/funds/account-contention', 'workflows/refunds/refund-holds', 'gateway/main'],
 ].map((name) => `/test/${name}.test.ts`);
 
 /**

@@ -1,9 +1,10 @@
 // `npm run contract [-- --seed <number> --examples <number>]`: Schemathesis over the served OpenAPI document, against
 // the whole system as `npm start` runs it.
 import { parseArgs } from 'node:util';
+import { startGateway } from './gateway-process.ts';
 import { PythonMissing, pythonEnvironment } from './python-environment.ts';
 import { schemathesis } from './schemathesis.ts';
-import { startWholeSystem, temporaryDataDir, type WholeSystem } from './whole-system.ts';
+import { startWholeSystem, type Target, temporaryDataDir } from './whole-system.ts';
 
 /** Limits that no run reaches, so that it tests everything behind them. */
 const RAISED_LIMITS = {
@@ -25,27 +26,25 @@ const { values: options } = parseArgs({
 /** Tests both listeners without limits, then one beyond its limit. Returns the failures. */
 async function contract(python: string): Promise<readonly string[]> {
   using dataDir = temporaryDataDir();
+  await using system = await startWholeSystem(dataDir.path, { ...RAISED_LIMITS, ...NO_DELIVERIES });
   const failed: string[] = [];
   let seed = Number(options.seed);
-  const check = async (system: WholeSystem, name: 'live' | 'sandbox', ...args: string[]) => {
+  const check = async (name: string, target: Target, ...args: string[]) => {
     console.log(`\n# ${name} ${args.join(' ')}`);
-    const target = system.targets[name];
     const holds = await schemathesis({ python, scratch: dataDir.path, target, seed, args });
     if (!holds) failed.push(`${name} ${args.join(' ')}`, ...system.loggedErrors());
     // Each run generates other cases.
     seed += 1;
   };
-  {
-    await using system = await startWholeSystem(dataDir.path, { ...RAISED_LIMITS, ...NO_DELIVERIES });
-    const asMerchant = ['--auth-wfc-user', 'merchant', '--max-examples', options.examples];
-    await check(system, 'sandbox', ...asMerchant);
-    // The same code behind another document: what generation finds, it finds in the sandbox.
-    await check(system, 'live', '--auth-wfc-user', 'merchant', '--phases', 'examples,coverage');
-  }
-  await using system = await startWholeSystem(dataDir.path, { ...LOW_KEY_LIMIT, ...NO_DELIVERIES });
-  // Calls as the merchant with untouched quota and subscriptions. Mostly getting 429 is expected here.
+  const { live, sandbox } = system.targets;
+  await check('sandbox', sandbox, '--auth-wfc-user', 'merchant', '--max-examples', options.examples);
+  // The same code behind another document: what generation finds, it finds in the sandbox.
+  await check('live', live, '--auth-wfc-user', 'merchant', '--phases', 'examples,coverage');
+  await using limited = await startGateway(system.grpc, LOW_KEY_LIMIT);
+  const beyondLimit = { ...sandbox, baseUrl: limited.sandboxUrl };
+  // Calls as the merchant without subscriptions. Mostly getting 429 is expected here.
   const asOther = ['--auth-wfc-user', 'other', '--phases', 'examples,coverage', '--warnings', 'off'];
-  await check(system, 'sandbox', ...asOther);
+  await check('sandbox beyond its limit', beyondLimit, ...asOther);
   return failed;
 }
 

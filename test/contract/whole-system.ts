@@ -21,6 +21,8 @@ export interface Target {
 /** What `npm start` has started. */
 export interface WholeSystem extends AsyncDisposable {
   readonly targets: Readonly<Record<'live' | 'sandbox', Target>>;
+  /** Its internal API, and the token of a caller with every grant. */
+  readonly grpc: { readonly baseUrl: string; readonly token: string };
   /** The last errors in its log, which explain a 500. */
   loggedErrors(): readonly string[];
 }
@@ -37,12 +39,13 @@ export async function startWholeSystem(
   settings: Readonly<Record<string, string>>,
 ): Promise<WholeSystem> {
   const child = await startOnFreePorts({ DATA_DIR: dataDir, ...settings });
-  const { live, sandbox, other } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+  const { live, sandbox, other, grpc } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   return {
     targets: {
       live: targetOf(live, other.liveApiKey),
       sandbox: targetOf(sandbox, other.sandboxApiKey),
     },
+    grpc,
     loggedErrors: () =>
       readFileSync(join(dataDir, 'logs/payments.log'), 'utf8')
         .split('\n')

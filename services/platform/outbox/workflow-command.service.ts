@@ -4,17 +4,11 @@ import {
   WorkflowCommandKind,
   type WorkflowCommandService,
 } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
-import type { CrossTenantDatabase } from '../database/cross-tenant-database.ts';
-import { environmentEnum } from '../tenant.ts';
+import type { CrossTenantDatabase, Statement } from '../database/cross-tenant-database.ts';
+import { type EnvironmentName, environmentEnum } from '../tenant.ts';
 import { registerCommandMetrics } from './command-metrics.ts';
-import {
-  type ClaimedCommand,
-  claimCommands,
-  confirmCommands,
-  endStarts,
-  resendStarts,
-} from './outbox-commands.ts';
 import type { OutboxSignal } from './outbox-signal.ts';
+import { COMMAND_LEASE_MS } from './workflow-command.ts';
 
 const POLL_MS = 1_000;
 
@@ -36,25 +30,89 @@ export function workflowCommandService({
     claimCommands: async ({ waitMs, maxCommands }, context) => {
       const signal = AbortSignal.any([context.signal, stopping]);
       const claimed = await outboxSignal.await({ work: 'COMMANDS', waitMs, signal }, async () => {
-        const rows = await claimCommands(db.run, maxCommands);
+        const rows = await db.run<ClaimedCommand>(CLAIM, { limit: maxCommands });
         return { found: rows.length > 0 ? rows : undefined, pollMs: POLL_MS };
       });
       return { commands: (claimed ?? []).map(commandMessage) };
     },
     confirmCommands: async ({ commandIds }) => {
-      await confirmCommands(db.run, commandIds);
+      await db.run(CONFIRM, { ids: commandIds });
       return {};
     },
     endStarts: async ({ commandIds }) => {
-      await endStarts(db.run, commandIds);
+      await db.run(END_STARTS, { ids: commandIds });
       return {};
     },
     resendStarts: async () => {
-      await resendStarts(db.run);
+      await db.run(RESEND_STARTS);
       return {};
     },
   };
 }
+
+/** A stored workflow command, to be executed in Temporal. */
+interface ClaimedCommand {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly environment: EnvironmentName;
+  readonly kind: 'START' | 'SIGNAL' | 'CANCEL';
+  readonly workflow_id: string;
+  readonly workflow_type: string | null;
+  readonly signal_name: string | null;
+  readonly arguments: string;
+  readonly request_id: string;
+}
+
+/** Leases commands for 30 s, the longest due first, and returns them in order of creation. */
+const CLAIM: Statement = {
+  name: 'claim_commands',
+  text: `
+with leased as (
+  update platform.outbox_command c
+     set due_at = now() + interval '${COMMAND_LEASE_MS} ms'
+    from (select id from platform.outbox_command
+           where due_at <= now()
+           order by due_at, id limit :limit for update skip locked) next
+   where c.id = next.id
+  returning c.*
+)
+select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_name,
+       arguments::text as arguments, request_id
+  from leased order by id`,
+};
+
+/**
+ * Deletes commands that have been executed, except each START: its workflow ends it. Until then it is sent again after a
+ * minute, doubling each time up to an hour.
+ */
+const CONFIRM: Statement = {
+  name: 'confirm_commands',
+  text: `
+with started as (
+  update platform.outbox_command
+     set starts = starts + 1,
+         due_at = now() + least(interval '1 minute' * 2 ^ least(starts, 6), interval '1 hour')
+   where id = any (:ids::uuid[]) and kind = 'START'
+)
+delete from platform.outbox_command where id = any (:ids::uuid[]) and kind <> 'START'`,
+};
+
+/** Deletes the START commands of a workflow that has completed its work. */
+const END_STARTS: Statement = {
+  name: 'end_starts',
+  text: `delete from platform.outbox_command where id = any (:ids::uuid[]) and kind = 'START'`,
+};
+
+/**
+ * Makes every START due within half a minute. Spreads them, so that Temporal does not get all starts at once. Resets their count to one start, so that a relay
+ * which confirms an earlier start after this delays the next one by two minutes instead of an hour.
+ */
+const RESEND_STARTS: Statement = {
+  name: 'resend_starts',
+  text: `
+update platform.outbox_command set due_at = least(due_at, now() + interval '30 s' * random()), starts = 1
+ where kind = 'START' and starts > 0`,
+};
 
 function commandMessage(row: ClaimedCommand): WorkflowCommand {
   return {

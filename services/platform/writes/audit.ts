@@ -7,7 +7,7 @@ import { starterOf } from '../outbox/outbox-commands.ts';
 import { actorOf, originOf, requestIdOf } from '../rpc/call-context.ts';
 import { rpcName } from '../rpc/rpc-name.ts';
 import type { Tenant } from '../tenant.ts';
-import { RECORD_LIFETIME } from './record-lifetime.ts';
+import { RECORD_LIFETIME } from './idempotency-records.ts';
 
 /** Enough for the longest text that a person can enter: 5,000 characters, of at most six bytes each in JSON. */
 const MAX_REQUEST_BYTES = 32 * 1024;

@@ -1,5 +1,5 @@
 import { expiredRows } from '../process/expired-rows.ts';
-import { RECORD_LIFETIME } from './record-lifetime.ts';
+import { RECORD_LIFETIME } from './idempotency-records.ts';
 
 /** Deletes idempotency records past their lifetime. A write that reuses an expired key renews its record. */
 export const expiredIdempotencyRecords = expiredRows({

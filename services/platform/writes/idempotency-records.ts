@@ -11,7 +11,9 @@ import { aborted, alreadyExists } from '../errors.ts';
 import { callerOf } from '../rpc/call-context.ts';
 import { rpcName } from '../rpc/rpc-name.ts';
 import { type Tenant, tenantOf } from '../tenant.ts';
-import { RECORD_LIFETIME } from './record-lifetime.ts';
+
+/** How long the response of an idempotency key is replayed, as SQL. */
+export const RECORD_LIFETIME = "interval '24 hours'";
 
 /** A request of a write RPC. */
 export type WriteRequest = Message & {

@@ -135,7 +135,8 @@ async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise
     await client.query('commit');
     return result;
   } catch (error) {
-    await client.query('rollback');
+    // Without a connection there is nothing to roll back.
+    await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }

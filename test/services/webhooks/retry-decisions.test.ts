@@ -133,7 +133,7 @@ describe('AwaitAttempt', () => {
     expect((await request(unknown, true)).attemptNumber).toBeUndefined();
   });
 
-  it('ends when the services stop, so that they need not wait for an endpoint that hangs', async () => {
+  it('ends when the services stop, so that they need not wait for an attempt of another process', async () => {
     const stopping = await startHarness({ SERVICES: 'webhooks' });
     const services = webhooksFixture(stopping, stopping.transports.grpc);
     const attemptsThere = await startAttempts(stopping);

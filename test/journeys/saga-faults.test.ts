@@ -43,10 +43,6 @@ interface Fault {
   readonly what: string;
   startTemporal(): Promise<TestNamespace>;
   inject(system: SagaSystem): Promise<void>;
-  /** The steps that it is tested at; all by default. */
-  readonly appliesTo?: (saga: Saga, step: string) => boolean;
-  /** Whether held calls are released only after everything else has ended. */
-  readonly releasesLast?: boolean;
   readonly relayStep: RelayStep;
   /** Whether it aborts open transactions. Other faults let them commit. */
   readonly abortsWrites?: boolean;
@@ -55,7 +51,7 @@ interface Fault {
 /** A Temporal server whose state can be deleted. */
 let temporalWithoutStorage: Awaited<ReturnType<typeof startTemporal>>;
 
-/** In the order of their recovery times, longest first. */
+/** The one that takes longer to recover from comes first. A process recovers from a kill as from a pause. */
 const FAULTS: readonly Fault[] = [
   {
     what: "Temporal's state is deleted",
@@ -69,21 +65,7 @@ const FAULTS: readonly Fault[] = [
       await temporalWithoutStorage.start();
       await system.startWorker();
     },
-    releasesLast: true,
     relayStep: 'before ConfirmCommands',
-  },
-  {
-    // The other sagas recover from a kill as from a pause.
-    what: 'its process is killed amid or after a write of a refund',
-    startTemporal: createTestNamespace,
-    async inject(system) {
-      await system.kill();
-      await system.releaseWrites();
-      await system.startWorker();
-    },
-    relayStep: 'before ConfirmCommands',
-    abortsWrites: true,
-    appliesTo: (saga, step) => REFUND_SAGAS.includes(saga) && !step.startsWith('before '),
   },
   {
     what: 'its process is paused until everything else has ended',
@@ -93,7 +75,6 @@ const FAULTS: readonly Fault[] = [
       await system.releaseWrites();
       await system.startWorker();
     },
-    releasesLast: true,
     relayStep: 'after ClaimCommands',
     abortsWrites: true,
   },
@@ -103,7 +84,7 @@ describe.concurrent('a saga has the same effects as without a fault, at each of 
   timeout: 600_000,
 }, () => {
   it.each(FAULTS)('$what', async (fault) => {
-    const { startTemporal, inject, releasesLast } = fault;
+    const { startTemporal, inject } = fault;
     using lock = requestStartLock();
     await using system = await SagaSystem.start(await startTemporal());
     await lock.acquired;
@@ -112,10 +93,9 @@ describe.concurrent('a saga has the same effects as without a fault, at each of 
     await inject(system);
     await each(rows, ({ run }) => run.waitUntilDone(), rows.length);
     await each(rows, async ({ run }) => run.finish?.());
-    if (releasesLast) {
-      system.resume();
-      await system.releaseSteps();
-    }
+    // Held calls end after everything else.
+    system.resume();
+    await system.releaseSteps();
     await eventually(async () => expect(await system.unfinished()).toEqual([]));
     await eventually(async () => expect(await system.running()).toEqual([]));
     expect(await effectsOfAll(system, rows)).toEqual(await expectedEffects(system, rows));
@@ -125,14 +105,11 @@ describe.concurrent('a saga has the same effects as without a fault, at each of 
 });
 
 /** The steps that the fault is tested at, and their sagas without it. */
-function planFor({ relayStep, abortsWrites, appliesTo = () => true }: Fault): PlannedRow[] {
-  const isPlanned = ({ saga, step }: PlannedRow) => {
+function planFor({ relayStep, abortsWrites }: Fault): PlannedRow[] {
+  return ROWS.filter(({ step }) => {
     if (step === undefined || step === relayStep) return true;
-    if (RELAY_STEPS.includes(step) || (step.startsWith('within ') && !abortsWrites)) return false;
-    return appliesTo(saga, step);
-  };
-  const rows = ROWS.filter(isPlanned);
-  return rows.filter(({ saga }) => rows.some((row) => row.saga === saga && row.step !== undefined));
+    return !RELAY_STEPS.includes(step) && (abortsWrites || !step.startsWith('within '));
+  });
 }
 
 let previousRelease = Promise.resolve();

@@ -83,7 +83,6 @@ export class SagaSystem implements AsyncDisposable {
     await this.#waitForReport('released');
   }
 
-  kill = () => this.#process.kill();
   pause = () => this.#process.signal('SIGSTOP');
   resume = () => this.#process.signal('SIGCONT');
 

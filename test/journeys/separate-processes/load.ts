@@ -13,8 +13,9 @@ interface Failure {
 
 const READERS = 3;
 /** Between the reads of a reader: without a pause, they would take the processor from the processes that start. */
-const READ_INTERVAL_MS = 20;
-const PUBLISH_INTERVAL_MS = 100;
+const READ_INTERVAL_MS = 50;
+/** Each event is delivered twice, by a workflow: more would slow down what is tested. */
+const PUBLISH_INTERVAL_MS = 200;
 /** A reader without a gateway waits, so that other work of this process can continue. */
 const AFTER_FAILURE_MS = 50;
 

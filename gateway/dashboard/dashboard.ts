@@ -9,6 +9,7 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { GatewayApp } from '../gateway-app.ts';
 import { newRequestId } from '../plugins/response-headers.ts';
 import { isDecodable } from '../plugins/routing.ts';
 import { closeGracefully } from '../plugins/shutdown.ts';
@@ -17,7 +18,6 @@ import { pathOf } from '../problems/problem.ts';
 import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
 import { SignInLimit } from '../rate-limits/rate-limits.ts';
-import type { DashboardApp } from './dashboard-app.ts';
 import { DashboardLog } from './dashboard-log.ts';
 import { registerFeatures } from './features.ts';
 import { SessionGuard } from './session/session-guard.ts';
@@ -43,14 +43,14 @@ export interface DashboardOptions {
 }
 
 /** The merchants' dashboard. */
-export interface Dashboard extends DashboardApp {
+export interface Dashboard extends GatewayApp {
   /** Every registered page and action of merchants. */
   readonly registered: readonly Registered[];
 }
 
 /** Creates the dashboard, not yet listening: server-rendered pages for signed-in people. */
 export async function createDashboard({ config, transport, logger }: DashboardOptions): Promise<Dashboard> {
-  const app: DashboardApp = fastify({
+  const app: GatewayApp = fastify({
     loggerInstance: logger,
     logController: new DashboardLog(logger),
     childLoggerFactory: (parent) => parent,
@@ -100,7 +100,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
 }
 
 /** Limits requests per client address, with or without a session; each process counts in memory. */
-function limitAddresses(app: DashboardApp, { RATE_LIMIT_ADDRESS: points }: DashboardConfig): void {
+function limitAddresses(app: GatewayApp, { RATE_LIMIT_ADDRESS: points }: DashboardConfig): void {
   const limit = new RateLimit('address', new RateLimiterMemory({ points, duration: WINDOW_SECONDS }));
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(ASSETS)) return;

@@ -1,10 +1,10 @@
-import { accountPages } from './account/account.pages.ts';
+import { accountPages } from './account/account.page.ts';
 import { advanceDetailPage } from './advances/advance-detail.page.ts';
 import { advanceDownload, advanceListPage } from './advances/advance-list.page.ts';
-import { quotePages } from './advances/quote.pages.ts';
+import { quotePages } from './advances/quote.page.ts';
 import { requestAdvanceAction } from './advances/request-advance.action.ts';
-import { apiKeysPages } from './api-keys/api-keys.pages.ts';
-import { auditPages } from './audit/audit.pages.ts';
+import { apiKeysPages } from './api-keys/api-keys.page.ts';
+import { auditPage } from './audit/audit.page.ts';
 import { disputePages } from './disputes/dispute.page.ts';
 import { disputeDownload, disputeListPage } from './disputes/dispute-list.page.ts';
 import { respondToDisputeAction } from './disputes/respond-to-dispute.action.ts';
@@ -16,15 +16,17 @@ import { releaseSalesPage } from './funds/release-sales.page.ts';
 import { salePage } from './funds/sale.page.ts';
 import { saleListDownload, saleListPage } from './funds/sale-list.page.ts';
 import { statementPages } from './funds/statement.page.ts';
-import { homePages } from './home/home.pages.ts';
-import { membersPages } from './members/members.pages.ts';
-import { overviewPages } from './overview/overview.pages.ts';
+import { homePages } from './home/home.page.ts';
+import { invitationsPage } from './members/invitations.ts';
+import { contactAction, invitationActions, memberActions } from './members/members.actions.ts';
+import { membersPage } from './members/members.page.ts';
+import { overviewPage } from './overview/overview.page.ts';
 import { productPage } from './products/product.page.ts';
 import { productListPage } from './products/product-list.page.ts';
 import { decideRefundCaseActions } from './refunds/decide-refund-case.action.ts';
 import { refundCasePages } from './refunds/refund-case.page.ts';
 import { refundDownload, refundListPage } from './refunds/refund-list.page.ts';
-import { searchPages } from './search/search.pages.ts';
+import { searchPage } from './search/search.page.ts';
 import type { DashboardConfig, RouteDependencies } from './shell/feature.ts';
 import type { Pages } from './shell/pages.ts';
 import { signInRoutes } from './sign-in/sign-in.routes.ts';
@@ -38,18 +40,18 @@ import { releaseDueFundsAction } from './simulate/release-due-funds.action.ts';
 import { recordSaleAction } from './simulate/sales/record-sale.action.ts';
 import { blockActions, saleDisputeActions } from './simulate/sales/sale.actions.ts';
 import { simulatedSalePage } from './simulate/sales/sale.page.ts';
-import { deliveriesListPages } from './webhooks/deliveries/deliveries-list.pages.ts';
+import { deliveriesListPages } from './webhooks/deliveries/deliveries-list.page.ts';
 import { deliveryActions } from './webhooks/deliveries/delivery.actions.ts';
 import { deliveryPage } from './webhooks/deliveries/delivery.page.ts';
 import { resendActions } from './webhooks/resends/resend.actions.ts';
-import { resendPages } from './webhooks/resends/resend.pages.ts';
+import { resendPages } from './webhooks/resends/resend.page.ts';
 import { resendPreviewPage } from './webhooks/resends/resend-preview.page.ts';
-import { editSubscriptionPages } from './webhooks/subscriptions/edit-subscription.pages.ts';
-import { newSubscriptionPages } from './webhooks/subscriptions/new-subscription.pages.ts';
-import { signingSecretPages } from './webhooks/subscriptions/signing-secret.pages.ts';
+import { editSubscriptionPages } from './webhooks/subscriptions/edit-subscription.page.ts';
+import { newSubscriptionPages } from './webhooks/subscriptions/new-subscription.page.ts';
+import { signingSecretPages } from './webhooks/subscriptions/signing-secret.page.ts';
 import { subscriptionActions } from './webhooks/subscriptions/subscription.actions.ts';
-import { subscriptionPages } from './webhooks/subscriptions/subscription.page.ts';
-import { subscriptionListPage } from './webhooks/subscriptions/subscription-list.pages.ts';
+import { subscriptionPage } from './webhooks/subscriptions/subscription.page.ts';
+import { subscriptionListPage } from './webhooks/subscriptions/subscription-list.page.ts';
 
 /** What the dashboard serves without a merchant. */
 const ROUTES: readonly ((dependencies: RouteDependencies) => void)[] = [
@@ -60,12 +62,12 @@ const ROUTES: readonly ((dependencies: RouteDependencies) => void)[] = [
 
 /** The pages, downloads and actions of merchants. */
 const FEATURES: readonly ((pages: Pages, config: DashboardConfig) => void)[] = [
-  overviewPages,
-  searchPages,
+  overviewPage,
+  searchPage,
   subscriptionListPage,
   newSubscriptionPages,
   editSubscriptionPages,
-  subscriptionPages,
+  subscriptionPage,
   subscriptionActions,
   signingSecretPages,
   deliveriesListPages,
@@ -112,8 +114,12 @@ const FEATURES: readonly ((pages: Pages, config: DashboardConfig) => void)[] = [
   simulatedAdvancePage,
   simulatedEventPage,
   publishEventAction,
-  membersPages,
-  auditPages,
+  membersPage,
+  invitationsPage,
+  memberActions,
+  invitationActions,
+  contactAction,
+  auditPage,
 ];
 
 /** Registers everything that the dashboard serves. */

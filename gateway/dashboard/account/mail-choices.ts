@@ -11,7 +11,7 @@ import { accountTexts } from './account.texts.ts';
 const MAIL_PATH = '/account/mail';
 const TOPICS = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS', 'DEBTS'] as const;
 
-/** A person's choice of mails, for all merchants: they do not get those that they leave unticked. */
+/** A person's choice of emails, for all merchants: they get those that are ticked. */
 export function mailForm(view: PlainView, person: Person, unwanted: readonly MailTopic[]): Html {
   const { mail: t } = textsFor(view, accountTexts);
   const box = (topic: (typeof TOPICS)[number]) => {
@@ -22,7 +22,7 @@ export function mailForm(view: PlainView, person: Person, unwanted: readonly Mai
   return html`<h2>${t.title}</h2><p class="hint">${t.hint}</p>${personForm(person, MAIL_PATH, fields)}`;
 }
 
-/** Handles the form. */
+/** Saves the choice. */
 export function mailRoute({ app, guard, accounts }: RouteDependencies): void {
   const topic = Type.Enum([...TOPICS]);
   const body = Type.Object({

@@ -3,7 +3,7 @@ import type { GetDeductionResponse } from '../../../proto/gen/payments/funds/v1/
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { money } from '../shell/components.ts';
-import { reasonOf } from '../shell/failures.ts';
+import { unlessRefused } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateOf } from './dispute.components.ts';
@@ -12,12 +12,7 @@ import { disputesTexts } from './disputes.texts.ts';
 /** What a lost dispute has deducted; undefined for any other, or as long as nothing has been deducted. */
 export async function deductionOf(view: View, dispute: Dispute): Promise<GetDeductionResponse | undefined> {
   if (stateOf(dispute) !== 'LOST') return undefined;
-  try {
-    return await view.clients.funds.getDeduction({ sourceId: dispute.id });
-  } catch (error) {
-    if (reasonOf(error) === 'DEDUCTION_NOT_FOUND') return undefined;
-    throw error;
-  }
+  return unlessRefused(view.clients.funds.getDeduction({ sourceId: dispute.id }), 'DEDUCTION_NOT_FOUND');
 }
 
 /** What a lost dispute has deducted, and how much of it became a debt; nothing for any other dispute. */

@@ -8,7 +8,7 @@ import {
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.pages.ts';
+import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.page.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { identifiedSale, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
@@ -73,8 +73,7 @@ ${liveRegion('evidence', live.evidence)}
 ${liveRegion('upload', live.upload)}
 ${liveRegion('response', live.response)}
 ${liveRegion('record', live.record)}`,
-    // A refused form has the URL of its action, which has no stream.
-    ...(refused === undefined && { live }),
+    live,
     notices: { responded: t.responded, evidence: textsFor(view, evidenceTexts).saved },
   };
 }

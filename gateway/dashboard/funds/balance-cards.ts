@@ -1,16 +1,13 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { amountCard, link, notice } from '../shell/components.ts';
-import { reasonOf } from '../shell/failures.ts';
+import { unlessRefused } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 
 /** The balance; undefined when its totals are out of range. */
-export async function balanceOf(view: View): Promise<GetBalanceResponse | undefined> {
-  return view.clients.funds.getBalance({}).catch((error: unknown) => {
-    if (reasonOf(error) === 'AMOUNT_OUT_OF_RANGE') return undefined;
-    throw error;
-  });
+export function balanceOf({ clients }: View): Promise<GetBalanceResponse | undefined> {
+  return unlessRefused(clients.funds.getBalance({}), 'AMOUNT_OUT_OF_RANGE');
 }
 
 /** A card for each amount of the balance. */

@@ -14,7 +14,7 @@ import {
   pageParameter,
   pager,
 } from '../shell/components.ts';
-import { reasonOf } from '../shell/failures.ts';
+import { unlessRefused } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -62,10 +62,8 @@ ${disputesOfSaleTable(view, disputes)}`,
 /** The name of the sale's product; undefined when the catalog does not have it. */
 async function productName(view: View, { productId }: Sale): Promise<string | undefined> {
   if (productId === undefined) return undefined;
-  const read = await view.clients.products.getProduct({ productId }).catch((error: unknown) => {
-    if (reasonOf(error) === 'PRODUCT_NOT_FOUND') return undefined;
-    throw error;
-  });
+  const reading = view.clients.products.getProduct({ productId });
+  const read = await unlessRefused(reading, 'PRODUCT_NOT_FOUND');
   return read && (read.product!.name.trim() || productId);
 }
 

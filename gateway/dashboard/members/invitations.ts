@@ -5,8 +5,11 @@ import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
-import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { ROLE_NAMES, type RoleName, roleName, roleOptions, roleTexts } from './role.texts.ts';
+
+/** Paths below the merchant's. */
+export const MEMBERS_PATH = '/members';
+export const INVITATIONS_PATH = `${MEMBERS_PATH}/invitations`;
 
 const PAGE_SIZE = 50;
 

@@ -1,12 +1,29 @@
-import type { Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { leaveForm } from '../home/home.pages.ts';
-import { badge, confirmForm, dataTable, form, moment, notice, pager, select } from '../shell/components.ts';
+import { Type } from 'typebox';
+import { type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { leaveForm } from '../home/home.page.ts';
+import {
+  badge,
+  confirmForm,
+  dataTable,
+  form,
+  moment,
+  notice,
+  pageParameter,
+  pager,
+  select,
+} from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
+import type { Pages } from '../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { type ContactEntry, contactForm } from './contact-form.ts';
-import { type InvitationEntry, invitationTable, inviteForm } from './invitations.ts';
+import {
+  INVITATIONS_PATH,
+  type InvitationEntry,
+  invitationTable,
+  inviteForm,
+  MEMBERS_PATH,
+} from './invitations.ts';
 import { membersTexts } from './members.texts.ts';
-import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { roleName, roleOptions } from './role.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -22,13 +39,22 @@ export interface Refused {
   readonly contact?: ContactEntry;
 }
 
-/** A merchant's team, open invitations and contact. */
-export async function membersPage(
-  requestView: View,
-  { page = '' }: { page?: string | undefined } = {},
-  refused?: Refused,
-): Promise<Page> {
-  // A rejected form has the URL of its action, which the pager cannot link to.
+/** A merchant's team: members and their roles, open invitations and the contact. For administrators. */
+export function membersPage(pages: Pages): void {
+  const query = Type.Object({ page: pageParameter });
+  const options = { path: MEMBERS_PATH, role: Role.ADMIN, section: 'members', query } as const;
+  pages.page(options, (view, { query: { page } }) => renderMembers(view, { page }));
+}
+
+interface Shown {
+  /** The page token of the members. */
+  readonly page?: string | undefined;
+  readonly refused?: Refused;
+}
+
+/** Renders the page, with a form that was refused. */
+export async function renderMembers(requestView: View, { page = '', refused }: Shown): Promise<Page> {
+  // A refused form may be on the page of invitations, which the pager cannot link to.
   const view = refused ? { ...requestView, url: pathTo(requestView, MEMBERS_PATH) } : requestView;
   const t = textsFor(view, membersTexts);
   const [{ members, nextPageToken }, invitations, contact] = await Promise.all([

@@ -10,7 +10,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { stateOf as disputeStateOf } from '../disputes/dispute.components.ts';
-import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.pages.ts';
+import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.page.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
@@ -81,8 +81,7 @@ ${liveRegion('decision', live.decision)}
 ${liveRegion('evidence', live.evidence)}
 ${liveRegion('upload', live.upload)}
 ${liveRegion('record', live.record)}`,
-    // A refused form has the URL of its action, which has no stream.
-    ...(refused === undefined && { live }),
+    live,
     notices: { approved: t.approved, contested: t.contested, evidence: textsFor(view, evidenceTexts).saved },
   };
 }

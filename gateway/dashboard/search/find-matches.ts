@@ -1,10 +1,11 @@
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code } from '@connectrpc/connect';
 import { validate as isUuid } from 'uuid';
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { type Section, sees } from '../shell/access.ts';
+import { codeOf } from '../shell/failures.ts';
 import type { View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
 import type { searchTexts } from './search.texts.ts';
@@ -167,7 +168,7 @@ async function exists(reading: Promise<unknown>): Promise<boolean> {
     await reading;
     return true;
   } catch (error) {
-    if (error instanceof ConnectError && error.code === Code.NotFound) return false;
+    if (codeOf(error) === Code.NotFound) return false;
     throw error;
   }
 }

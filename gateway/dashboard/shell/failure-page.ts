@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DashboardApp } from '../dashboard-app.ts';
+import type { GatewayApp } from '../../gateway-app.ts';
 import { isSessionError, type SessionGuard } from '../session/session-guard.ts';
 import { referrerPathOf } from '../sign-in/return-path.ts';
 import { failureTexts } from './failures.texts.ts';
@@ -9,7 +9,7 @@ import { sendPage } from './layout.ts';
 import { textsFor } from './view.ts';
 
 /** Responds to every error with a page that explains it to the reader and reveals nothing about its cause. */
-export function handleFailures(app: DashboardApp, guard: SessionGuard): void {
+export function handleFailures(app: GatewayApp, guard: SessionGuard): void {
   app.setErrorHandler(async (error, request, reply) => {
     const failure = failureOf(error);
     // The session may end between the check of a request and its write.

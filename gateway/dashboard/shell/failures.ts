@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { failureTexts } from './failures.texts.ts';
-import { inEach, type Language, type Texts } from './language.ts';
+import type { Language, Texts } from './language.ts';
 
 /** A feature's texts that include error messages by the reason of a refused RPC. */
 export type Refusals = Texts<{ readonly refusals: Readonly<Record<string, string>> }>;
@@ -21,11 +21,12 @@ export class Failure extends Error {
   }
 
   static of(status: number, kind: Kind, cause?: unknown): Failure {
-    return new Failure(
-      status,
-      inEach(failureTexts, (t) => t[kind]),
-      cause,
-    );
+    return Failure.with(status, failureTexts, (t) => t[kind], cause);
+  }
+
+  /** With a message from a feature's texts. */
+  static with<T>(status: number, texts: Texts<T>, pick: (texts: T) => string, cause?: unknown): Failure {
+    return new Failure(status, { 'pt-BR': pick(texts['pt-BR']), en: pick(texts.en) }, cause);
   }
 }
 
@@ -35,6 +36,21 @@ export const noSuchPage = () => Failure.of(404, 'notFound');
 /** The ErrorInfo reason of a refused call; undefined for any other error. */
 export function reasonOf(error: unknown): string | undefined {
   return errorInfoOf(error)?.reason;
+}
+
+/** The code of a failed call; undefined for any other error. */
+export function codeOf(error: unknown): Code | undefined {
+  return error instanceof ConnectError ? error.code : undefined;
+}
+
+/** What a call returns; undefined when it is refused for this reason. */
+export async function unlessRefused<T>(call: Promise<T>, reason: string): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (reasonOf(error) === reason) return undefined;
+    throw error;
+  }
 }
 
 /** A feature's message for a refused call; undefined when it has none. */

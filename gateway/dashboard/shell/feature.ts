@@ -1,8 +1,8 @@
 import type { Client } from '@connectrpc/connect';
 import type { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Config } from '../../../services/platform/process/config.ts';
+import type { GatewayApp } from '../../gateway-app.ts';
 import type { SignInLimit } from '../../rate-limits/rate-limits.ts';
-import type { DashboardApp } from '../dashboard-app.ts';
 import type { SessionGuard } from '../session/session-guard.ts';
 
 /** The settings that the dashboard needs. */
@@ -27,7 +27,7 @@ export type DashboardConfig = Pick<
 
 /** What features without a merchant register their routes with. Those of merchants get {@link Pages} instead. */
 export interface RouteDependencies {
-  readonly app: DashboardApp;
+  readonly app: GatewayApp;
   readonly guard: SessionGuard;
   /** Calls across merchants: pages of a merchant have no such client. */
   readonly accounts: Client<typeof AccountService>;

@@ -11,12 +11,6 @@ export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = { 'pt-BR': 'Po
 /** Texts in every language. */
 export type Texts<T> = Readonly<Record<Language, T>>;
 
-/** Picks a value from the texts of every language. */
-export const inEach = <T, U>(texts: Texts<T>, pick: (texts: T) => U): Texts<U> => ({
-  'pt-BR': pick(texts['pt-BR']),
-  en: pick(texts.en),
-});
-
 /** The cookie with the chosen language; it does not identify anyone. */
 export const LANGUAGE_COOKIE = 'language';
 

@@ -1,20 +1,17 @@
-import type { DescMethod } from '@bufbuild/protobuf';
 import type { Transport } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
-import type { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Config } from '../../../services/platform/process/config.ts';
-import { personRule } from '../../../services/platform/rpc/person-rules.ts';
 import { type EnvironmentName, environmentEnum } from '../../../services/platform/tenant.ts';
 import { REFERENCE_PATHS } from '../../docs/languages.ts';
-import type { DashboardApp } from '../dashboard-app.ts';
+import type { GatewayApp } from '../../gateway-app.ts';
 import { callAsPerson } from '../dashboard-caller.ts';
 import { createMerchantClients } from '../merchant-clients.ts';
 import { requireOwnForm } from '../session/own-form.ts';
 import { sessionTokenOf } from '../session/session-cookie.ts';
 import { isSessionError, type SessionGuard } from '../session/session-guard.ts';
-import { mayOpen, type Section } from './access.ts';
+import { type Access, accessOf, mayOpen, type RpcAccess, type Section } from './access.ts';
 import { type Download, sendDownload } from './downloads.ts';
 import { Failure, failureOf, noSuchPage, type Refusals } from './failures.ts';
 import { sendPage } from './layout.ts';
@@ -29,19 +26,6 @@ interface PageLocation {
   readonly section: Section;
   /** The deadline of each of its calls; the usual one when absent. */
   readonly timeoutMs?: number;
-}
-
-/** Who may use a page or an action. */
-interface Access {
-  /** The least powerful role with access. */
-  readonly role: Role;
-  /** The only environment that has it; both when absent. */
-  readonly environment?: EnvironmentName;
-}
-
-/** Who may use a form, and see the page that it is on: who may call its RPC. */
-interface RpcAccess {
-  readonly rpc: DescMethod;
 }
 
 type PageSpec = PageLocation & Access;
@@ -96,14 +80,14 @@ export const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
  */
 export class Pages {
   readonly registered: Registered[] = [];
-  readonly #app: DashboardApp;
+  readonly #app: GatewayApp;
   readonly #guard: SessionGuard;
   readonly #transport: Transport;
   readonly #config: PublicUrls;
   readonly #streams = new LiveStreams();
   readonly #uploads: Uploads;
 
-  constructor(app: DashboardApp, guard: SessionGuard, transport: Transport, config: PublicUrls) {
+  constructor(app: GatewayApp, guard: SessionGuard, transport: Transport, config: PublicUrls) {
     this.#app = app;
     this.#config = config;
     this.#guard = guard;
@@ -170,7 +154,7 @@ export class Pages {
   }
 
   #postRoute<Form extends TObject>(
-    app: DashboardApp,
+    app: GatewayApp,
     spec: PageSpec & ActionOptions<Form>,
     act: (view: View, input: ActionInput<Form>) => Promise<Outcome>,
   ): void {
@@ -190,7 +174,7 @@ export class Pages {
         const outcome = await act(view, { params, form, key, file: request.upload }).catch((error) => {
           throw failureOf(error, refusals);
         });
-        // The URL of an action is not a page, so there is no stream to connect to.
+        // The browser is at the URL of the action, which has no stream.
         if (!('redirect' in outcome)) return sendPage(reply, view, { ...outcome, live: undefined }, section);
         return redirectTo(reply, view, outcome);
       },
@@ -257,14 +241,6 @@ export class Pages {
 interface RouteParams extends Params {
   readonly environment: (typeof ENVIRONMENT_PATHS)[EnvironmentName];
   readonly merchantId: string;
-}
-
-/** Who may use a page: as stated, or as the RPC's rule says. Throws TypeError for an RPC whose rule has no role. */
-function accessOf(options: Access | RpcAccess): Access {
-  if (!('rpc' in options)) return options;
-  const { role, environment } = personRule(options.rpc) ?? {};
-  if (role === undefined) throw new TypeError(`${options.rpc.name} has no role in person-rules.ts`);
-  return { role, ...(environment && { environment }) };
 }
 
 function redirectTo(reply: FastifyReply, view: View, { redirect, notice }: Redirect): FastifyReply {

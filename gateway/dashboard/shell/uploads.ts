@@ -2,7 +2,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MAX_EVIDENCE_BYTES } from '../../../services/contracts/refunds/evidence-limits.ts';
 import { Slots, UPLOADS } from '../../../services/platform/process/slots.ts';
-import type { DashboardApp } from '../dashboard-app.ts';
+import type { GatewayApp } from '../../gateway-app.ts';
 import { requireOwnForm } from '../session/own-form.ts';
 import { Failure } from './failures.ts';
 
@@ -21,17 +21,17 @@ declare module 'fastify' {
 
 /** The uploads of a listener. Only the routes that are registered here read multipart bodies. */
 export class Uploads {
-  readonly #app: DashboardApp;
+  readonly #app: GatewayApp;
   readonly #slots = new Slots(UPLOADS);
 
-  constructor(app: DashboardApp) {
+  constructor(app: GatewayApp) {
     this.#app = app;
     app.decorateRequest('upload', null);
   }
 
   /** Registers a route that takes a multipart form. */
-  register(route: (app: DashboardApp) => void): void {
-    const plugin = async (scope: DashboardApp) => {
+  register(route: (app: GatewayApp) => void): void {
+    const plugin = async (scope: GatewayApp) => {
       await scope.register(multipart, {
         throwFileSizeLimit: false,
         limits: { fileSize: MAX_EVIDENCE_BYTES, files: 1, fieldSize: MAX_FIELD_BYTES, fields: 8, parts: 9 },

@@ -53,6 +53,15 @@ export interface View extends PlainView {
   readonly clients: MerchantClients;
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The signed-in person, once the session has been checked. */
+    person: Person | null;
+    /** What a merchant's page is rendered from. Set before the handler of such a page runs. */
+    view: View | null;
+  }
+}
+
 /** A page as a feature renders it. */
 export interface Page {
   readonly title: string;

@@ -5,7 +5,7 @@ import type { RouteDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
 import { OpenIdClient } from './open-id-client.ts';
 import { returnPathOf } from './return-path.ts';
-import { faultPage, signInPage } from './sign-in.pages.ts';
+import { faultPage, signInPage } from './sign-in.page.ts';
 import { describeFault, faultOf, type SignInFault } from './sign-in-faults.ts';
 import { beginFlow, endFlow } from './sign-in-flows.ts';
 import { signOutRoutes } from './sign-out.routes.ts';

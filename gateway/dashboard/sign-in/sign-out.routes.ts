@@ -5,7 +5,7 @@ import { clearSessionCookie, sessionTokenOf } from '../session/session-cookie.ts
 import type { RouteDependencies } from '../shell/feature.ts';
 import { sendPage } from '../shell/layout.ts';
 import type { OpenIdClient } from './open-id-client.ts';
-import { signedOutPage } from './sign-in.pages.ts';
+import { signedOutPage } from './sign-in.page.ts';
 
 /** The page after sign-out; with `?everywhere` when all sessions ended. */
 export const SIGNED_OUT_PATH = '/signed-out';

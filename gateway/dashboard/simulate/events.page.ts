@@ -4,7 +4,6 @@ import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { field, form, hiddenFields, select } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
-import { inEach } from '../shell/language.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -39,12 +38,7 @@ export function publishEventAction(pages: Pages): void {
   pages.action(options, async (view, { form: { type, object_id }, key }) => {
     const { eventTypes } = await view.clients.events.listEventTypes({});
     const data = eventTypes.find(({ name }) => name === type)?.dataExample;
-    if (!data) {
-      throw new Failure(
-        422,
-        inEach(simulateTexts, (t) => t.faults.noSuchType),
-      );
-    }
+    if (!data) throw Failure.with(422, simulateTexts, (t) => t.faults.noSuchType);
     const event = { type, objectId: object_id, data };
     await view.clients.events.publishEvent({ ...event, idempotencyKey: key });
     return redirectWithOutcome(view, '/simulate/events', 'event', { type });

@@ -47,7 +47,7 @@ export function panelPage(pages: Pages): void {
 }
 
 /** Renders the panel; with drafts, rejected forms and their faults. */
-export async function renderPanel(view: View, drafts: Drafts = {}, requestId?: string): Promise<Page> {
+export async function renderPanel(view: View, drafts: Drafts, requestId?: string): Promise<Page> {
   const t = textsFor(view, panelTexts);
   const [{ products }, { eventTypes }, balance, { refundCases }, { advanceRequests }] = await Promise.all([
     view.clients.products.listProducts({ status: ProductStatus.ACTIVE, pageSize: MAX_PAGE_SIZE }),
@@ -73,9 +73,7 @@ ${eventsCard(view, eventTypes)}</div>
 ${reachCard(view)}
 <h2>${t.recentCases}</h2>${liveRegion('cases', live.cases)}
 <h2>${t.recentAdvances}</h2>${liveRegion('advances', live.advances)}`;
-  const isRefused = drafts.sale !== undefined || drafts.refund !== undefined;
-  // A rejected form has the URL of its action, which has no stream.
-  return { title: t.title, body, notices: textsFor(view, simulateTexts).done, ...(!isRefused && { live }) };
+  return { title: t.title, body, live, notices: textsFor(view, simulateTexts).done };
 }
 
 /** The sale that a rejected refund form belongs to. */

@@ -3,7 +3,7 @@ import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { form } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
-import { inEach, type Texts } from '../shell/language.ts';
+import type { Texts } from '../shell/language.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -103,8 +103,4 @@ ${form(view, { action, submit: label, tone: 'plain', fields })}</section>`;
 }
 
 /** The failure for a step submitted without its reason. */
-export const reasonMissing = () =>
-  new Failure(
-    422,
-    inEach(simulateTexts, (t) => t.faults.reasonMissing),
-  );
+export const reasonMissing = () => Failure.with(422, simulateTexts, (t) => t.faults.reasonMissing);

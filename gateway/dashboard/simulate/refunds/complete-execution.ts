@@ -3,7 +3,7 @@ import { reasonOf } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
 import type { CaseWrite } from './simulated-case.ts';
 
-/** The balance does not suffice, or the execution awaits funding already. */
+/** The balance is insufficient, or the execution is already waiting for funds. */
 const NOT_COVERED = new Set<string | undefined>(['INSUFFICIENT_AVAILABLE_BALANCE', 'REFUND_EXECUTION_ENDED']);
 
 /**

@@ -6,16 +6,16 @@ import type { Pages } from '../../shell/pages.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
 import { refusalTexts } from '../refusals.texts.ts';
-import { paymentOf } from '../sales/sale-payment.ts';
 import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
+import { paymentOf } from '../simulated-facts.ts';
 import { amountMinorOf, countOf, type Draft, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
 import { MAX_DAYS_AGO, REQUESTERS } from './refund-form.ts';
 
 const DAY_MS = 86_400_000;
 const MAX_REASON_LENGTH = 2_000;
 const WINDOW_DAYS = 30;
-/** The fields that refused requests are due to, by the reason. */
+/** The field at fault, by the reason of a refusal. */
 const FIELDS: Readonly<Record<string, string>> = {
   REFUND_EXCEEDS_PAYMENT: 'amount',
   PAYMENT_FACTS_DIFFER: 'paid',

@@ -8,7 +8,7 @@ import {
   ReviewDecision,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { View } from '../../shell/view.ts';
-import { disputeTerms } from '../dispute-terms.ts';
+import { disputeTerms } from '../simulated-facts.ts';
 import { completeExecution } from './complete-execution.ts';
 import type { refundStepTexts } from './refund-steps.texts.ts';
 import {
@@ -80,15 +80,11 @@ const blockerOf = ({ form: { blocker } }: Act) =>
 
 const close =
   (outcome: DisputeOutcome) =>
-  ({ view, write, form: { dispute = '' } }: Act) => {
-    const { refundCaseId: _, ...request } = write;
-    return view.clients.refundCases.closeDispute({ ...request, disputeId: dispute, outcome });
-  };
+  ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
+    view.clients.refundCases.closeDispute({ idempotencyKey, disputeId, outcome });
 
-const submitResponse = ({ view, write, form: { dispute = '' } }: Act) => {
-  const { refundCaseId: _, ...request } = write;
-  return view.clients.refundCases.recordResponseSubmission({ ...request, disputeId: dispute });
-};
+const submitResponse = ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
+  view.clients.refundCases.recordResponseSubmission({ idempotencyKey, disputeId });
 
 /** All steps of a case, in the usual order. */
 export const REFUND_STEPS: readonly RefundStep[] = [
@@ -200,7 +196,7 @@ async function openDispute({ view, write }: Act): Promise<void> {
   const { refundCase } = await view.clients.refundCases.getRefundCase({ refundCaseId });
   const { paymentIntentId, saleId, amountMinor } = refundCase!;
   const disputeId = request.idempotencyKey;
-  // Without a sale there is no rest of it to dispute.
+  // A dispute of a sale is about what remains of it; without a sale, the amount is stated.
   const dispute = {
     disputeId,
     paymentIntentId,

@@ -1,16 +1,16 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { reasonOf } from '../../shell/failures.ts';
+import { unlessRefused } from '../../shell/failures.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { parseReais } from '../../shell/reais-input.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
 import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
+import { paymentOf } from '../simulated-facts.ts';
 import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from '../typed-values.ts';
 import { MAX_DAYS_AGO, METHODS } from './sale-form.ts';
-import { paymentOf } from './sale-payment.ts';
 
 const typed = () => Type.String({ maxLength: 100 });
 const SaleForm = Type.Object({
@@ -60,10 +60,8 @@ async function publishPayment(
     paidAt,
   };
   const event = { type: 'payment.succeeded.v1', objectId, data, idempotencyKey: saleId };
-  await view.clients.events.publishEvent(event).catch((error: unknown) => {
-    // A resubmission at another time differs in paidAt; the event has been published already.
-    if (reasonOf(error) !== 'IDEMPOTENCY_KEY_REUSED') throw error;
-  });
+  // A resubmission at another time differs in paidAt; the event has been published already.
+  await unlessRefused(view.clients.events.publishEvent(event), 'IDEMPOTENCY_KEY_REUSED');
 }
 
 function saleOf(view: View, form: Static<typeof SaleForm>) {

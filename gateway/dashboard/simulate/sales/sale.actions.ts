@@ -2,9 +2,8 @@ import { Type } from 'typebox';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Pages } from '../../shell/pages.ts';
-import { disputeTerms } from '../dispute-terms.ts';
 import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
-import { paymentOf } from './sale-payment.ts';
+import { disputeTerms, paymentOf } from '../simulated-facts.ts';
 
 /** Without REFUND_IN_PROGRESS, which refunds set themselves. */
 export const BLOCK_REASONS = ['HOLD_OR_DISPUTE', 'KYC_PENDING', 'COMPLIANCE_HOLD'] as const;

@@ -21,9 +21,9 @@ import { OUTCOME_QUERY, outcome } from '../outcome.ts';
 import { refundForm } from '../refunds/refund-form.ts';
 import { IN_SANDBOX } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
+import { paymentOf } from '../simulated-facts.ts';
 import { BLOCK_REASONS, OUTCOMES } from './sale.actions.ts';
 import { saleTexts } from './sale.texts.ts';
-import { paymentOf } from './sale-payment.ts';
 
 const MAX_RELATED = 20;
 const Query = Type.Object(OUTCOME_QUERY);

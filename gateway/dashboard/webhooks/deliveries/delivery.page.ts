@@ -1,4 +1,3 @@
-import { Code, ConnectError } from '@connectrpc/connect';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   DeliveryService,
@@ -9,6 +8,7 @@ import {
 import { PING_TYPE } from '../../../problems/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, copyable, details, form, link, moment, NONE } from '../../shell/components.ts';
+import { unlessRefused } from '../../shell/failures.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
@@ -45,12 +45,7 @@ async function readDelivery(view: View, deliveryId: string): Promise<DeliveryDet
 
 /** Undefined once the event's retention period has ended. */
 async function readEvent(view: View, eventId: string): Promise<Event | undefined> {
-  try {
-    return (await view.clients.events.getEvent({ eventId })).event;
-  } catch (error) {
-    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
-    throw error;
-  }
+  return (await unlessRefused(view.clients.events.getEvent({ eventId }), 'EVENT_NOT_FOUND'))?.event;
 }
 
 function renderDelivery(view: View, found: DeliveryDetails, event: Event | undefined): Page {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { reasonOf } from '../../shell/failures.ts';
+import { unlessRefused } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
 
 /**
@@ -8,10 +8,6 @@ import type { View } from '../../shell/view.ts';
  */
 export async function revealOnce(view: View, subscriptionId: string): Promise<string | undefined> {
   const request = { subscriptionId, idempotencyKey: randomUUID() };
-  try {
-    return (await view.clients.webhookSubscriptions.revealSigningSecret(request)).signingSecret;
-  } catch (error) {
-    if (reasonOf(error) !== 'SIGNING_SECRET_ALREADY_REVEALED') throw error;
-    return undefined;
-  }
+  const revealing = view.clients.webhookSubscriptions.revealSigningSecret(request);
+  return (await unlessRefused(revealing, 'SIGNING_SECRET_ALREADY_REVEALED'))?.signingSecret;
 }

@@ -2,7 +2,7 @@ import type {
   SigningSecretStatus,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { reasonOf } from '../../shell/failures.ts';
+import { unlessRefused } from '../../shell/failures.ts';
 import type { View } from '../../shell/view.ts';
 
 /** What lists of deliveries show of their subscriptions, by id. */
@@ -43,7 +43,7 @@ export async function readSubscriptions({ clients }: View): Promise<readonly Web
  * The merchant's subscriptions, by id.
  * @param ids the ids that a page names. Includes deleted ones among them, but not those of listeners.
  */
-export async function readEndpoints(view: View, ids: readonly string[] = []): Promise<Endpoints> {
+export async function readEndpoints(view: View, ids: readonly string[]): Promise<Endpoints> {
   const listed = await readSubscriptions(view);
   const known = new Set(listed.map(({ id }) => id));
   const unlisted = [...new Set(ids)].filter((id) => !known.has(id));
@@ -53,16 +53,11 @@ export async function readEndpoints(view: View, ids: readonly string[] = []): Pr
 }
 
 /** The subscription of a delivery; undefined for a listener on a developer's machine, which leaves only its deliveries. */
-export async function findSubscription(
+export function findSubscription(
   view: View,
   subscriptionId: string,
 ): Promise<WebhookSubscription | undefined> {
-  try {
-    return await readSubscription(view, subscriptionId);
-  } catch (error) {
-    if (reasonOf(error) === 'WEBHOOK_SUBSCRIPTION_NOT_FOUND') return undefined;
-    throw error;
-  }
+  return unlessRefused(readSubscription(view, subscriptionId), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
 }
 
 /** The status of a subscription's signing secrets, the current one first. */

@@ -14,7 +14,6 @@ import type { DashboardConfig } from '../../shell/feature.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
-import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { recentDeliveries } from '../deliveries/deliveries-table.ts';
 import { endpointName } from '../deliveries/delivery.components.ts';
@@ -22,12 +21,13 @@ import { egressAddresses, webhookGuide } from '../guide-links.ts';
 import { MissedRange } from '../resends/resend-form.ts';
 import { editSubscriptionTexts } from './edit-subscription.texts.ts';
 import { type MissedEvents, missedEvents } from './missed-events.ts';
-import { isShown, revealForm, secretTable } from './signing-secret.pages.ts';
+import { isShown, revealForm, secretTable } from './signing-secret.page.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 import { readSecrets, readSubscription, readSubscriptions } from './subscription-reads.ts';
 import { healthFacts, stateInFull } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 import { testOutcome } from './test-event.ts';
+import { withTroubleBanner } from './trouble-banner.ts';
 
 const time = () => Type.Optional(Type.String({ format: 'date-time' }));
 const QUERY = Type.Object({
@@ -40,7 +40,7 @@ const QUERY = Type.Object({
 });
 
 /** The page of a subscription. */
-export function subscriptionPages(pages: Pages, config: DashboardConfig): void {
+export function subscriptionPage(pages: Pages, config: DashboardConfig): void {
   pages.page(
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { params, query }) => {
@@ -54,7 +54,7 @@ export function subscriptionPages(pages: Pages, config: DashboardConfig): void {
         readSubscriptions(view),
       ]);
       const missed = range && from && to ? { range, from, to } : undefined;
-      const page = subscriptionPage(view, { subscription, secrets, recent, outcome, missed, config });
+      const page = renderSubscription(view, { subscription, secrets, recent, outcome, missed, config });
       return withTroubleBanner(
         view,
         page,
@@ -77,7 +77,7 @@ interface SubscriptionDetails {
 }
 
 /** A subscription: state, event types, secrets and actions. Everything that can change is live. */
-function subscriptionPage(
+function renderSubscription(
   view: View,
   { subscription, secrets, recent, outcome, missed, config }: SubscriptionDetails,
 ): Page {

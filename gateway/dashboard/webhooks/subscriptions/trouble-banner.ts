@@ -2,13 +2,13 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   type WebhookSubscription,
   WebhookSubscriptionState,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { troubleTextsOf } from '../webhooks/subscriptions/subscription-state.ts';
-import { notice } from './components.ts';
-import { type Html, html, nothing } from './html.ts';
-import { liveRegion } from './live.ts';
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { notice } from '../../shell/components.ts';
+import { type Html, html, nothing } from '../../shell/html.ts';
+import { liveRegion } from '../../shell/live.ts';
+import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { troubleTextsOf } from './subscription-state.ts';
 import { troubleTexts } from './trouble-banner.texts.ts';
-import { type Page, pathTo, textsFor, type View } from './view.ts';
 
 const MAX_LISTED = 5;
 const DAY_MS = 86_400_000;

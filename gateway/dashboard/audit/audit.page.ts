@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
@@ -21,28 +21,21 @@ const query = Type.Object({
 });
 
 /** The audit trail: who did what, when and from where. For administrators. */
-export function auditPages(pages: Pages): void {
-  const listOf = async (
-    view: View,
-    { page: pageToken = '', person }: Static<typeof query>,
-    members: readonly Member[],
-  ) => {
-    const accountId = person ? { accountId: person } : {};
-    const request = { pageSize: PAGE_SIZE, pageToken, peopleOnly: true, ...accountId };
-    const { entries, nextPageToken } = await view.clients.accounts.listAuditEntries(request);
-    const facts = await readAuditFacts(view, entries, members);
-    return html`${entryTable(view, entries, facts)}
-${pager(view, nextPageToken)}`;
-  };
-  pages.page({ path: '/audit', role: Role.ADMIN, section: 'audit', query }, async (view, input) => {
+export function auditPage(pages: Pages): void {
+  const options = { path: '/audit', role: Role.ADMIN, section: 'audit', query } as const;
+  pages.page(options, async (view, { query: { page: pageToken = '', person: accountId = '' } }) => {
     const t = textsFor(view, auditTexts);
     const { members } = await view.clients.accounts.listMembers({ pageSize: MAX_PEOPLE });
-    const entries = await listOf(view, input.query, members);
+    const request = { pageSize: PAGE_SIZE, pageToken, peopleOnly: true, ...(accountId && { accountId }) };
+    const list = await view.clients.accounts.listAuditEntries(request);
+    const facts = await readAuditFacts(view, list.entries, members);
+    const entries = html`${entryTable(view, list.entries, facts)}
+${pager(view, list.nextPageToken)}`;
     return {
       title: t.title,
       live: { entries },
       body: html`<p>${t.lead[view.environment]}</p>
-${filterForm(view, members, input.query.person ?? '')}
+${filterForm(view, members, accountId)}
 ${liveRegion('entries', entries)}`,
     };
   });

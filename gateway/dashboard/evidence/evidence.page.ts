@@ -1,4 +1,4 @@
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code } from '@connectrpc/connect';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { type Evidence, RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
@@ -8,7 +8,7 @@ import {
 import type { Section } from '../shell/access.ts';
 import { dataTable, field, form, moment } from '../shell/components.ts';
 import { type Download, streamed } from '../shell/downloads.ts';
-import { noSuchPage, refusalText } from '../shell/failures.ts';
+import { codeOf, noSuchPage, refusalText } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import type { UploadedFile } from '../shell/uploads.ts';
@@ -64,7 +64,7 @@ async function addFile(
     await view.clients.refundCases.addEvidence(messagesOf(first, content));
     return undefined;
   } catch (error) {
-    const isFileFault = error instanceof ConnectError && error.code === Code.InvalidArgument;
+    const isFileFault = codeOf(error) === Code.InvalidArgument;
     const fault = isFileFault ? refusalText(error, evidenceTexts, view.language) : undefined;
     if (fault === undefined) throw error;
     return fault;

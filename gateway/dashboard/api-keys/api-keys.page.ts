@@ -1,5 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { type ApiKey, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { API_KEY_SCOPES, apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
@@ -14,11 +14,10 @@ import {
   select,
   type Tone,
 } from '../shell/components.ts';
-import { Failure } from '../shell/failures.ts';
+import { codeOf, Failure } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { inEach } from '../shell/language.ts';
 import type { Pages } from '../shell/pages.ts';
-import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { type Page, textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
 import { keyCreatedPage } from './key-created.page.ts';
 import {
@@ -43,7 +42,7 @@ const expires = Type.Optional(Type.String({ maxLength: 10 }));
 export function apiKeysPages(pages: Pages): void {
   const query = Type.Object({ page: pageParameter });
   pages.page({ ...SPEC, rpc: listApiKeys, path: API_KEYS_PATH, query }, (view, input) =>
-    apiKeysPage(view, input.query),
+    apiKeysPage(view, { page: input.query.page }),
   );
   issueAction(pages);
   rotateAction(pages);
@@ -60,7 +59,7 @@ function issueAction(pages: Pages): void {
   const options = { ...ACTION, rpc: issueApiKey, path: `${API_KEYS_PATH}/issue`, form: ISSUE_FORM };
   pages.action(options, async (view, input) => {
     const typed = typedKey(input.form);
-    const reject = (...faults: KeyFault[]) => apiKeysPage(view, {}, { ...typed, faults });
+    const reject = (...faults: KeyFault[]) => apiKeysPage(view, { entry: { ...typed, faults } });
     const expiresAt = expiryAt(typed.expires);
     const faults: KeyFault[] = [];
     if (typed.name === '') faults.push('name');
@@ -74,7 +73,7 @@ function issueAction(pages: Pages): void {
       return keyCreatedPage(view, await view.clients.apiKeys.issueApiKey(request));
     } catch (error) {
       // Scopes and expiry have been checked, so the name is at fault.
-      if (error instanceof ConnectError && error.code === Code.InvalidArgument) return reject('name');
+      if (codeOf(error) === Code.InvalidArgument) return reject('name');
       throw error;
     }
   });
@@ -93,7 +92,7 @@ function rotateAction(pages: Pages): void {
   const path = `${API_KEYS_PATH}/:apiKeyId/rotate`;
   pages.action({ ...ACTION, rpc: rotateApiKey, path, form }, async (view, { params, form: typed, key }) => {
     const expiresAt = expiryAt(typed.expires ?? '');
-    if (typeof expiresAt === 'string') throw expiryFailure(expiresAt);
+    if (typeof expiresAt === 'string') throw Failure.with(422, apiKeysTexts, (t) => t.faults[expiresAt]);
     const request = {
       idempotencyKey: key,
       apiKeyId: params.apiKeyId!,
@@ -103,12 +102,6 @@ function rotateAction(pages: Pages): void {
     return keyCreatedPage(view, await view.clients.apiKeys.rotateApiKey(request));
   });
 }
-
-const expiryFailure = (fault: KeyFault) =>
-  new Failure(
-    422,
-    inEach(apiKeysTexts, (t) => t.faults[fault]),
-  );
 
 function revokeAction(pages: Pages): void {
   const path = `${API_KEYS_PATH}/:apiKeyId/revoke`;
@@ -123,12 +116,9 @@ const PAGE_SIZE = 25;
 
 /** The API keys of an environment, without their secrets. `entry` is a rejected form, shown again with its fault. */
 async function apiKeysPage(
-  requestView: View,
-  { page = '' }: { page?: string | undefined } = {},
-  entry?: KeyEntry,
+  view: View,
+  { page = '', entry }: { readonly page?: string | undefined; readonly entry?: KeyEntry },
 ): Promise<Page> {
-  // A rejected form has the URL of its action, which the pager cannot link to.
-  const view = entry ? { ...requestView, url: pathTo(requestView, API_KEYS_PATH) } : requestView;
   const t = textsFor(view, apiKeysTexts);
   const list = await view.clients.apiKeys.listApiKeys({ pageSize: PAGE_SIZE, pageToken: page });
   return {

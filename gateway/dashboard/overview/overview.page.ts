@@ -3,9 +3,9 @@ import { sees } from '../shell/access.ts';
 import { html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
-import { withTroubleBanner } from '../shell/trouble-banner.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
+import { withTroubleBanner } from '../webhooks/subscriptions/trouble-banner.ts';
 import {
   balanceCard,
   disputesCard,
@@ -22,11 +22,11 @@ import { webhooksCard } from './webhooks-card.ts';
 const TIMEOUT_MS = 3_000;
 
 /** A merchant's first page: what needs attention, and the current figures. */
-export function overviewPages(pages: Pages): void {
-  pages.page({ path: '', role: Role.VIEWER, section: 'overview', timeoutMs: TIMEOUT_MS }, overviewPage);
+export function overviewPage(pages: Pages): void {
+  pages.page({ path: '', role: Role.VIEWER, section: 'overview', timeoutMs: TIMEOUT_MS }, renderOverview);
 }
 
-async function overviewPage(view: View): Promise<Page> {
+async function renderOverview(view: View): Promise<Page> {
   const seesWebhooks = sees(view, 'webhooks');
   const reading = seesWebhooks ? readSubscriptions(view) : Promise.resolve([]);
   const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states, hours] =

@@ -20,7 +20,7 @@ const query = Type.Object({ q: Type.Optional(Type.String({ maxLength: MAX_LENGTH
  * page; anything else is listed. Every read names the merchant and environment of the page, so records of others are
  * never found.
  */
-export function searchPages(pages: Pages): void {
+export function searchPage(pages: Pages): void {
   const options = { path: '/search', role: Role.VIEWER, section: 'search', query } as const;
   pages.page(options, async (view, { query: { q = '' } }) => {
     const t = textsFor(view, searchTexts);

@@ -14,7 +14,7 @@ import { egressAddresses, webhookGuide } from '../guide-links.ts';
 import { type CreationFault, creationFault, incompleteFault } from './creation-fault.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
 import { revealOnce } from './reveal-once.ts';
-import { createdPage } from './signing-secret.pages.ts';
+import { createdPage } from './signing-secret.page.ts';
 import { SubscriptionForm, subscriptionFields, type Typed, typedOf } from './subscription-form.ts';
 
 const rpc = WebhookSubscriptionService.method.createWebhookSubscription;

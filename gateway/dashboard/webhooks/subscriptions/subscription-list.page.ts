@@ -9,12 +9,12 @@ import { dataTable, moment, pageParameter, pager } from '../../shell/components.
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
-import { withTroubleBanner } from '../../shell/trouble-banner.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { webhookGuide } from '../guide-links.ts';
 import { readSubscriptions } from './subscription-reads.ts';
 import { stateBadges, troubleOf } from './subscription-state.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
+import { withTroubleBanner } from './trouble-banner.ts';
 
 const PAGE_SIZE = 25;
 const QUERY = Type.Object({ page: pageParameter });

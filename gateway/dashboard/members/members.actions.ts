@@ -1,35 +1,23 @@
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code } from '@connectrpc/connect';
 import { Type } from 'typebox';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { isAtLeast } from '../../../services/platform/people/role.ts';
-import { pageParameter } from '../shell/components.ts';
-import { refusalText } from '../shell/failures.ts';
+import { codeOf, refusalText } from '../shell/failures.ts';
 import type { Outcome, Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { CONTACT_LANGUAGES } from './contact-form.ts';
-import { invitationsPage } from './invitations.ts';
-import { membersPage, type Refused } from './members.page.ts';
+import { INVITATIONS_PATH, MEMBERS_PATH } from './invitations.ts';
+import { type Refused, renderMembers } from './members.page.ts';
 import { membersTexts } from './members.texts.ts';
-import { INVITATIONS_PATH, MEMBERS_PATH } from './paths.ts';
 import { ROLE_NAMES, ROLES } from './role.texts.ts';
 
-const SPEC = { role: Role.ADMIN, section: 'members' } as const;
 const ACTION = { section: 'members', refusals: membersTexts } as const;
 const RPCS = AccountService.method;
 const role = Type.Enum(ROLE_NAMES);
 const email = Type.String({ maxLength: 254 });
 
-/** A merchant's team: members and their roles, invitations, and the contact. For administrators. */
-export function membersPages(pages: Pages): void {
-  const query = Type.Object({ page: pageParameter });
-  pages.page({ ...SPEC, path: MEMBERS_PATH, query }, (view, input) => membersPage(view, input.query));
-  invitationsPage(pages);
-  memberActions(pages);
-  invitationActions(pages);
-  contactAction(pages);
-}
-
-function memberActions(pages: Pages): void {
+/** Changes the role of a member, and removes members. */
+export function memberActions(pages: Pages): void {
   const form = Type.Object({ role });
   const changeRole = { ...ACTION, rpc: RPCS.changeMemberRole, path: `${MEMBERS_PATH}/:accountId/role`, form };
   pages.action(changeRole, async (view, { params, form: typed, key }) => {
@@ -37,7 +25,7 @@ function memberActions(pages: Pages): void {
     const request = { idempotencyKey: key, accountId, role: ROLES[typed.role] };
     const call = view.clients.accounts.changeMemberRole(request);
     // Administrators who lower their own role lose access to this page.
-    const keepsAccess = accountId !== view.person.accountId || isAtLeast(request.role, SPEC.role);
+    const keepsAccess = accountId !== view.person.accountId || isAtLeast(request.role, Role.ADMIN);
     const done = keepsAccess ? { redirect: MEMBERS_PATH, notice: 'role' } : { redirect: '' };
     return outcomeOf(view, call, done);
   });
@@ -49,7 +37,8 @@ function memberActions(pages: Pages): void {
   });
 }
 
-function invitationActions(pages: Pages): void {
+/** Invites members, and revokes invitations. */
+export function invitationActions(pages: Pages): void {
   const form = Type.Object({ email, role });
   const invite = { ...ACTION, rpc: RPCS.inviteMember, path: `${MEMBERS_PATH}/invite`, form };
   pages.action(invite, async (view, { form: { role, ...submitted }, key }) => {
@@ -68,7 +57,8 @@ function invitationActions(pages: Pages): void {
   });
 }
 
-function contactAction(pages: Pages): void {
+/** Changes the merchant's contact. */
+export function contactAction(pages: Pages): void {
   const languages = Object.keys(CONTACT_LANGUAGES) as ['pt-BR', 'en'];
   const form = Type.Object({ contact: email, language: Type.Enum(languages) });
   const options = { ...ACTION, rpc: RPCS.setMerchantContact, path: `${MEMBERS_PATH}/contact`, form };
@@ -101,12 +91,12 @@ async function outcomeOf(
     await call;
     return done;
   } catch (error) {
-    const isNotFound = error instanceof ConnectError && error.code === Code.NotFound;
-    const isInvalid = error instanceof ConnectError && error.code === Code.InvalidArgument;
+    const isNotFound = codeOf(error) === Code.NotFound;
+    const isInvalid = codeOf(error) === Code.InvalidArgument;
     const message = refusalText(error, membersTexts, view.language);
     const text = isInvalid && fieldFault ? textsFor(view, membersTexts).emailFault : message;
     if (text === undefined || isNotFound) throw error;
     const again = fieldFault ? { status: 422, ...fieldFault(text) } : { status: 409, text };
-    return membersPage(view, {}, again);
+    return renderMembers(view, { refused: again });
   }
 }

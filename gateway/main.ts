@@ -24,7 +24,7 @@ import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { createGateway } from './app.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { signInFaults } from './dashboard/session/secure-address.ts';
-import type { DashboardConfig } from './dashboard/shell/feature.ts';
+import type { DashboardConfig } from './dashboard/shell/dependencies.ts';
 import { listenAlone } from './plugins/listening.ts';
 
 const HEALTH_DEADLINE_MS = 2_000;

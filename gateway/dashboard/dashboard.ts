@@ -21,9 +21,9 @@ import { SignInLimit } from '../rate-limits/rate-limits.ts';
 import { DashboardLog } from './dashboard-log.ts';
 import { registerFeatures } from './features.ts';
 import { SessionGuard } from './session/session-guard.ts';
+import type { DashboardConfig } from './shell/dependencies.ts';
 import { handleFailures } from './shell/failure-page.ts';
 import { Failure } from './shell/failures.ts';
-import type { DashboardConfig } from './shell/feature.ts';
 import { Pages, type Registered } from './shell/pages.ts';
 
 const ASSETS = '/assets/';

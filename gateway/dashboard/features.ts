@@ -27,7 +27,7 @@ import { decideRefundCaseActions } from './refunds/decide-refund-case.action.ts'
 import { refundCasePages } from './refunds/refund-case.page.ts';
 import { refundDownload, refundListPage } from './refunds/refund-list.page.ts';
 import { searchPage } from './search/search.page.ts';
-import type { DashboardConfig, RouteDependencies } from './shell/feature.ts';
+import type { DashboardConfig, RouteDependencies } from './shell/dependencies.ts';
 import type { Pages } from './shell/pages.ts';
 import { signInRoutes } from './sign-in/sign-in.routes.ts';
 import { simulatedAdvancePage } from './simulate/advances/advance.page.ts';

@@ -18,7 +18,7 @@ import {
   pager,
   personForm,
 } from '../shell/components.ts';
-import type { RouteDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/dependencies.ts';
 import { type Html, html } from '../shell/html.ts';
 import { LANGUAGE_NAMES, LANGUAGES } from '../shell/language.ts';
 import { sendPage } from '../shell/layout.ts';

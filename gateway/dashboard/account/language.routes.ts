@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { RouteDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/dependencies.ts';
 import { LANGUAGE_COOKIE, LANGUAGES, languageOf } from '../shell/language.ts';
 import { returnPathOf } from '../sign-in/return-path.ts';
 

@@ -3,7 +3,7 @@ import { MailTopic } from '../../../proto/gen/payments/accounts/v1/accounts_pb.j
 import { callAsPerson } from '../dashboard-caller.ts';
 import { ownFormHooks } from '../session/own-form.ts';
 import { personForm } from '../shell/components.ts';
-import type { RouteDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/dependencies.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { accountTexts } from './account.texts.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rateLimitAddress } from '../../rate-limits/client-address.ts';
 import { SIGN_IN_PATH } from '../session/session-guard.ts';
-import type { RouteDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/dependencies.ts';
 import { sendPage } from '../shell/layout.ts';
 import { OpenIdClient } from './open-id-client.ts';
 import { returnPathOf } from './return-path.ts';

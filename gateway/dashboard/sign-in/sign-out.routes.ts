@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { callAsPerson } from '../dashboard-caller.ts';
 import { requireOwnForm } from '../session/own-form.ts';
 import { clearSessionCookie, sessionTokenOf } from '../session/session-cookie.ts';
-import type { RouteDependencies } from '../shell/feature.ts';
+import type { RouteDependencies } from '../shell/dependencies.ts';
 import { sendPage } from '../shell/layout.ts';
 import type { OpenIdClient } from './open-id-client.ts';
 import { signedOutPage } from './sign-in.page.ts';

@@ -1,5 +1,5 @@
 import { docsLink } from '../shell/components.ts';
-import type { DashboardConfig } from '../shell/feature.ts';
+import type { DashboardConfig } from '../shell/dependencies.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { guideLinksTexts } from './guide-links.texts.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { form as formOf, notice } from '../../shell/components.ts';
-import type { DashboardConfig } from '../../shell/feature.ts';
+import type { DashboardConfig } from '../../shell/dependencies.ts';
 import { html, nothing } from '../../shell/html.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';

@@ -10,7 +10,7 @@ import {
 import { PING_TYPE } from '../../../problems/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, details, form, moment } from '../../shell/components.ts';
-import type { DashboardConfig } from '../../shell/feature.ts';
+import type { DashboardConfig } from '../../shell/dependencies.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';

@@ -14,6 +14,7 @@ const REACHING =
 const SILENT = new Set([
   ...['@bufbuild/protobuf', '@bufbuild/protobuf/wkt', '@bufbuild/protobuf/codegenv2', '@connectrpc/connect'],
   '@connectrpc/connect/protocol-connect',
+  '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js',
   ...['@temporalio/activity', '@temporalio/common', '@temporalio/proto', '@temporalio/workflow'],
   ...['@bufbuild/protobuf/reflect', '@bufbuild/protovalidate', 'ipaddr.js', 'pino', 'prom-client', 'uuid'],
   ...[

@@ -32,7 +32,13 @@ export type DisposableGuard = EgressGuard & AsyncDisposable;
 export async function post(guard: EgressGuard, href: string, poolKey = 'subscription'): Promise<number> {
   const url = new URL(href);
   const { statusCode, body } = await guard
-    .dispatcherFor(poolKey, { href: url.href, uniqueForm: url.href, host: { kind: 'ADDRESS', address: '' } })
+    .dispatcherFor(poolKey, {
+      href: url.href,
+      uniqueForm: url.href,
+      host: { kind: 'ADDRESS', address: '' },
+      origin: url.origin,
+      path: url.pathname,
+    })
     .request({ method: 'POST', path: url.pathname, body: '{}' });
   await body.dump();
   return statusCode;

@@ -62,6 +62,9 @@ export type HostCheck =
   | { readonly ok: true; readonly resolves: boolean }
   | { readonly ok: false; readonly reason: 'HOST_NOT_PUBLIC'; readonly detail: string };
 
+/** Accepted URLs are remembered, because every attempt checks its URL: the check depends on nothing but the settings. */
+const MAX_ACCEPTED = 1_000;
+
 /**
  * Creates the guard used by both subscription creation and delivery.
  * @throws RangeError, TypeError or an OpenSSL error for a setting that is not a CIDR, URL or PEM.
@@ -92,15 +95,25 @@ export function createEgressGuard(settings: EgressSettings, parts: EgressParts =
     connectionsPerPool: settings.connectionsPerPool ?? 200,
     sweepMs: settings.poolSweepMs ?? 5_000,
   });
+  const accepted = new Map<string, WebhookUrlCheck>();
   return {
-    checkUrl: (text) => checkWebhookUrl(text, { addresses, allowedPorts }),
+    checkUrl(text) {
+      const known = accepted.get(text);
+      if (known) return known;
+      const check = checkWebhookUrl(text, { addresses, allowedPorts });
+      if (check.ok) {
+        if (accepted.size === MAX_ACCEPTED) accepted.clear();
+        accepted.set(text, check);
+      }
+      return check;
+    },
     async checkHost({ host }) {
       const outcome = await checkHost(resolveNow, host, creationDnsTimeoutMs);
       return outcome === 'FORBIDDEN'
         ? { ok: false, reason: 'HOST_NOT_PUBLIC', detail: HOST_NOT_PUBLIC_DETAIL }
         : { ok: true, resolves: outcome === 'RESOLVES' };
     },
-    dispatcherFor: (poolKey, url) => pools.take(poolKey, new URL(url.href).origin),
+    dispatcherFor: (poolKey, { origin }) => pools.take(poolKey, origin),
     get poolCount() {
       return pools.size;
     },

@@ -20,6 +20,9 @@ export interface WebhookUrl {
   /** `href` without a trailing dot of the host; unique among the subscriptions of a merchant and environment. */
   readonly uniqueForm: string;
   readonly host: Host;
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
 }
 
 /** TOO_LONG is the caller's INVALID_REQUEST; every other reason is INVALID_WEBHOOK_URL. */
@@ -58,7 +61,8 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
   const host = readHost(url.hostname);
   if (host === undefined) return refuse('MALFORMED', 'must have a valid DNS name as its host');
   if (!isHostAcceptable(host, rules.addresses)) return refuse('HOST_NOT_PUBLIC', HOST_NOT_PUBLIC_DETAIL);
-  return { ok: true, url: { href: url.href, uniqueForm: uniqueFormOf(url), host } };
+  const { href, origin, pathname, search } = url;
+  return { ok: true, url: { href, uniqueForm: uniqueFormOf(url), host, origin, path: pathname + search } };
 }
 
 /** A hint for URLs that only the developer's own machine can reach. */

@@ -29,14 +29,18 @@ export class ResponseExcerpt {
 /** At most 4 KiB of UTF-8 text; bytes that are not text and control characters become U+FFFD. */
 export function excerptOf(bytes: Uint8Array): string {
   const safe = decodeStart(bytes).replace(CONTROL_CHARACTERS, '\ufffd');
-  // A replacement character is longer than what it replaces, so the text is cut a second time.
-  return decodeStart(Buffer.from(safe));
+  // A replacement character is longer than what it replaces, so a text that may be too long now is cut a second time.
+  return safe.length * MAX_BYTES_OF_UNIT <= MAX_EXCERPT_BYTES ? safe : decodeStart(Buffer.from(safe));
 }
+
+/** The most bytes of UTF-8 for one UTF-16 code unit. */
+const MAX_BYTES_OF_UNIT = 3;
+const decoder = new TextDecoder();
 
 /** The first 4 KiB; `stream` omits a character that the cut splits. */
 function decodeStart(bytes: Uint8Array): string {
-  const cut = bytes.length > MAX_EXCERPT_BYTES;
-  return new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: cut });
+  if (bytes.length <= MAX_EXCERPT_BYTES) return decoder.decode(bytes);
+  return new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: true });
 }
 
 const MAX_VALUE_LENGTH = 200;
@@ -52,7 +56,7 @@ const OMITTED = '[omitted]';
 export function describeResponseHeaders(headers: IncomingHttpHeaders): string {
   let text = '';
   for (const [name, values] of Object.entries(headers)) {
-    for (const value of [values ?? []].flat()) {
+    for (const value of typeof values === 'string' ? [values] : (values ?? [])) {
       const line = `${name}: ${SECRET.test(name) ? OMITTED : cut(printable(value))}`;
       if (text.length + line.length + 1 > MAX_LENGTH) continue;
       text += text === '' ? line : `\n${line}`;
@@ -65,11 +69,15 @@ const cut = (value: string) =>
   value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH - 1)}…` : value;
 
 /** A line of text that is safe to store and show. */
-const printable = (text: string) =>
-  text
+function printable(text: string): string {
+  if (PRINTABLE_ASCII.test(text)) return text;
+  return text
     .toWellFormed()
     .replace(CONTROL_CHARACTERS, '\ufffd')
     .replaceAll(/[\r\n]/g, ' ');
+}
+
+const PRINTABLE_ASCII = /^[ -~]*$/;
 
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 

@@ -89,10 +89,9 @@ export async function sendAttempt(
 function dispatch(exchange: Exchange, guard: EgressGuard, attempt: Attempt, signature: string): void {
   const check = guard.checkUrl(attempt.url);
   if (!check.ok) throw new EgressError('EGRESS_DENIED', `the url ${check.detail}`);
-  const { pathname, search } = new URL(check.url.href);
   const { body } = attempt;
   const headers = webhookHeaders({ ...attempt, signature });
-  const request = { method: 'POST', path: pathname + search, headers, body };
+  const request = { method: 'POST', path: check.url.path, headers, body };
   guard.dispatcherFor(attempt.subscriptionId, check.url).dispatch(request, exchange);
 }
 

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { toBinary } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
+import type { Logger } from 'pino';
 import { type Event, EventSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
 import {
   type CommittedDelivery,
   type CommittedEvent,
@@ -70,14 +72,16 @@ const MIN_INTERVAL_MS = 5;
 export class EventIntake {
   readonly #db: CrossTenantDatabase;
   readonly #outboxSignal: OutboxSignal;
+  readonly #logger: Logger;
   #pending: PendingCall[] = [];
   #running = false;
   /** When the next transaction may begin, by `performance.now()`. */
   #nextAtMs = 0;
 
-  constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal) {
+  constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal, logger: Logger) {
     this.#db = db;
     this.#outboxSignal = outboxSignal;
+    this.#logger = logger;
   }
 
   /** Publishes the events of a call once per idempotency key; returns them without their data. */
@@ -126,7 +130,15 @@ export class EventIntake {
   async #publish(group: readonly PendingCall[]): Promise<void> {
     const waiting = group.filter(({ publication }) => !publication.context.signal.aborted);
     const published = await this.#publishTogether(waiting.map(({ publication }) => publication)).catch(
-      () => undefined,
+      (error: unknown) => {
+        // While the database is unavailable, each call fails and logs by itself.
+        if (!isDatabaseUnavailable(error))
+          this.#logger.warn(
+            { err: error },
+            'calls could not be published together; publishing each by itself',
+          );
+        return undefined;
+      },
     );
     for (const { publication, publishAlone, resolve } of group) {
       resolve(published?.get(publication) ?? publishAlone());

@@ -12,9 +12,9 @@ import { publishEvent, publishEvents } from './publish-events.ts';
 
 /** The RPCs about events. */
 export function eventService(dependencies: AreaDependencies): ServiceImpl<typeof EventService> {
-  const { database, outboxSignal, pagination, stopping, writes } = dependencies;
+  const { database, outboxSignal, pagination, stopping, writes, logger } = dependencies;
   const db = new CrossTenantDatabase(database);
-  const intake = new EventIntake(db, outboxSignal);
+  const intake = new EventIntake(db, outboxSignal, logger);
   return {
     publishEvent: (request, context) => publishEvent(intake, writes, request, context),
     publishEvents: (request, context) => publishEvents(intake, writes, request, context),

@@ -28,6 +28,15 @@ export interface HeldSale {
   readonly lostMinor: bigint;
 }
 
+/**
+ * What is left of a sale: captured less all refunds and lost disputes. Undefined until it is recorded. The refunds and lost
+ * disputes of a sale, of whichever of its payments, never cost the merchant more than the sale.
+ */
+export function restMinorOf({ capturedMinor, refundsMinor, lostMinor }: HeldSale): bigint | undefined {
+  if (capturedMinor === undefined) return undefined;
+  return atLeastZero(capturedMinor - sumOf(refundsMinor.values()) - lostMinor);
+}
+
 /** Whether a block holds no more than the rest of its sale. */
 export const isLimitedByRest = ({
   reason,
@@ -44,15 +53,17 @@ export const isLimitedByRest = ({
  */
 export function wantedMinor(
   { reason, sourceId, amountMinor }: Block & { readonly amountMinor: bigint | null },
-  { capturedMinor, refundsMinor, lostMinor }: HeldSale,
+  sale: HeldSale,
 ): bigint | undefined {
+  const { refundsMinor, lostMinor } = sale;
   if (reason === 'REFUND_IN_PROGRESS' && amountMinor !== null) {
     return atLeastZero(amountMinor - (refundsMinor.get(sourceId) ?? 0n));
   }
   if (amountMinor !== null && !isLimitedByRest({ reason, amountMinor })) return amountMinor;
-  const returnedMinor = sumOf(refundsMinor.values()) + lostMinor;
-  if (capturedMinor === undefined) return returnedMinor === 0n ? (amountMinor ?? undefined) : undefined;
-  const restMinor = atLeastZero(capturedMinor - returnedMinor);
+  const restMinor = restMinorOf(sale);
+  if (restMinor === undefined) {
+    return sumOf(refundsMinor.values()) + lostMinor === 0n ? (amountMinor ?? undefined) : undefined;
+  }
   return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
 }
 

@@ -1,6 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import { EndedExecutionEntity, PendingDebitEntity } from './funds.entity.ts';
+import { lostMinorOf } from './lost-disputes.sql.ts';
 
 /** The debit of a refund that the available balance did not cover. Amount in centavos. */
 export interface PendingDebit {
@@ -16,7 +17,12 @@ export interface PendingDebit {
 /** A pending debit that the balance covers. */
 type CoveredDebit = Pick<PendingDebit, 'refundCaseId' | 'execution'>;
 
-/** The oldest pending debit that the available balance plus what is held for its case covers. */
+const SCOPE = { merchantId: ':merchantId', environment: ':environment', schema: 'funds.' } as const;
+
+/**
+ * The oldest pending debit that the available balance plus what is held for its case covers, and that is no more than what is
+ * left of its sale.
+ */
 const OLDEST_COVERED = `
 select pending.refund_case_id, pending.execution
   from funds.pending_debit pending
@@ -29,6 +35,13 @@ select pending.refund_case_id, pending.execution
           where block.merchant_id = :merchantId and block.environment = :environment
             and block.sale_id = pending.sale_id and block.reason = 'REFUND_IN_PROGRESS'
             and block.source_id = pending.refund_case_id and block.closed_at is null), 0)
+   and not exists (
+         select from funds.sale
+          where sale.merchant_id = :merchantId and sale.environment = :environment and sale.id = pending.sale_id
+            and pending.amount_minor > sale.gross_minor - ${lostMinorOf('sale.id', SCOPE)} - (
+                  select coalesce(sum(debit.amount_minor), 0) from funds.refund_debit debit
+                   where debit.merchant_id = :merchantId and debit.environment = :environment
+                     and debit.sale_id = sale.id and debit.reversed_at is null))
  order by pending.requested_at, pending.refund_case_id limit 1`;
 
 /** The pending debits and ended executions of an account's refunds, read and written under its lock. */

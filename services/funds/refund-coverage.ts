@@ -1,5 +1,6 @@
 import { availableMinor } from './allocation.ts';
 import type { FundsAccount } from './funds-account.ts';
+import { restMinorOf } from './holds.ts';
 import type { Block, Installment } from './installment.ts';
 
 /** The funds that a refund may use. */
@@ -8,6 +9,7 @@ export interface RefundCoverage {
   readonly saleInstallments: readonly Installment[];
   /** The block that holds some of them for the refund case. */
   readonly block: Block;
+  /** What of the account's balance the refund may use; no more than what is left of its sale. */
   readonly availableMinor: bigint;
 }
 
@@ -21,9 +23,8 @@ export async function coverageFor(
   const saleInstallments = saleId === undefined ? [] : await account.installments.ofSale(saleId);
   const releasedMinor = await account.releasedMinor();
   const openDebtsMinor = await account.openDebtsMinor();
-  return {
-    saleInstallments,
-    block,
-    availableMinor: availableMinor(releasedMinor, openDebtsMinor, saleInstallments, block),
-  };
+  const balanceMinor = availableMinor(releasedMinor, openDebtsMinor, saleInstallments, block);
+  const restMinor = saleId === undefined ? undefined : restMinorOf(await account.holds.saleOf(saleId));
+  const isLimited = restMinor !== undefined && restMinor < balanceMinor;
+  return { saleInstallments, block, availableMinor: isLimited ? restMinor : balanceMinor };
 }

@@ -12,6 +12,7 @@ import {
   adjustHolds,
   type HeldSale,
   heldMinor,
+  restMinorOf,
   takenOnReversal,
   wantedMinor,
 } from '../../../services/funds/holds.ts';
@@ -182,10 +183,11 @@ export class FundsModel {
   }
 
   wantedMinor(block: ModelBlock): bigint | undefined {
-    return wantedMinor(block, this.#heldSale(block.saleId));
+    return wantedMinor(block, this.heldSale(block.saleId));
   }
 
-  #heldSale(saleId: string): HeldSale {
+  /** What has been refunded of a sale, and what lost disputes have taken. */
+  heldSale(saleId: string): HeldSale {
     const refunds = [...this.debits].filter(([, debit]) => debit.saleId === saleId);
     const refundsMinor = new Map(refunds.map(([caseId, { amountMinor }]) => [caseId, amountMinor]));
     const sources = new Set(
@@ -219,7 +221,7 @@ export class FundsModel {
     });
   }
 
-  /** Whether the balance covers the refund. */
+  /** Whether what is available to it covers the refund. */
   refund(caseId: string, saleId: string | undefined, amountMinor: bigint): boolean {
     const own = saleId === undefined ? [] : this.installmentsOf(saleId);
     if (this.debits.has(caseId) || amountMinor > this.available(caseId, saleId)) return false;
@@ -242,7 +244,7 @@ export class FundsModel {
 
   reverse(caseId: string): void {
     const { postings: debited, saleId } = this.debits.get(caseId) ?? { postings: [], saleId: undefined };
-    const before = saleId === undefined ? undefined : this.#heldSale(saleId);
+    const before = saleId === undefined ? undefined : this.heldSale(saleId);
     this.debits.delete(caseId);
     this.chargedMinor -= debited.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
     this.#store(reverse(debited, [...this.installments.values()], this.today));
@@ -259,7 +261,7 @@ export class FundsModel {
           : [{ sourceId, amountMinor, takenMinor: this.#takenMinor(saleId, sourceId) }],
       );
     const disputes = [...new Map(blocks.map((block) => [block.sourceId, block])).values()];
-    for (const { sourceId, amountMinor } of takenOnReversal(disputes, before, this.#heldSale(saleId))) {
+    for (const { sourceId, amountMinor } of takenOnReversal(disputes, before, this.heldSale(saleId))) {
       const earlier = this.deductions.get(sourceId);
       if (!earlier || earlier.saleId === saleId) this.deduct(saleId, amountMinor, sourceId);
     }
@@ -306,12 +308,14 @@ export class FundsModel {
     );
     const releasedMinor = released.reduce((sum, installment) => sum + rules.remainingMinor(installment), 0n);
     const own = saleId === undefined ? [] : this.installmentsOf(saleId);
-    return availableMinor(
+    const balanceMinor = availableMinor(
       releasedMinor,
       this.openDebtsMinor(),
       own,
       caseId ? refundBlock(caseId) : undefined,
     );
+    const restMinor = saleId === undefined ? undefined : restMinorOf(this.heldSale(saleId));
+    return restMinor !== undefined && restMinor < balanceMinor ? restMinor : balanceMinor;
   }
 
   openDebtsMinor(): bigint {

@@ -70,6 +70,7 @@ test('no order of commands breaks the sums, creates or loses money, or uses what
         checkShares(model);
         checkHolds(model);
         checkMoney(model);
+        checkSales(model);
         checkPromises(model, promised);
       }
     }),
@@ -256,6 +257,15 @@ function checkMoney(model: FundsModel): void {
   }
   assert.equal(deducted + model.openDebtsMinor(), model.chargedMinor);
   assert.equal(advanced, model.advancedMinor);
+}
+
+/** Refunds and lost disputes of a sale never exceed it. */
+function checkSales(model: FundsModel): void {
+  for (const saleId of model.sales.keys()) {
+    const { capturedMinor, refundsMinor, lostMinor } = model.heldSale(saleId);
+    const refundedMinor = [...refundsMinor.values()].reduce((sum, minor) => sum + minor, 0n);
+    expect(refundedMinor + lostMinor).toBeLessThanOrEqual(capturedMinor!);
+  }
 }
 
 /**

@@ -119,6 +119,31 @@ describe('a pending refund', () => {
     expect(await covered()).toBeUndefined();
   });
 
+  it('waits while refunds and lost disputes have not left enough of its sale, however high the balance', async () => {
+    const { earn, block, unblock, wait, debit, reverse, covered, wakeUps } = merchantOf();
+    const { saleId } = await earn(100n);
+    await earn(1_000n);
+    const ids = [uuid(), uuid(), uuid()] as const;
+    // Two payments of the sale are refunded at the same time.
+    const debits = await Promise.allSettled(ids.map((id) => debit(id, 60n, saleId)));
+    expect(debits.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const debited = ids[debits.findIndex(({ status }) => status === 'fulfilled')]!;
+    const [mine, dispute] = [uuid(), uuid()];
+    const refused = debit(mine, 41n, saleId);
+    const left = { availableAmountMinor: '40' };
+    await expectRefusal(refused, Code.FailedPrecondition, 'INSUFFICIENT_AVAILABLE_BALANCE', left);
+    expect(await wait(mine, 41n, 0, saleId)).toBe(false);
+    await block(saleId, dispute, undefined, undefined, 10n);
+    await unblock(saleId, dispute, BlockOutcome.CONSUMED);
+    await earn(1_000n);
+    expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
+    await reverse(debited);
+    expect([await covered(), await wakeUps()]).toEqual([mine, 1]);
+    await debit(mine, 41n, saleId);
+    await expectRefusal(debit(uuid(), 50n, saleId), Code.FailedPrecondition, 'INSUFFICIENT_AVAILABLE_BALANCE');
+    await debit(uuid(), 49n, saleId);
+  });
+
   it("is woken by another refund's debit after which a dispute returns its excess", async () => {
     const { client, write, earn, debit, block, wait, covered, wakeUps } = merchantOf();
     const [saleId, early, other, mine] = [uuid(), uuid(), uuid(), uuid()];

@@ -122,7 +122,7 @@ describe('the debit of a refund', () => {
     const refundCase = randomUUID();
     await funds.sell({ on: '2020-06-18', gross: 70n, instant: true });
     await funds.sell({ on: '2020-06-19', gross: 70n, instant: true });
-    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n, installments: 2 });
+    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 210n, fees: 110n, installments: 2 });
     const short = funds.debit(refundCase, 150n, saleId);
     const available = { availableAmountMinor: '140' };
     await expectRefusal(short, Code.FailedPrecondition, 'INSUFFICIENT_AVAILABLE_BALANCE', available);

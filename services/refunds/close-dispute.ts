@@ -7,30 +7,45 @@ import {
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { tenantOf } from '../platform/tenant.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
+import { selectDispute } from './dispute.queries.ts';
 import { disputeNotFound, endDispute } from './dispute.ts';
-import { leftByLostDisputes, returnedOf, wasLostElsewhere } from './lost-disputes.ts';
+import { leftByLostDisputes, returnedOf, shareOfSale, wasLostElsewhere } from './lost-disputes.ts';
 import { DisputeEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockDispute, lockPayment } from './refund-case-store.ts';
+import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**
  * Closes a dispute. With the payment's last open dispute, PAYMENT_DISPUTED is cleared from the cases that lost ones have left
  * enough for.
- * DISPUTE_NOT_FOUND, DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS, DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN.
+ * DISPUTE_NOT_FOUND, DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS, DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN,
+ * SALE_NOT_RECORDED.
  */
-export function closeDispute(writes: Writes, request: CloseDisputeRequest, context: HandlerContext) {
+export async function closeDispute(
+  writes: Writes,
+  sales: SaleReads,
+  request: CloseDisputeRequest,
+  context: HandlerContext,
+) {
   const at = occurredAtOf(request, context);
+  const saleAmountMinor = await lostSaleAmount(sales, request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
+    const isRestOfUnknown =
+      outcome === 'LOST' && dispute.amountMinor === null && payment.paidAmountMinor === null;
+    const paidAtMostMinor = isRestOfUnknown
+      ? await shareOfSale(tx, { ...payment, saleId: dispute.saleId }, saleAmountMinor)
+      : payment.paidAmountMinor;
     const disputed = {
       saleId: (await wasLostElsewhere(tx, payment)) ? null : payment.saleId,
       paidAmountMinor: payment.paidAmountMinor,
-      undisputedMinor: await leftByLostDisputes(tx, payment),
+      undisputedMinor: await leftByLostDisputes(tx, { id: payment.id, paidAmountMinor: paidAtMostMinor }),
       ...(await returnedOf(tx, payment)),
     };
     const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
@@ -53,6 +68,20 @@ export function closeDispute(writes: Writes, request: CloseDisputeRequest, conte
       dispute: storedDisputeMessage(dispute),
     };
   });
+}
+
+/** What was captured of the sale of a dispute that is lost without an amount; null otherwise, and if it is not known. */
+async function lostSaleAmount(
+  sales: SaleReads,
+  request: CloseDisputeRequest,
+  context: HandlerContext,
+): Promise<bigint | null> {
+  if (request.outcome !== DisputeOutcome.LOST) return null;
+  const { merchantId, environment, disputeId: id } = request;
+  const dispute = await sales.database.readOne(selectDispute({ ...tenantOf(request), id }));
+  if (!dispute?.sale_id || dispute.amount_minor !== null) return null;
+  const { sale_id: saleId, payment_intent_id: paymentIntentId } = dispute;
+  return saleAmountOf(sales, { merchantId, environment, saleId, paymentIntentId }, context);
 }
 
 /** Locks the dispute's payment, which serializes disputes and new cases of a payment, and then the dispute. */

@@ -126,7 +126,10 @@ export type DisputedPayment = Pick<KnownPayment, 'saleId' | 'paidAmountMinor'> &
 export type EndedPayment = DisputedPayment & {
   /** What refunds have returned to the customer, in centavos. */
   readonly refundedMinor: bigint;
-  /** What its lost disputes have left for refunds, in centavos; null as long as the paid amount is unknown. */
+  /**
+   * What its lost disputes have left for refunds, in centavos: of what was paid or, as long as that is unknown, of what other
+   * payments have not paid of its sale. Null if no other payment of the sale is known either.
+   */
   readonly undisputedMinor: bigint | null;
 };
 

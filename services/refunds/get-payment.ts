@@ -12,7 +12,7 @@ import { timestampOf } from '../platform/timestamps.ts';
 import { within64Bits } from '../platform/within-64-bits.ts';
 import { type PaymentReadRow, selectPayment } from './payment.queries.ts';
 import { paymentAmounts } from './payment-amounts.ts';
-import { refundWindowExpiresAt } from './payment-facts.ts';
+import { refundWindowExpiresAt, saleRestMinor } from './payment-facts.ts';
 
 /** What has been refunded and lost of a payment, and what can still be refunded. NOT_FOUND (PAYMENT_NOT_FOUND). */
 export async function getPayment(
@@ -67,6 +67,11 @@ function amountsOf(row: PaymentReadRow) {
       refundedMinor: BigInt(row.refunded_minor),
       inProgressMinor: BigInt(row.in_progress_minor),
       blockedMinor: BigInt(row.blocked_minor),
+      saleRestMinor: saleRestMinor({
+        amountMinor: row.sale_amount_minor,
+        committedMinor: BigInt(row.sale_committed_minor),
+        lostElsewhereMinor: BigInt(row.sale_lost_elsewhere_minor),
+      }),
     },
     disputes,
   );

@@ -1,5 +1,6 @@
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { failedPrecondition } from '../platform/errors.ts';
 import { type EndedPayment, lostAmount, undisputedMinor } from './dispute.ts';
 import { DisputeEntity, type PaymentRow } from './refund-case.entity.ts';
 
@@ -33,13 +34,42 @@ export async function returnedOf(
   return { refundedMinor: BigInt(row!.refunded_minor), returnedMinor: BigInt(row!.returned_minor) };
 }
 
-/** What the lost disputes of a payment have left for refunds; null as long as the paid amount is unknown. */
+/**
+ * What the lost disputes of a payment have left for refunds; null as long as the paid amount is unknown, and nothing bounds it.
+ */
 export async function leftByLostDisputes(
   tx: TenantTransaction,
-  { id: paymentIntentId, paidAmountMinor }: Payment,
+  { id: paymentIntentId, paidAmountMinor }: Pick<Payment, 'id' | 'paidAmountMinor'>,
 ): Promise<bigint | null> {
   if (paidAmountMinor === null) return null;
   return undisputedMinor(paidAmountMinor, await tx.find(DisputeEntity, { paymentIntentId, outcome: 'LOST' }));
+}
+
+const PAID_ELSEWHERE = `
+select sum(paid_amount_minor)::text as minor from refunds.payment
+ where merchant_id = :merchantId and environment = :environment and id <> :paymentIntentId
+   and id in (select payment_intent_id from refunds.refund_case
+               where merchant_id = :merchantId and environment = :environment and sale_id = :saleId)`;
+
+/**
+ * The most that can have been paid of a sale with a payment of which nothing is known: what was captured less what its other
+ * payments have paid. Null if no other payment is known: it may have paid all of it. SALE_NOT_RECORDED.
+ */
+export async function shareOfSale(
+  tx: TenantTransaction,
+  { id: paymentIntentId, saleId }: Payment,
+  saleAmountMinor: bigint | null,
+): Promise<bigint | null> {
+  if (saleId === null) return null;
+  const [row] = await tx.execute<{ minor: string | null }>(PAID_ELSEWHERE, { paymentIntentId, saleId });
+  if (row!.minor === null) return null;
+  if (saleAmountMinor === null) {
+    const message =
+      'other payments have paid a part of the sale: what this one has paid is not known before it is recorded';
+    throw failedPrecondition('SALE_NOT_RECORDED', message);
+  }
+  const shareMinor = saleAmountMinor - BigInt(row!.minor);
+  return shareMinor > 0n ? shareMinor : 0n;
 }
 
 /**

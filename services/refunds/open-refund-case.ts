@@ -17,6 +17,7 @@ import type { Writes } from '../platform/writes/writes.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,
+  requireLeftOfSale,
   requireRefundable,
   requireSameFacts,
 } from './payment-facts.ts';
@@ -33,10 +34,12 @@ import {
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
 import { openCase } from './refund-review.ts';
+import { lockRefundedSale, type SaleReads, saleAmountOf } from './refunded-sale.ts';
 
 export interface OpeningDependencies {
   readonly writes: Writes;
   readonly products: Client<typeof ProductService>;
+  readonly sales: SaleReads;
   readonly limits: RefundLimits;
   readonly merchantReviewPeriodMs: number;
   readonly execution: RefundExecutionMode;
@@ -44,7 +47,7 @@ export interface OpeningDependencies {
 
 /** Opens a refund case of a payment; policy, approval mode and initiator determine its first status. */
 export async function openRefundCase(
-  { writes, products, limits, merchantReviewPeriodMs, execution }: OpeningDependencies,
+  { writes, products, sales, limits, merchantReviewPeriodMs, execution }: OpeningDependencies,
   request: OpenRefundCaseRequest,
   context: HandlerContext,
 ) {
@@ -52,12 +55,18 @@ export async function openRefundCase(
   const replayed = await writes.findReplay<typeof OpenRefundCaseResponseSchema>(request, context);
   if (replayed) return replayed;
   const productWindowDays = await productWindow(products, request, context);
+  const saleAmountMinor = await saleAmountOf(sales, request, context);
   return writes.run<typeof OpenRefundCaseResponseSchema>(request, context, async (tx) => {
     const payment = await lockPayment(tx, request.paymentIntentId);
     const facts = fixFacts(payment, request, productWindowDays);
     const { amountMinor } = request;
     const { allMinor, unblockedMinor } = await committedMinorOf(tx, payment.id);
     requireRefundable(facts, amountMinor, allMinor, at);
+    if (facts.saleId !== null) {
+      payment.saleAmountMinor ??= saleAmountMinor;
+      const sale = await lockRefundedSale(tx, payment.id, facts.saleId, payment.saleAmountMinor);
+      requireLeftOfSale(sale, amountMinor);
+    }
     const id = uuidv7();
     const exceeded = await exceededLimits(tx, limits, { id, amountMinor }, at);
     const undisputedMinor = await undisputedMinorOf(tx, payment.id, facts.paidAmountMinor);

@@ -8,16 +8,18 @@ export interface RefundedPayment {
   /** The sum of its open refund cases, and of those among them that a dispute blocks. */
   readonly inProgressMinor: bigint;
   readonly blockedMinor: bigint;
+  /** What its sale has left for refunds of all the payments that name it; null if that is not known. */
+  readonly saleRestMinor: bigint | null;
 }
 
 type PaymentDispute = Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>;
 
 /**
  * What lost disputes have taken of a payment, and what a new refund case can still be opened for without being blocked by a
- * dispute: nothing while one is open. In centavos.
+ * dispute: nothing while one is open, and no more than its sale has left. In centavos.
  */
 export function paymentAmounts(
-  { paidAmountMinor, refundedMinor, inProgressMinor, blockedMinor }: RefundedPayment,
+  { paidAmountMinor, refundedMinor, inProgressMinor, blockedMinor, saleRestMinor }: RefundedPayment,
   disputes: readonly PaymentDispute[],
 ): { readonly lostMinor: bigint; readonly refundableMinor: bigint } {
   const closed = disputes.filter(({ closedAt }) => closedAt !== null);
@@ -26,11 +28,11 @@ export function paymentAmounts(
     // A lost dispute took no more than refunds had left.
     paidAmountMinor - refundedMinor,
   );
-  const refundableMinor = least(
+  const leftMinor = least(
     paidAmountMinor - refundedMinor - inProgressMinor,
     undisputedMinor(paidAmountMinor, disputes) - refundedMinor - (inProgressMinor - blockedMinor),
   );
-  return { lostMinor, refundableMinor };
+  return { lostMinor, refundableMinor: least(leftMinor, saleRestMinor ?? leftMinor) };
 }
 
 function least(one: bigint, other: bigint): bigint {

@@ -19,6 +19,8 @@ export type PaymentReadRow = ReadTable<typeof PaymentEntity> & {
   refunded_minor: string;
   in_progress_minor: string;
   blocked_minor: string;
+  sale_committed_minor: string;
+  sale_lost_elsewhere_minor: string;
   disputes: readonly JsonDispute[];
 };
 
@@ -34,6 +36,15 @@ const CASES = sql<Pick<PaymentReadRow, 'refunded_minor' | 'in_progress_minor' | 
     from refunds.refund_case
    where ${OF_PAYMENT} and status not in ('FAILED', 'CANCELED', 'REJECTED'))`;
 
+/** Of all payments of its sale; a lost dispute without an amount, of an unknown payment, took all that was left of it. */
+const OF_SALE = sql<Pick<PaymentReadRow, 'sale_committed_minor' | 'sale_lost_elsewhere_minor'>>`lateral (
+  select (select coalesce(sum(amount_minor), 0)::text from refunds.refund_case
+           where merchant_id = payment.merchant_id and environment = payment.environment and sale_id = payment.sale_id
+             and status not in ('FAILED', 'CANCELED', 'REJECTED')) as sale_committed_minor,
+         (select coalesce(sum(coalesce(lost_minor, amount_minor, 9007199254740991)), 0)::text from refunds.dispute
+           where merchant_id = payment.merchant_id and environment = payment.environment and sale_id = payment.sale_id
+             and payment_intent_id <> payment.id and outcome = 'LOST') as sale_lost_elsewhere_minor)`;
+
 const DISPUTES = sql<Pick<PaymentReadRow, 'disputes'>>`lateral (
   select coalesce(json_agg(json_build_object(
            'amount_minor', amount_minor::text, 'lost_minor', lost_minor::text, 'outcome', outcome,
@@ -46,11 +57,13 @@ export const selectPayment = prepareRead<Tenant & { readonly id: string }, Payme
   db
     .selectFrom('refunds.payment as payment')
     .innerJoin(CASES.as('cases'), (join) => join.onTrue())
+    .innerJoin(OF_SALE.as('of_sale'), (join) => join.onTrue())
     .innerJoin(DISPUTES.as('disputed'), (join) => join.onTrue())
     .where('payment.merchant_id', '=', parameters('merchantId'))
     .where('payment.environment', '=', parameters('environment'))
     .where('payment.id', '=', parameters('id'))
     .select(columnsOf(PaymentEntity, 'payment'))
     .select(['cases.refunded_minor', 'cases.in_progress_minor', 'cases.blocked_minor', 'disputed.disputes'])
+    .select(['of_sale.sale_committed_minor', 'of_sale.sale_lost_elsewhere_minor'])
     .compile(),
 );

@@ -15,6 +15,7 @@ export const PaymentEntity = defineEntity({
     refundWindowDays: p.integer().strictNullable(),
     productId: p.uuid().strictNullable(),
     saleId: p.uuid().strictNullable(),
+    saleAmountMinor: amountColumn().strictNullable(),
     orderId: p.uuid().strictNullable(),
     invoiceId: p.uuid().strictNullable(),
   },

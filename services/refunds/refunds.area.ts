@@ -8,6 +8,6 @@ import { refundCaseService } from './refunds.service.ts';
 export const refunds: Area = {
   name: 'refunds',
   entities: [PaymentEntity, RefundCaseEntity, DisputeEntity, EvidenceEntity],
-  grants: ['catalog:read'],
+  grants: ['catalog:read', 'funds:read'],
   bind: (dependencies) => [bindService(RefundCaseService, refundCaseService(dependencies))],
 };

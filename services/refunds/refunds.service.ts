@@ -1,5 +1,6 @@
 import { createClient, type ServiceImpl } from '@connectrpc/connect';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
 import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
@@ -54,6 +55,7 @@ export function refundCaseService({
   const across = new CrossTenantDatabase(database);
   registerProviderSilenceMetrics(across, silentAfterMs);
   const products = createClient(ProductService, transport);
+  const sales = { database, funds: createClient(FundsService, transport) };
   const execution = config.REFUND_EXECUTION;
   const workDueAfterMs = config.REFUND_WORK_DUE_AFTER;
   const rules = { execution, workDueAfterMs, silentAfterMs };
@@ -62,7 +64,12 @@ export function refundCaseService({
   registerOverdueDisputeMetrics(across, { outcomeDueAfterMs, workDueAfterMs });
   const slots = new Slots(UPLOADS);
   const decision = { writes, limits, execution };
-  const opening = { ...decision, products, merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD };
+  const opening = {
+    ...decision,
+    products,
+    sales,
+    merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD,
+  };
   return {
     exportDisputes: (request, context) => exportDisputes(exports, request, context),
     exportRefundCases: (request, context) => exportRefundCases(exports, request, context),
@@ -78,7 +85,7 @@ export function refundCaseService({
     openDispute: (request, context) => openDispute(writes, config.REFUND_DEADLINE_NOTICE, request, context),
     respondToDispute: (request, context) => respondToDispute(writes, request, context),
     recordResponseSubmission: (request, context) => recordResponseSubmission(writes, request, context),
-    closeDispute: (request, context) => closeDispute(writes, request, context),
+    closeDispute: (request, context) => closeDispute(writes, sales, request, context),
     getDispute: (request) => getDispute(database, request),
     listDisputes: (request) => listDisputes(database, pagination, request),
     addEvidence: (requests, context) => addEvidence({ writes, slots }, requests, context),

@@ -140,7 +140,11 @@ describe('a pending refund', () => {
     await reverse(debited);
     expect([await covered(), await wakeUps()]).toEqual([mine, 1]);
     await debit(mine, 41n, saleId);
-    await expectRefusal(debit(uuid(), 50n, saleId), Code.FailedPrecondition, 'INSUFFICIENT_AVAILABLE_BALANCE');
+    await expectRefusal(
+      debit(uuid(), 50n, saleId),
+      Code.FailedPrecondition,
+      'INSUFFICIENT_AVAILABLE_BALANCE',
+    );
     await debit(uuid(), 49n, saleId);
   });
 

@@ -23,7 +23,7 @@ import { refundsOf } from './refund-case-fixture.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds' });
+  harness = await startHarness({ SERVICES: 'refunds,funds' });
 });
 afterAll(() => harness.close());
 

@@ -13,7 +13,7 @@ import { refundsOf } from './refund-case-fixture.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds', REFUND_FREQUENCY_LIMIT_24H: '1000' });
+  harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_FREQUENCY_LIMIT_24H: '1000' });
 });
 afterAll(() => harness.close());
 

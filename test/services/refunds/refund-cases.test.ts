@@ -21,7 +21,7 @@ const MAX_AMOUNT = 9_007_199_254_740_991n;
 let harness: TestHarness;
 beforeAll(async () => {
   harness = await startHarness({
-    SERVICES: 'refunds',
+    SERVICES: 'refunds,funds',
     MERCHANT_REVIEW_PERIOD: '2d',
     REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}`,
   });

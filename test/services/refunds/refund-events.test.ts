@@ -18,7 +18,7 @@ const MAX_AMOUNT = 9_007_199_254_740_991n;
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds', REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}` });
+  harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}` });
 });
 afterAll(() => harness.close());
 

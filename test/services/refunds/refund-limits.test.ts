@@ -16,7 +16,7 @@ const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - mi
 let harness: TestHarness;
 beforeAll(async () => {
   const limits = { REFUND_FREQUENCY_LIMIT_24H: '3', REFUND_VOLUME_LIMIT_24H: '4000' };
-  harness = await startHarness({ SERVICES: 'refunds', ...limits });
+  harness = await startHarness({ SERVICES: 'refunds,funds', ...limits });
 });
 afterAll(() => harness.close());
 

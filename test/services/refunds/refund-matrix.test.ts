@@ -22,7 +22,7 @@ const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days *
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds' });
+  harness = await startHarness({ SERVICES: 'refunds,funds' });
 });
 afterAll(() => harness.close());
 

@@ -18,6 +18,7 @@ const WINDOW_DAYS = 30;
 /** The field at fault, by the reason of a refusal. */
 const FIELDS: Readonly<Record<string, string>> = {
   REFUND_EXCEEDS_PAYMENT: 'amount',
+  REFUND_EXCEEDS_SALE: 'amount',
   PAYMENT_FACTS_DIFFER: 'paid',
   PAID_AT_IN_FUTURE: 'asked_days_ago',
   REFUND_WINDOW_EXPIRED: 'asked_days_ago',

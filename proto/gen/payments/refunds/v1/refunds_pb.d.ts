@@ -635,7 +635,7 @@ export declare type Payment = Message<"payments.refunds.v1.Payment"> & {
 
   /**
    * What a new case can be opened for without being blocked by a dispute, whatever the refund window: what was paid less all
-   * of the above, and 0 while a dispute is open.
+   * of the above, and 0 while a dispute is open. No more than refunds and lost disputes of other payments have left of its sale.
    *
    * @generated from field: optional int64 refundable_amount_minor = 13;
    */
@@ -1492,9 +1492,10 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
 
   /**
    * What is deducted for a lost dispute without a sale or without an amount, in centavos. Without an amount: what refunds and
-   * earlier lost disputes had left of the payment, whatever the provider returns later. Without a sale: its amount or, if less
+   * earlier lost disputes had left of the payment, whatever the provider returns later; of one that has no refund case, what
+   * other payments have not paid of its sale. Without a sale: its amount or, if less
    * was left of the payment, all of it. Absent for every other dispute, for those without an amount that were lost before the
-   * payment's first refund case, and for those that were lost before there was this field: all that was left of the sale, or
+   * first refund case of any payment of the sale, and for those that were lost before there was this field: all that was left of the sale, or
    * their amount, was deducted.
    *
    * @generated from field: optional int64 lost_amount_minor = 15;
@@ -3716,7 +3717,9 @@ export declare const RefundCaseService: GenService<{
    * Opens a case for a payment. The payment's first case fixes the amount paid, when it was paid, the window, sale,
    * order and invoice; a later case with other values is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). A first case without a
    * sale takes the one that a dispute has named. After the window: FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
-   * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
+   * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Several payments can name one sale: when open and succeeded cases of all of
+   * them, and what disputes of the others have taken, would exceed what was captured, FAILED_PRECONDITION
+   * (REFUND_EXCEEDS_SALE), and until the sale is recorded, only one of them can be refunded (SALE_NOT_RECORDED). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
    * (PRODUCT_NOT_FOUND). The workflow refund-hold-<case id> blocks the funds of a named sale (REFUND_IN_PROGRESS) until
    * the case is closed (refund-hold-end-<case id>).
    *
@@ -3825,7 +3828,9 @@ export declare const RefundCaseService: GenService<{
    * has been refunded, if that is known. NOT_FOUND (DISPUTE_NOT_FOUND);
    * FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN) for a lost dispute
    * without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an amount other than
-   * the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid.
+   * the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid, (SALE_NOT_RECORDED) for one that is lost without an amount
+   * while nothing is known of its payment, but other payments of its sale are: it takes no more than they have not paid, which
+   * is known once the sale is recorded.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
    */

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DisputeOutcome, ProviderOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { fundsCaller } from '../funds/funds-caller.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+let harness: TestHarness;
+beforeAll(async () => {
+  harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_FREQUENCY_LIMIT_24H: '1000' });
+});
+afterAll(() => harness.close());
+
+const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
+
+/** A merchant with payments of a sale. */
+function merchant() {
+  const steps = refundsOf(harness, 'grpc');
+  const { refunds, tenant, write, open } = steps;
+  const saleId = randomUUID();
+  return {
+    ...steps,
+    saleId,
+    record: (gross: bigint) => fundsCaller(harness.transports.grpc, tenant).sell({ gross, saleId }),
+    refund: (paymentIntentId: string, amountMinor: bigint, paidAmountMinor = 100n) =>
+      open({ paymentIntentId, amountMinor, paidAmountMinor, paidAt, saleId }),
+    refundable: async (paymentIntentId: string) =>
+      (await refunds.getPayment({ ...tenant, paymentIntentId })).payment!.refundableAmountMinor,
+    lose: async (paymentIntentId: string, amountMinor?: bigint) => {
+      const disputeId = randomUUID();
+      await refunds.openDispute({ ...write(), disputeId, paymentIntentId, saleId, amountMinor });
+      const lost = { disputeId, outcome: DisputeOutcome.LOST };
+      return (await refunds.closeDispute({ ...write(), ...lost })).dispute!;
+    },
+  };
+}
+
+it('refunds of all payments of a sale never exceed it, also when they are requested at the same time', async () => {
+  const { record, refund, refundable, refunds, write, open, processing, saleId } = merchant();
+  await record(100n);
+  const payments = Array.from({ length: 8 }, () => randomUUID());
+  const all = await Promise.allSettled(payments.map((payment) => refund(payment, 30n)));
+  const opened = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  expect(opened).toHaveLength(3);
+  for (const { paymentIntentId } of opened) expect(await refundable(paymentIntentId)).toBe(10n);
+  const another = randomUUID();
+  const left = { refundableAmountMinor: '10' };
+  await expectRefusal(refund(another, 11n), Code.FailedPrecondition, 'REFUND_EXCEEDS_SALE', left);
+  const { id: canceled } = opened[0]!;
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: canceled });
+  const facts = { paymentIntentId: another, amountMinor: 40n, paidAmountMinor: 100n, paidAt, saleId };
+  const { id: refundCaseId } = await processing(facts);
+  await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.SUCCEEDED });
+  await expectRefusal(refund(randomUUID(), 1n), Code.FailedPrecondition, 'REFUND_EXCEEDS_SALE');
+  // The payment has the sale, also if a request does not name it.
+  const unnamed = open({ ...facts, amountMinor: 1n, saleId: undefined });
+  await expectRefusal(unnamed, Code.FailedPrecondition, 'REFUND_EXCEEDS_SALE');
+  await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.FAILED });
+  expect((await refund(another, 40n)).saleId).toBe(saleId);
+});
+
+it('until a sale is recorded, only one of its payments is refunded', async () => {
+  const { record, refund, lose } = merchant();
+  const [one, other] = [randomUUID(), randomUUID()];
+  await refund(one, 30n);
+  await refund(one, 30n);
+  await expectRefusal(refund(other, 1n), Code.FailedPrecondition, 'SALE_NOT_RECORDED');
+  await expectRefusal(lose(other), Code.FailedPrecondition, 'SALE_NOT_RECORDED');
+  await record(100n);
+  await refund(other, 40n);
+  await expectRefusal(refund(one, 1n), Code.FailedPrecondition, 'REFUND_EXCEEDS_SALE');
+});
+
+it('what disputes of its other payments have taken of a sale cannot be refunded', async () => {
+  const { record, refund, refundable, lose } = merchant();
+  await record(100n);
+  const [one, other] = [randomUUID(), randomUUID()];
+  await refund(one, 10n);
+  await lose(other, 60n);
+  expect(await refundable(one)).toBe(30n);
+  await expectRefusal(refund(one, 31n), Code.FailedPrecondition, 'REFUND_EXCEEDS_SALE');
+  await refund(one, 30n);
+});
+
+it('a dispute without an amount, of a payment of which nothing is known, takes no more than others have not paid', async () => {
+  const { record, refund, lose } = merchant();
+  await record(100n);
+  const [first, second, unknown] = [randomUUID(), randomUUID(), randomUUID()];
+  await refund(first, 1n, 50n);
+  await refund(second, 1n, 20n);
+  expect(await lose(unknown)).toMatchObject({ lostAmountMinor: 30n });
+  expect(await lose(unknown)).toMatchObject({ lostAmountMinor: 0n });
+  // The payments whose amounts are known can still be refunded in full, but no more.
+  await refund(first, 49n, 50n);
+  await refund(second, 19n, 20n);
+  const alone = merchant();
+  await alone.record(100n);
+  expect((await alone.lose(randomUUID())).lostAmountMinor).toBeUndefined();
+});

@@ -486,6 +486,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "dispute.reversed.v1": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * dispute.reversed.v1
+         * @description A lost dispute was reversed, as on appeal: what was deducted for it is restored.
+         */
+        post: operations["onDisputeReversedV1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "product.created.v1": {
         parameters: {
             query?: never;
@@ -1030,10 +1050,10 @@ export interface components {
              * @description Increases with each event of the same object; use it to order events.
              */
             sequence: number;
-            data: components["schemas"]["DisputeEventData"];
+            data: components["schemas"]["DisputeClosedV1EventData"];
         };
         /** @description The dispute after the change. */
-        DisputeEventData: {
+        DisputeClosedV1EventData: {
             /**
              * Format: uuid
              * @description Id of the dispute.
@@ -1118,7 +1138,65 @@ export interface components {
              * @description Increases with each event of the same object; use it to order events.
              */
             sequence: number;
-            data: components["schemas"]["DisputeEventData"];
+            data: components["schemas"]["DisputeOpenedV1EventData"];
+        };
+        /** @description The dispute after the change. */
+        DisputeOpenedV1EventData: {
+            /**
+             * Format: uuid
+             * @description Id of the dispute.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The payment that is disputed.
+             */
+            paymentIntentId: string;
+            /**
+             * Format: uuid
+             * @description The sale whose funds it holds; absent when it is not known.
+             */
+            saleId?: string;
+            /**
+             * Format: int64
+             * @description What is disputed; absent for the rest of the sale, in centavos.
+             */
+            amount?: number;
+            /**
+             * @description Currency of the amount.
+             * @enum {string}
+             */
+            currency: "BRL";
+            /**
+             * @description Why the customer disputes the payment.
+             * @enum {string}
+             */
+            reason: "GENERAL" | "FRAUDULENT" | "UNRECOGNIZED" | "DUPLICATE" | "PRODUCT_NOT_RECEIVED" | "PRODUCT_UNACCEPTABLE" | "SUBSCRIPTION_CANCELED" | "CREDIT_NOT_PROCESSED";
+            /**
+             * Format: date-time
+             * @description When it was opened.
+             */
+            openedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when the merchant can respond; absent when it is not known.
+             */
+            dueAt?: string;
+            /**
+             * Format: date-time
+             * @description When the merchant responded; absent without a response.
+             */
+            respondedAt?: string;
+            /**
+             * Format: date-time
+             * @description When it ended; absent while it is open.
+             */
+            closedAt?: string;
+            /**
+             * @description How it ended for the merchant; absent while it is open.
+             * @enum {string}
+             */
+            outcome?: "WON" | "LOST";
         };
         DisputeRespondedV1Event: {
             /**
@@ -1148,13 +1226,164 @@ export interface components {
              * @description Increases with each event of the same object; use it to order events.
              */
             sequence: number;
-            data: components["schemas"]["DisputeEventData"];
+            data: components["schemas"]["DisputeRespondedV1EventData"];
+        };
+        /** @description The dispute after the change. */
+        DisputeRespondedV1EventData: {
+            /**
+             * Format: uuid
+             * @description Id of the dispute.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The payment that is disputed.
+             */
+            paymentIntentId: string;
+            /**
+             * Format: uuid
+             * @description The sale whose funds it holds; absent when it is not known.
+             */
+            saleId?: string;
+            /**
+             * Format: int64
+             * @description What is disputed; absent for the rest of the sale, in centavos.
+             */
+            amount?: number;
+            /**
+             * @description Currency of the amount.
+             * @enum {string}
+             */
+            currency: "BRL";
+            /**
+             * @description Why the customer disputes the payment.
+             * @enum {string}
+             */
+            reason: "GENERAL" | "FRAUDULENT" | "UNRECOGNIZED" | "DUPLICATE" | "PRODUCT_NOT_RECEIVED" | "PRODUCT_UNACCEPTABLE" | "SUBSCRIPTION_CANCELED" | "CREDIT_NOT_PROCESSED";
+            /**
+             * Format: date-time
+             * @description When it was opened.
+             */
+            openedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when the merchant can respond; absent when it is not known.
+             */
+            dueAt?: string;
+            /**
+             * Format: date-time
+             * @description When the merchant responded; absent without a response.
+             */
+            respondedAt?: string;
+            /**
+             * Format: date-time
+             * @description When it ended; absent while it is open.
+             */
+            closedAt?: string;
+            /**
+             * @description How it ended for the merchant; absent while it is open.
+             * @enum {string}
+             */
+            outcome?: "WON" | "LOST";
+        };
+        DisputeReversedV1Event: {
+            /**
+             * Format: uuid
+             * @description The id of the event; equals `webhook-id`.
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @constant
+             */
+            type: "dispute.reversed.v1";
+            /**
+             * Format: date-time
+             * @description When the event occurred, in UTC.
+             */
+            timestamp: string;
+            /**
+             * @description The environment in which the event occurred.
+             * @enum {string}
+             */
+            environment: "live" | "test";
+            /** @description The request that caused the event; quote it to support. */
+            requestId: string;
+            /**
+             * Format: int64
+             * @description Increases with each event of the same object; use it to order events.
+             */
+            sequence: number;
+            data: components["schemas"]["DisputeReversedV1EventData"];
+        };
+        /** @description The dispute after the change. */
+        DisputeReversedV1EventData: {
+            /**
+             * Format: uuid
+             * @description Id of the dispute.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The payment that is disputed.
+             */
+            paymentIntentId: string;
+            /**
+             * Format: uuid
+             * @description The sale whose funds it holds; absent when it is not known.
+             */
+            saleId?: string;
+            /**
+             * Format: int64
+             * @description What is disputed; absent for the rest of the sale, in centavos.
+             */
+            amount?: number;
+            /**
+             * @description Currency of the amount.
+             * @enum {string}
+             */
+            currency: "BRL";
+            /**
+             * @description Why the customer disputes the payment.
+             * @enum {string}
+             */
+            reason: "GENERAL" | "FRAUDULENT" | "UNRECOGNIZED" | "DUPLICATE" | "PRODUCT_NOT_RECEIVED" | "PRODUCT_UNACCEPTABLE" | "SUBSCRIPTION_CANCELED" | "CREDIT_NOT_PROCESSED";
+            /**
+             * Format: date-time
+             * @description When it was opened.
+             */
+            openedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when the merchant can respond; absent when it is not known.
+             */
+            dueAt?: string;
+            /**
+             * Format: date-time
+             * @description When the merchant responded; absent without a response.
+             */
+            respondedAt?: string;
+            /**
+             * Format: date-time
+             * @description When it ended; absent while it is open.
+             */
+            closedAt?: string;
+            /**
+             * @description The merchant had lost it, and the loss was reversed.
+             * @enum {string}
+             */
+            outcome: "REVERSED";
+            /**
+             * Format: date-time
+             * @description When the loss was reversed.
+             */
+            reversedAt: string;
         };
         /**
          * @description Name of an event type. New event types may be added at any time.
          * @enum {string}
          */
-        EventType: "payment.succeeded.v1" | "payment.failed.v1" | "refund.requested.v1" | "refund.merchant_decided.v1" | "refund.approved.v1" | "refund.review_started.v1" | "refund.deadline_approaching.v1" | "refund.funding_required.v1" | "refund.processing.v1" | "refund.succeeded.v1" | "refund.failed.v1" | "refund.canceled.v1" | "refund.rejected.v1" | "dispute.opened.v1" | "dispute.responded.v1" | "dispute.closed.v1" | "product.created.v1" | "product.updated.v1" | "product.archived.v1" | "funds.released.v1" | "funds.blocked.v1" | "funds.unblocked.v1" | "advance.requested.v1" | "advance.approved.v1" | "advance.refused.v1" | "advance.released.v1" | "advance.settled.v1";
+        EventType: "payment.succeeded.v1" | "payment.failed.v1" | "refund.requested.v1" | "refund.merchant_decided.v1" | "refund.approved.v1" | "refund.review_started.v1" | "refund.deadline_approaching.v1" | "refund.funding_required.v1" | "refund.processing.v1" | "refund.succeeded.v1" | "refund.failed.v1" | "refund.canceled.v1" | "refund.rejected.v1" | "dispute.opened.v1" | "dispute.responded.v1" | "dispute.closed.v1" | "dispute.reversed.v1" | "product.created.v1" | "product.updated.v1" | "product.archived.v1" | "funds.released.v1" | "funds.blocked.v1" | "funds.unblocked.v1" | "advance.requested.v1" | "advance.approved.v1" | "advance.refused.v1" | "advance.released.v1" | "advance.settled.v1";
         FundsBlockedV1Event: {
             /**
              * Format: uuid
@@ -3218,6 +3447,35 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["DisputeClosedV1Event"];
+            };
+        };
+        responses: {
+            /** @description Received. At most 64 KiB of the response body are read, and the beginning is kept in the delivery log. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDisputeReversedV1: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same in every attempt and resend. Process each id once. */
+                "webhook-id": string;
+                /** @description The time of this attempt in Unix seconds. Reject attempts older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description Standard Webhooks v1: `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the signing secret. While a secret is being rotated there is one signature per secret, separated by spaces. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisputeReversedV1Event"];
             };
         };
         responses: {

@@ -7,7 +7,7 @@ export { completeAdvanceRequest } from './advances/advance-request.workflow.ts';
 export { checkAreas } from './area-check/area-check.workflow.ts';
 export { releaseDailyFunds } from './funds/daily-release.workflow.ts';
 export { verifyAllFunds } from './funds/nightly-verification.workflow.ts';
-export { endDisputeHold, holdDisputedFunds } from './refunds/dispute-hold.workflow.ts';
+export { endDisputeHold, holdDisputedFunds, reverseLostDispute } from './refunds/dispute-hold.workflow.ts';
 export { awaitMerchantReview } from './refunds/merchant-review.workflow.ts';
 export { executeRefund } from './refunds/refund-execution.workflow.ts';
 export { executeFundedRefunds } from './refunds/refund-funding.workflow.ts';

@@ -3,7 +3,7 @@ import type {
   ApplyDeductionRequest,
   ApplyDeductionResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { alreadyExists } from '../platform/errors.ts';
+import { alreadyExists, failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { deductFrom } from './deduction.ts';
@@ -27,6 +27,10 @@ export function applyDeduction(
   return writes.run<typeof ApplyDeductionResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);
     const earlier = await tx.findOne(DeductionEntity, { sourceId });
+    if (earlier?.reversedAt) {
+      const message = 'what this source took was restored: it deducts nothing more';
+      throw failedPrecondition('DEDUCTION_REVERSED', message, { state: 'REVERSED' });
+    }
     if (earlier && !(request.raise && earlier.saleId === (saleId ?? null))) {
       throw alreadyExists('DEDUCTION_ALREADY_APPLIED', 'a deduction for this source has been applied');
     }

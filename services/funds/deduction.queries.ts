@@ -13,6 +13,10 @@ export interface DeductionReadRow {
   debt_minor: bigint;
   open_debt_minor: bigint;
   occurred_at: Timestamp;
+  /** What was returned to installments. */
+  restored_minor: bigint;
+  canceled_debt_minor: bigint;
+  reversed_at: Timestamp | null;
 }
 
 /** What the lost blocks of a source held, and its deduction; no row without either. */
@@ -24,13 +28,17 @@ export const selectDeduction = prepareRead<Tenant & { readonly sourceId: string 
       select (posted.consumed_minor + coalesce(deduction.amount_minor, 0))::bigint as amount_minor,
              coalesce(deduction.amount_minor - posted.deducted_minor, 0)::bigint as debt_minor,
              coalesce(deduction.open_debt_minor, 0) as open_debt_minor,
-             least(lost.closed_at, deduction.occurred_at) as occurred_at
+             least(lost.closed_at, deduction.occurred_at) as occurred_at,
+             posted.restored_minor::bigint as restored_minor,
+             coalesce(deduction.canceled_debt_minor, 0) as canceled_debt_minor, deduction.reversed_at
         from (select min(closed_at) as closed_at from funds.block
-               where ${ofTenant} and reason = 'HOLD_OR_DISPUTE' and outcome = 'CONSUMED') as lost
+               where ${ofTenant} and reason = 'HOLD_OR_DISPUTE' and outcome in ('CONSUMED', 'REVERSED')) as lost
        cross join (select coalesce(sum(amount_minor) filter (where kind = 'CONSUMPTION'), 0) as consumed_minor,
-                          coalesce(sum(amount_minor) filter (where kind = 'DEDUCTION'), 0) as deducted_minor
+                          coalesce(sum(amount_minor) filter (where kind = 'DEDUCTION'), 0) as deducted_minor,
+                          coalesce(sum(amount_minor)
+                            filter (where kind in ('DEDUCTION_REVERSAL', 'CONSUMPTION_REVERSAL')), 0) as restored_minor
                      from funds.posting where ${ofTenant}) as posted
-        left join (select amount_minor, open_debt_minor, occurred_at from funds.deduction
+        left join (select amount_minor, open_debt_minor, occurred_at, canceled_debt_minor, reversed_at from funds.deduction
                     where ${ofTenant}) as deduction on true
        where lost.closed_at is not null or deduction.occurred_at is not null`.compile(db);
   },

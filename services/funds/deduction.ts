@@ -31,7 +31,15 @@ export async function deductFrom(
     earlier.openDebtMinor += missingMinor;
   } else {
     const openDebtMinor = missingMinor;
-    tx.create(DeductionEntity, { sourceId, saleId, amountMinor, openDebtMinor, occurredAt: account.at });
+    tx.create(DeductionEntity, {
+      sourceId,
+      saleId,
+      amountMinor,
+      openDebtMinor,
+      occurredAt: account.at,
+      canceledDebtMinor: 0n,
+      reversedAt: null,
+    });
   }
   const deducted = { kind: 'DEDUCTION', sourceId, saleId, debtMinor: missingMinor } as const;
   await account.storeAllocations(deducted, allocations);

@@ -27,6 +27,7 @@ import {
 import { ReleaseStore } from './release-store.ts';
 import { insertSales, updateSaleStatuses } from './sale-store.ts';
 import {
+  type AllocatedKind,
   causeOf,
   holdMovements,
   MOVEMENT_OF_POSTING,
@@ -45,13 +46,27 @@ const LOCK_TIMEOUT_MS = 500;
 
 /** An amount that is deducted from installments or restored to them. */
 interface Allocated {
-  readonly kind: Exclude<PostingKind, 'DEBT'>;
+  readonly kind: AllocatedKind;
   readonly sourceId: string;
   /** The sale whose blocks or refunds it changes. */
   readonly saleId?: string | undefined;
   /** What no installment covers, in centavos. */
   readonly debtMinor?: bigint;
 }
+
+/** The restoration of what a source took. */
+interface Reversal {
+  readonly sourceId: string;
+  /** The sale that it concerns, if it is one. */
+  readonly saleId: string | undefined;
+  /** The sales whose lost disputes it changes. */
+  readonly saleIds: readonly string[];
+  /** The debt that is canceled, in centavos. */
+  readonly canceledMinor: bigint;
+}
+
+/** What is restored to an installment of what a lost block, and a deduction, took from it. */
+type Restored = Allocation & { readonly consumedMinor: bigint; readonly deductedMinor: bigint };
 
 /**
  * A merchant's funds inside a transaction that holds the account's lock: commands on one account run one at a time.
@@ -123,6 +138,20 @@ export class FundsAccount {
     const { adjusted } = await this.#apply(allocations, movements, saleId === undefined ? [] : [saleId]);
     // A refund's debit only lowers the balance, unless holds that it covers return excess amounts.
     if (kind !== 'REFUND_DEBIT' || adjusted) await this.#fundRefunds();
+  }
+
+  /** Like `storeAllocations`, for everything that a source took. */
+  async storeReversal(
+    { sourceId, saleId, saleIds, canceledMinor }: Reversal,
+    restored: readonly Restored[],
+  ): Promise<void> {
+    for (const { after, consumedMinor, deductedMinor } of restored) {
+      if (consumedMinor > 0n) this.#post('CONSUMPTION_REVERSAL', sourceId, after.id, consumedMinor);
+      if (deductedMinor > 0n) this.#post('DEDUCTION_REVERSAL', sourceId, after.id, deductedMinor);
+    }
+    await this.#tx.flush();
+    const cause = causeOf('DEDUCTION_REVERSAL', sourceId, saleId);
+    await this.store(restored, movementOf(cause, restored, this.at, -canceledMinor), saleIds);
   }
 
   /**

@@ -73,7 +73,7 @@ export const BlockEntity = defineEntity({
     amountMinor: amountColumn().strictNullable(),
     openedAt: timestampColumn(),
     closedAt: timestampColumn().strictNullable(),
-    outcome: p.string().$type<'RETURNED' | 'CONSUMED'>().strictNullable(),
+    outcome: p.string().$type<'RETURNED' | 'CONSUMED' | 'REVERSED'>().strictNullable(),
   },
 });
 
@@ -110,6 +110,8 @@ export const DeductionEntity = defineEntity({
     amountMinor: amountColumn(),
     openDebtMinor: amountColumn(),
     occurredAt: timestampColumn(),
+    canceledDebtMinor: amountColumn(),
+    reversedAt: timestampColumn().strictNullable(),
   },
 });
 
@@ -178,7 +180,9 @@ export const ReservationEntity = defineEntity({
 export type PostingKind =
   | 'DEDUCTION'
   | 'DEBT'
+  | 'DEDUCTION_REVERSAL'
   | 'CONSUMPTION'
+  | 'CONSUMPTION_REVERSAL'
   | 'REFUND_DEBIT'
   | 'REFUND_REVERSAL'
   | 'ADVANCE';

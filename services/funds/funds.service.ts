@@ -28,6 +28,7 @@ import { recordDebtPayment } from './record-debt-payment.ts';
 import { recordSale } from './record-sale.ts';
 import { releaseDueFunds } from './release-due-funds.ts';
 import { reserveForAdvance } from './reserve-for-advance.ts';
+import { reverseDeduction } from './reverse-deduction.ts';
 import { reverseRefundDebit } from './reverse-refund-debit.ts';
 import { SaleIntake } from './sale-intake.ts';
 import { scanDeductions } from './scan-deductions.ts';
@@ -99,5 +100,6 @@ export function fundsService({
     endRefundExecutions: (request, context) => endRefundExecutions(writes, request, context),
     findCoveredRefund: (request, context) => findCoveredRefund(writes, request, context),
     reverseRefundDebit: (request, context) => reverseRefundDebit(writes, request, context),
+    reverseDeduction: (request, context) => reverseDeduction(writes, request, context),
   };
 }

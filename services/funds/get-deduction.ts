@@ -20,5 +20,8 @@ export async function getDeduction(
     debtAmountMinor: row.debt_minor,
     openDebtAmountMinor: row.open_debt_minor,
     occurredAt: row.occurred_at,
+    restoredAmountMinor: row.restored_minor,
+    canceledDebtAmountMinor: row.canceled_debt_minor,
+    reversedAt: row.reversed_at ?? undefined,
   };
 }

@@ -6,7 +6,7 @@ interface Scope {
 }
 
 /**
- * The amounts that a source has taken: by its lost blocks from the installments of their sales, and by its deduction.
+ * The amounts that a source has taken, less what was restored: by its lost blocks from the installments of their sales, and by its deduction.
  * `source` is an SQL expression, and `saleId` too: of the sale to which they are limited.
  */
 export function amountsTakenBy(
@@ -15,17 +15,18 @@ export function amountsTakenBy(
   saleId?: string,
 ): string {
   return `
-     select posting.amount_minor
+     select case posting.kind when 'CONSUMPTION' then posting.amount_minor else -posting.amount_minor end as amount_minor
        from ${schema}posting join ${schema}installment
          on installment.merchant_id = ${merchantId} and installment.environment = ${environment}
         and installment.id = posting.installment_id
       where posting.merchant_id = ${merchantId} and posting.environment = ${environment}
-        and posting.source_id = ${source} and posting.kind = 'CONSUMPTION'
+        and posting.source_id = ${source} and posting.kind in ('CONSUMPTION', 'CONSUMPTION_REVERSAL')
         ${saleId ? `and installment.sale_id = ${saleId}` : ''}
      union all
      select deduction.amount_minor from ${schema}deduction
       where deduction.merchant_id = ${merchantId} and deduction.environment = ${environment}
-        and deduction.source_id = ${source} ${saleId ? `and deduction.sale_id = ${saleId}` : ''}`;
+        and deduction.source_id = ${source} and deduction.reversed_at is null
+        ${saleId ? `and deduction.sale_id = ${saleId}` : ''}`;
 }
 
 /** The sum that lost disputes have taken of a sale; `saleId` is an SQL expression. */

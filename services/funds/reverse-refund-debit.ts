@@ -3,15 +3,13 @@ import type {
   ReverseRefundDebitRequest,
   ReverseRefundDebitResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { reverse } from './allocation.ts';
-import { deductFrom } from './deduction.ts';
-import { DeductionEntity, PostingEntity, RefundDebitEntity } from './funds.entity.ts';
+import { deductLostDisputes } from './deduct-lost-disputes.ts';
+import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { type HeldSale, takenOnReversal } from './holds.ts';
 
 /**
  * Restores a refund's debit, once, to the installments it was deducted from. Then deducts the amounts of lost disputes of
@@ -40,25 +38,4 @@ export function reverseRefundDebit(
     if (saleId && before) await deductLostDisputes(tx, account, saleId, before);
     return {};
   });
-}
-
-async function deductLostDisputes(
-  tx: TenantTransaction,
-  account: FundsAccount,
-  saleId: string,
-  before: HeldSale,
-): Promise<void> {
-  const disputes = await account.holds.lostDisputesOf(saleId);
-  if (disputes.length === 0) return;
-  for (const taken of takenOnReversal(disputes, before, await account.holds.saleOf(saleId))) {
-    const { sourceId, amountMinor } = taken;
-    // Somebody has deducted it by hand, and decided how much.
-    const earlier = await tx.findOne(DeductionEntity, { sourceId });
-    if (earlier && earlier.saleId !== saleId) continue;
-    tx.logStep('what a refund had covered is deducted for a lost dispute', {
-      ...taken,
-      amountMinor: String(amountMinor),
-    });
-    await deductFrom(tx, account, { ...taken, saleId }, earlier);
-  }
 }

@@ -99,7 +99,10 @@ export const scanDeductions = prepareRead<RecordScan, SourceDeductionReadRow>((p
     .where('reason', '=', sql.lit('HOLD_OR_DISPUTE'))
     .where('outcome', '=', sql.lit('CONSUMED'))
     .select(['merchant_id', 'environment', 'source_id']);
-  const deductions = db.selectFrom('funds.deduction').select(['merchant_id', 'environment', 'source_id']);
+  const deductions = db
+    .selectFrom('funds.deduction')
+    .where('reversed_at', 'is', null)
+    .select(['merchant_id', 'environment', 'source_id']);
   // Each of the two is limited to a page, so that both are read in the order of an index.
   const sources = db
     .selectFrom(inScanOrder(lostBlocks, 'source_id', parameters).as('lost_block'))

@@ -5,18 +5,16 @@ import {
   DisputeOutcome,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';
-import { disputeNotFound, endDispute } from './dispute.ts';
+import { endDispute } from './dispute.ts';
+import { lockDisputedPayment } from './disputed-payment.ts';
 import { leftByLostDisputes, returnedOf, shareOfSale, wasLostElsewhere } from './lost-disputes.ts';
-import { DisputeEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockDispute, lockPayment } from './refund-case-store.ts';
 import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
@@ -82,12 +80,4 @@ async function lostSaleAmount(
   if (!dispute?.sale_id || dispute.amount_minor !== null) return null;
   const { sale_id: saleId, payment_intent_id: paymentIntentId } = dispute;
   return saleAmountOf(sales, { merchantId, environment, saleId, paymentIntentId }, context);
-}
-
-/** Locks the dispute's payment, which serializes disputes and new cases of a payment, and then the dispute. */
-async function lockDisputedPayment(tx: TenantTransaction, id: string) {
-  const found = await tx.findOne(DisputeEntity, { id });
-  if (!found) throw disputeNotFound();
-  const payment = await lockPayment(tx, found.paymentIntentId);
-  return { payment, dispute: await lockDispute(tx, id) };
 }

@@ -30,6 +30,7 @@ export function disputeMessage(row: DisputeReadRow): Dispute {
     closedAt: row.closed_at ?? undefined,
     outcome: DisputeOutcome[row.outcome ?? 'UNSPECIFIED'],
     lostAmountMinor: row.lost_minor ?? undefined,
+    reversedAt: row.reversed_at ?? undefined,
   };
 }
 

@@ -2,8 +2,8 @@ import { failedPrecondition, invalidArgument, notFound } from '../platform/error
 import { later } from '../platform/timestamps.ts';
 import { type PaymentFacts, requireSameFacts } from './payment-facts.ts';
 
-/** The outcome of a dispute for the merchant. */
-export type DisputeOutcome = 'WON' | 'LOST';
+/** The outcome of a dispute for the merchant: REVERSED if it was lost, and the loss was reversed later, as on appeal. */
+export type DisputeOutcome = 'WON' | 'LOST' | 'REVERSED';
 
 /** Why the customer disputes a payment. */
 export type DisputeReason =
@@ -36,6 +36,8 @@ export type Dispute = Readonly<{
    * left of the payment; without a sale, no more than that. Null for other disputes, and if nothing was known of the payment.
    */
   lostMinor: bigint | null;
+  /** When its loss was reversed. */
+  reversedAt: Date | null;
 }>;
 
 /** The due date of a dispute that opens at a time. DUE_DATE_BEFORE_OPENING. */
@@ -112,7 +114,7 @@ export function recordSubmission(dispute: Dispute, at: Date): { responseSubmitte
 
 /** How a dispute ended, with its amount in centavos if it was opened without a sale and an amount. */
 interface DisputeEnd {
-  readonly outcome: DisputeOutcome;
+  readonly outcome: Exclude<DisputeOutcome, 'REVERSED'>;
   readonly amountMinor: bigint | undefined;
 }
 
@@ -157,6 +159,28 @@ export function endDispute(
   if (outcome === 'WON') return ended;
   if (amountMinor === null) return { ...ended, lostMinor: lostRest(payment) };
   return { ...ended, lostMinor: saleId === null ? lostAmount(amountMinor, payment) : null };
+}
+
+/**
+ * Records that the loss of a dispute was reversed: it has taken nothing. What happens to the payment afterwards, such as a second
+ * chargeback, is a dispute of its own. DISPUTE_NOT_LOST, DISPUTE_REVERSED.
+ */
+export function recordReversal(
+  { outcome, closedAt, reversedAt }: Dispute,
+  at: Date,
+): { readonly outcome: 'REVERSED'; readonly reversedAt: Date } {
+  if (reversedAt !== null) {
+    throw failedPrecondition('DISPUTE_REVERSED', 'the loss of the dispute is already reversed', {
+      reversedAt: reversedAt.toISOString(),
+    });
+  }
+  if (outcome !== 'LOST' || closedAt === null) {
+    const state = outcome ?? 'OPEN';
+    throw failedPrecondition('DISPUTE_NOT_LOST', `only a lost dispute can be reversed: it is ${state}`, {
+      state,
+    });
+  }
+  return { outcome: 'REVERSED', reversedAt: later(closedAt, at) };
 }
 
 /** What a dispute without an amount takes never changes, so refunds that the provider returns later can be made again. */

@@ -85,13 +85,14 @@ export async function wasLostElsewhere(
 }
 
 /**
- * After a refund of a payment without a sale was returned, disputes that were lost meanwhile take what it had covered. The
- * one that was lost first comes first. The payment is locked.
+ * After a refund of a payment without a sale was returned, or one of its lost disputes was reversed, others take what that had
+ * covered. The one that was lost first comes first. The payment is locked.
+ * @param causeId the refund case or the dispute.
  */
 export async function raiseLostDisputes(
   tx: TenantTransaction,
   payment: PaymentRow,
-  refundCaseId: string,
+  causeId: string,
 ): Promise<void> {
   const disputes = await tx.lock(
     DisputeEntity,
@@ -104,10 +105,10 @@ export async function raiseLostDisputes(
     const lostMinor = lostAmount(dispute.amountMinor!, { ...payment, returnedMinor: others });
     if (lostMinor <= takenMinor) continue;
     dispute.lostMinor = lostMinor;
-    tx.logStep('what a refund had covered is deducted for a lost dispute', {
+    tx.logStep('what had been covered is deducted for a lost dispute', {
       disputeId: dispute.id,
       lostMinor: String(lostMinor),
     });
-    await tx.command(disputeHold.raiseCommand({ ...tx.tenant, disputeId: dispute.id }, refundCaseId));
+    await tx.command(disputeHold.raiseCommand({ ...tx.tenant, disputeId: dispute.id }, causeId));
   }
 }

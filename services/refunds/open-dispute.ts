@@ -63,6 +63,7 @@ export function openDispute(
       closedAt: null,
       outcome: null,
       lostMinor: null,
+      reversedAt: null,
     });
     await tx.publish({
       type: 'dispute.opened.v1',

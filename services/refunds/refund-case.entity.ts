@@ -80,6 +80,7 @@ export const DisputeEntity = defineEntity({
     closedAt: timestampColumn().strictNullable(),
     outcome: p.string().$type<DisputeOutcome>().strictNullable(),
     lostMinor: amountColumn().strictNullable(),
+    reversedAt: timestampColumn().strictNullable(),
   },
 });
 

@@ -51,6 +51,7 @@ export function disputeEventData(row: DisputeRow): JsonObject {
     ...(row.respondedAt && { respondedAt: row.respondedAt.toISOString() }),
     ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
     ...(row.outcome && { outcome: row.outcome }),
+    ...(row.reversedAt && { reversedAt: row.reversedAt.toISOString() }),
   };
 }
 

@@ -33,6 +33,7 @@ import { recordProviderOutcome } from './record-provider-outcome.ts';
 import { recordRefundDebit } from './record-refund-debit.ts';
 import { recordResponseSubmission } from './record-response-submission.ts';
 import { respondToDispute } from './respond-to-dispute.ts';
+import { reverseDispute } from './reverse-dispute.ts';
 import { reviewRefundCase } from './review-refund-case.ts';
 import { scanDisputes } from './scan-disputes.ts';
 import { scanRefundCases } from './scan-refund-cases.ts';
@@ -86,6 +87,7 @@ export function refundCaseService({
     respondToDispute: (request, context) => respondToDispute(writes, request, context),
     recordResponseSubmission: (request, context) => recordResponseSubmission(writes, request, context),
     closeDispute: (request, context) => closeDispute(writes, sales, request, context),
+    reverseDispute: (request, context) => reverseDispute(writes, request, context),
     getDispute: (request) => getDispute(database, request),
     listDisputes: (request) => listDisputes(database, pagination, request),
     addEvidence: (requests, context) => addEvidence({ writes, slots }, requests, context),

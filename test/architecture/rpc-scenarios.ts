@@ -15,6 +15,7 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { WorkflowCommandService } from '../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   ApprovalMode,
+  DisputeOutcome,
   MerchantDecisionKind,
   ProviderOutcome,
   RefundBlocker,
@@ -145,6 +146,10 @@ async function refunds(harness: TestHarness) {
   await client.recordResponseSubmission({ ...write(), disputeId });
   await client.closeDispute({ ...write(), disputeId });
   await client.getDispute({ ...tenant, disputeId });
+  const lost = randomUUID();
+  await client.openDispute({ ...write(), disputeId: lost, paymentIntentId: randomUUID(), amountMinor: 1n });
+  await client.closeDispute({ ...write(), disputeId: lost, outcome: DisputeOutcome.LOST });
+  await client.reverseDispute({ ...write(), disputeId: lost });
   await client.getPayment({ ...tenant, paymentIntentId });
   await client.cancelRefundCase({ ...write(), refundCaseId: canceled });
   await client.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId: randomUUID() });
@@ -231,6 +236,7 @@ async function funds(transport: Transport) {
   await client.recordDebtPayment({ ...write(), paymentId, amountMinor: 1n });
   await client.getDeduction({ ...tenant, sourceId: debts[0]!.sourceId });
   await twoPages((page) => client.listDebts({ ...tenant, ...page }));
+  await client.reverseDeduction({ ...write(), sourceId: debts[0]!.sourceId });
 }
 
 async function advances(transport: Transport) {

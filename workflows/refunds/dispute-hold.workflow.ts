@@ -3,7 +3,7 @@ import type { DisputeHoldInput } from '../../services/contracts/refunds/dispute-
 import type { HoldResult } from '../../services/contracts/refunds/refund-hold.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
 
-const { holdForDispute, endHoldForDispute } = proxyActivities<RefundActivities>({
+const { holdForDispute, endHoldForDispute, restoreForDispute } = proxyActivities<RefundActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { maximumInterval: '1 minute' },
 });
@@ -16,4 +16,9 @@ export async function holdDisputedFunds(input: DisputeHoldInput): Promise<HoldRe
 /** Releases the funds that a closed dispute holds, or has them deducted when it was lost. */
 export async function endDisputeHold(input: DisputeHoldInput): Promise<HoldResult> {
   return endHoldForDispute(input);
+}
+
+/** Restores what a lost dispute took that was reversed since, and keeps it from taking anything later. */
+export async function reverseLostDispute(input: DisputeHoldInput): Promise<void> {
+  await restoreForDispute(input);
 }

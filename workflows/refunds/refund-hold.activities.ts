@@ -27,7 +27,7 @@ interface Hold {
  * that arrives after it has no effect.
  */
 export function createHoldActivities(clients: RefundClients) {
-  const { refunds, funds } = clients;
+  const { funds } = clients;
 
   async function hold(
     tenant: ReturnType<typeof tenantFields>,
@@ -53,13 +53,6 @@ export function createHoldActivities(clients: RefundClients) {
       requireEnded(error);
     }
     return 'ENDED';
-  }
-
-  async function disputeOf(input: disputeHold.DisputeHoldInput) {
-    const { disputeId } = input;
-    const { dispute } = await refunds.getDispute({ ...tenantFields(input), disputeId }, CALL);
-    if (!dispute) throw new TypeError('the response contains no dispute');
-    return dispute;
   }
 
   return {
@@ -92,7 +85,7 @@ export function createHoldActivities(clients: RefundClients) {
 
     /** Holds the disputed amount of the sale, by default the rest: what was captured less what has been refunded. */
     async holdForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
-      const { saleId, closedAt, id: sourceId, amountMinor } = await disputeOf(input);
+      const { saleId, closedAt, id: sourceId, amountMinor } = await disputeOf(clients, input);
       if (saleId === undefined || closedAt) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       return hold(tenantFields(input), disputeHold.workflowId(sourceId), block);
@@ -103,17 +96,25 @@ export function createHoldActivities(clients: RefundClients) {
      * provide, which becomes a debt if nothing else covers it: the customer received all of it.
      */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
-      const dispute = await disputeOf(input);
+      const dispute = await disputeOf(clients, input);
       const { saleId, closedAt, id: sourceId, amountMinor, lostAmountMinor } = dispute;
       if (!closedAt) return 'HELD';
       const lost = dispute.outcome === DisputeOutcome.LOST;
-      if (saleId === undefined) return endWithoutSale(funds, input, dispute);
+      // A reversal ends the hold itself.
+      if (saleId === undefined || dispute.reversedAt) return endWithoutSale(funds, input, dispute);
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
       return end(tenantFields(input), keys, block, { outcome, lostAmountMinor });
     },
   };
+}
+
+async function disputeOf({ refunds }: RefundClients, input: disputeHold.DisputeHoldInput): Promise<Dispute> {
+  const { disputeId } = input;
+  const { dispute } = await refunds.getDispute({ ...tenantFields(input), disputeId }, CALL);
+  if (!dispute) throw new TypeError('the response contains no dispute');
+  return dispute;
 }
 
 /** Accepts that a hold has ended before. Before a lost dispute's sale is recorded, fails to be retried. */
@@ -153,7 +154,9 @@ async function endWithoutSale(
   try {
     await funds.applyDeduction({ ...tenantFields(input), ...deduction, idempotencyKey }, CALL);
   } catch (error) {
-    if (errorInfoOf(error)?.reason !== 'DEDUCTION_ALREADY_APPLIED') throw error;
+    const reason = errorInfoOf(error)?.reason;
+    // Also when the dispute was reversed meanwhile.
+    if (reason !== 'DEDUCTION_ALREADY_APPLIED' && reason !== 'DEDUCTION_REVERSED') throw error;
   }
   return 'ENDED';
 }

@@ -9,25 +9,49 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateOf } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
-/** What a lost dispute has deducted; undefined for any other, or as long as nothing has been deducted. */
+/** What a lost dispute has deducted, also if it was reversed; undefined for any other, or as long as it has deducted nothing. */
 export async function deductionOf(view: View, dispute: Dispute): Promise<GetDeductionResponse | undefined> {
-  if (stateOf(dispute) !== 'LOST') return undefined;
+  const state = stateOf(dispute);
+  if (state !== 'LOST' && state !== 'REVERSED') return undefined;
   return unlessRefused(view.clients.funds.getDeduction({ sourceId: dispute.id }), 'DEDUCTION_NOT_FOUND');
 }
 
-/** What a lost dispute has deducted, and how much of it became a debt; nothing for any other dispute. */
+/** What a lost dispute has deducted, and how much of it became a debt, or what was returned; nothing for any other dispute. */
 export function deductedCard(
   view: View,
   dispute: Dispute,
   deduction: GetDeductionResponse | undefined,
 ): Html {
-  if (stateOf(dispute) !== 'LOST') return nothing;
+  const state = stateOf(dispute);
+  if (state === 'REVERSED') return restoredCard(view, deduction);
+  if (state !== 'LOST') return nothing;
   const t = textsFor(view, disputesTexts);
   return html`<section class="card"><h2>${t.deducted}</h2>${
     deduction && deduction.amountMinor > 0n
       ? deductedAmount(view, deduction)
       : html`<p>${noneText(view, dispute, deduction)}</p>`
   }</section>`;
+}
+
+/** What a reversed dispute has returned. Its workflow restores it within seconds. */
+function restoredCard(view: View, deduction: GetDeductionResponse | undefined): Html {
+  const t = textsFor(view, disputesTexts);
+  return html`<section class="card"><h2>${t.restored}</h2>${
+    deduction?.reversedAt ? restoredAmount(view, deduction) : html`<p>${t.notRestored}</p>`
+  }</section>`;
+}
+
+function restoredAmount(view: View, deduction: GetDeductionResponse): Html {
+  const t = textsFor(view, disputesTexts);
+  const { amountMinor, restoredAmountMinor, canceledDebtAmountMinor, reversedAt } = deduction;
+  if (amountMinor === 0n) return html`<p>${t.nothingToRestore}</p>`;
+  const returnedMinor = restoredAmountMinor + canceledDebtAmountMinor;
+  const note = (minor: bigint, text: (amount: string) => string) =>
+    minor > 0n ? html`<p>${text(view.format.money(minor))}</p>` : nothing;
+  const on = civilDateAt(timestampDate(reversedAt!));
+  return html`<p class="figure">${money(view, returnedMinor)}</p>
+<p><a href="${pathTo(view, `/funds/statement?from=${on}`)}">${t.toStatement}</a></p>
+${note(canceledDebtAmountMinor, t.debtCanceled)}${note(amountMinor - returnedMinor, t.paidOutside)}`;
 }
 
 function noneText(view: View, dispute: Dispute, deduction: GetDeductionResponse | undefined): string {

@@ -19,13 +19,20 @@ const TONES: Readonly<Record<DisputeState, Tone>> = {
   UNANSWERED: 'bad',
   WON: 'good',
   LOST: 'bad',
+  REVERSED: 'good',
 };
 
 /** The state of a dispute now. */
 export function stateOf({ closedAt, outcome, response, dueAt }: Dispute): DisputeState {
-  if (closedAt) return outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
+  if (closedAt) return endOf(outcome);
   if (response) return response.submittedAt ? 'AWAITING_DECISION' : 'UNDER_REVIEW';
   return dueAt && timestampMs(dueAt) <= Date.now() ? 'UNANSWERED' : 'NEEDS_RESPONSE';
+}
+
+/** How a closed dispute ended. */
+export function endOf(outcome: DisputeOutcome): 'WON' | 'LOST' | 'REVERSED' {
+  if (outcome === DisputeOutcome.REVERSED) return 'REVERSED';
+  return outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
 }
 
 /** A dispute's state as a badge. */

@@ -144,7 +144,7 @@ function record(view: View, dispute: Dispute, names: SaleNames, events: readonly
 <h2>${t.events}</h2>${eventTable(view, events)}`;
 }
 
-function disputeTimeline(view: View, { openedAt, dueAt, response, closedAt }: Dispute): Html {
+function disputeTimeline(view: View, { openedAt, dueAt, response, closedAt, reversedAt }: Dispute): Html {
   const t = textsFor(view, disputesTexts);
   const now = Date.now();
   const times: readonly (readonly [keyof typeof t.times, Timestamp | undefined])[] = [
@@ -154,6 +154,7 @@ function disputeTimeline(view: View, { openedAt, dueAt, response, closedAt }: Di
     // A due date that was met is no longer relevant.
     ['due', response || closedAt ? undefined : dueAt],
     ['closed', closedAt],
+    ['reversed', reversedAt],
   ];
   const known = times.flatMap(([name, at]) => (at ? [{ name, at }] : []));
   return timeline(

@@ -28,6 +28,7 @@ export const disputesTexts = {
       UNANSWERED: 'Sem resposta',
       WON: 'Ganha',
       LOST: 'Perdida',
+      REVERSED: 'Revertida',
     },
     next: {
       NEEDS_RESPONSE: 'O cliente contestou o pagamento no banco. Explique por que a cobrança está correta.',
@@ -36,6 +37,7 @@ export const disputesTexts = {
       UNANSWERED: 'O prazo venceu sem resposta. O banco do cliente decide sem ela.',
       WON: 'A decisão foi a seu favor. O valor bloqueado voltou aos seus recebíveis.',
       LOST: 'A decisão foi a favor do cliente.',
+      REVERSED: 'A disputa havia sido perdida, e a decisão foi revertida a seu favor.',
     },
     wonWithoutSale: 'A decisão foi a seu favor. Nada é descontado dos seus recebíveis.',
     held: 'Bloqueado até o fim da disputa, no limite dos recebíveis da venda.',
@@ -43,6 +45,12 @@ export const disputesTexts = {
       'Não bloqueado: a disputa não informa a venda. Se for perdida, o valor será descontado dos seus recebíveis.',
     deducted: 'Descontado',
     notDeducted: 'O valor ainda não foi descontado dos seus recebíveis.',
+    restored: 'Devolvido',
+    notRestored: 'O valor descontado ainda não voltou aos seus recebíveis.',
+    nothingToRestore: 'Nada havia sido descontado.',
+    debtCanceled: (amount: string) => `Inclui ${amount} de um débito em aberto, que foi cancelado.`,
+    paidOutside: (amount: string) =>
+      `Você pagou ${amount} de um débito por fora. Esse valor é devolvido pelo mesmo meio.`,
     nothingLeft: 'Nada: o valor já havia sido devolvido ao cliente.',
     toStatement: 'Ver no extrato',
     debt: (amount: string) => `Seus recebíveis não cobriram ${amount}, que viraram um débito:`,
@@ -82,6 +90,7 @@ export const disputesTexts = {
       responded: 'Resposta da empresa',
       submitted: 'Resposta enviada ao banco do cliente',
       closed: 'Disputa encerrada',
+      reversed: 'Decisão revertida',
     },
     events: 'Eventos',
     refusals: {
@@ -119,6 +128,7 @@ export const disputesTexts = {
       UNANSWERED: 'No response',
       WON: 'Won',
       LOST: 'Lost',
+      REVERSED: 'Reversed',
     },
     next: {
       NEEDS_RESPONSE:
@@ -128,6 +138,7 @@ export const disputesTexts = {
       UNANSWERED: 'The due date has passed without a response. The customer’s bank decides without one.',
       WON: 'The decision was in your favor. The blocked amount has returned to your receivables.',
       LOST: 'The decision was in the customer’s favor.',
+      REVERSED: 'The dispute was lost, and the decision was then reversed in your favor.',
     },
     wonWithoutSale: 'The decision was in your favor. Nothing is deducted from your receivables.',
     held: 'Blocked until the dispute is closed, as far as the receivables of the sale cover it.',
@@ -135,6 +146,12 @@ export const disputesTexts = {
       'Not blocked: the dispute names no sale. If it is lost, the amount is deducted from your receivables.',
     deducted: 'Deducted',
     notDeducted: 'The amount has not been deducted from your receivables yet.',
+    restored: 'Returned',
+    notRestored: 'The deducted amount has not returned to your receivables yet.',
+    nothingToRestore: 'Nothing had been deducted.',
+    debtCanceled: (amount: string) => `This includes ${amount} of an outstanding debt, which was canceled.`,
+    paidOutside: (amount: string) =>
+      `You paid ${amount} of a debt by other means. It is returned by the same means.`,
     nothingLeft: 'Nothing: the customer had already got it back.',
     toStatement: 'View in the statement',
     debt: (amount: string) => `Your receivables did not cover ${amount}, which became a debt:`,
@@ -173,6 +190,7 @@ export const disputesTexts = {
       responded: 'Merchant’s response',
       submitted: 'Response sent to the customer’s bank',
       closed: 'Dispute closed',
+      reversed: 'Decision reversed',
     },
     events: 'Events',
     refusals: {

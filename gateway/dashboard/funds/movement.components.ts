@@ -93,6 +93,7 @@ function causePath(movement: Movement, disputes: Disputes): string | undefined {
     case MovementKind.UNBLOCK:
     case MovementKind.CONSUMPTION:
     case MovementKind.DEDUCTION:
+    case MovementKind.DEDUCTION_REVERSAL:
     case MovementKind.DEBT_COLLECTION:
       return holderPath(blockReason, sourceId!, disputes);
     case MovementKind.DEBT_PAYMENT:

@@ -1,7 +1,6 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type Dispute,
-  DisputeOutcome,
   type Evidence,
   type Payment,
   type RefundCase,
@@ -9,7 +8,7 @@ import {
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { stateOf as disputeStateOf } from '../disputes/dispute.components.ts';
+import { stateOf as disputeStateOf, endOf } from '../disputes/dispute.components.ts';
 import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.page.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
@@ -144,7 +143,7 @@ function disputeTable(view: View, disputes: readonly Dispute[]): Html {
   if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
   const outcome = ({ closedAt, outcome }: Dispute) => {
     if (!closedAt) return t.outcomes.OPEN;
-    return outcome === DisputeOutcome.LOST ? t.outcomes.LOST : t.outcomes.WON;
+    return t.outcomes[endOf(outcome)];
   };
   return dataTable<Dispute>(
     t.disputesHint,

@@ -15,9 +15,19 @@ export interface DisputeHoldInput extends Tenant {
 export const startCommand = (input: DisputeHoldInput) =>
   startWorkflow(workflowType, workflowId(input.disputeId), input);
 
-/** Has a dispute that was lost without a sale deducted again: a refund was returned since, so it takes more. */
-export const raiseCommand = (input: DisputeHoldInput, refundCaseId: string) =>
-  startWorkflow(endWorkflowType, `${endWorkflowId(input.disputeId)}-${refundCaseId}`, input);
+/**
+ * Has a dispute that was lost without a sale deducted again: a refund was returned since, or another dispute reversed, so it takes
+ * more.
+ */
+export const raiseCommand = (input: DisputeHoldInput, causeId: string) =>
+  startWorkflow(endWorkflowType, `${endWorkflowId(input.disputeId)}-${causeId}`, input);
+
+const reversalWorkflowType = 'reverseLostDispute';
+export const reversalWorkflowId = (disputeId: string) => `dispute-reversal-${disputeId}`;
+
+/** Has what a lost dispute took restored. */
+export const reverseCommand = (input: DisputeHoldInput) =>
+  startWorkflow(reversalWorkflowType, reversalWorkflowId(input.disputeId), input);
 
 /** Ends the hold. */
 export const endCommand = (input: DisputeHoldInput) =>

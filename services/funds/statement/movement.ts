@@ -12,6 +12,7 @@ export type MovementKind =
   | 'UNBLOCK'
   | 'CONSUMPTION'
   | 'DEDUCTION'
+  | 'DEDUCTION_REVERSAL'
   | 'DEBT_COLLECTION'
   | 'DEBT_PAYMENT'
   | 'REFUND'
@@ -47,6 +48,9 @@ const BALANCE_OF = {
   BLOCKED: 'blockedMinor',
 } as const;
 
+/** The kinds of postings that a command makes for amounts that it deducts from installments, or restores. */
+export type AllocatedKind = Exclude<PostingKind, 'DEBT' | 'DEDUCTION_REVERSAL' | 'CONSUMPTION_REVERSAL'>;
+
 /** The kinds of movements that deduct an amount from installments, or restore it, by the kind of its postings. */
 export const MOVEMENT_OF_POSTING = {
   DEDUCTION: 'DEDUCTION',
@@ -54,7 +58,7 @@ export const MOVEMENT_OF_POSTING = {
   REFUND_DEBIT: 'REFUND',
   REFUND_REVERSAL: 'REFUND_REVERSAL',
   ADVANCE: 'ADVANCE',
-} as const satisfies Record<Exclude<PostingKind, 'DEBT'>, MovementKind>;
+} as const satisfies Record<AllocatedKind, MovementKind>;
 
 /** Adds balances up. */
 export function plus(one: Balances, other: Balances): Balances {

@@ -12,7 +12,8 @@ const INSTALLMENT_POSTINGS = `
 select ${subject({ date: 'date', status: 'status', sale: 'sale_id', installment: 'id' })}, figure.*
   from installment left join (
   select installment_id, sum(amount_minor) filter (where kind = 'ADVANCE') as advanced_minor,
-         sum(case kind when 'REFUND_REVERSAL' then -amount_minor else amount_minor end)
+         sum(case when kind in ('REFUND_REVERSAL', 'DEDUCTION_REVERSAL', 'CONSUMPTION_REVERSAL') then -amount_minor
+               else amount_minor end)
            filter (where kind <> 'ADVANCE') as deducted_minor
     from posting group by installment_id
 ) as posted on posted.installment_id = installment.id
@@ -22,13 +23,13 @@ ${compare({
 })}`;
 
 /**
- * The amount of every deduction that is neither owed nor paid from outside, and that of every refund and reservation, is
+ * The amount of every deduction that is neither owed nor canceled, nor paid from outside, and that of every refund and reservation, is
  * posted in full, and every posting has such a cause.
  */
 const CAUSES = `
 select ${subject({ source: 'source_id' })}, figure.* from (
   select 'DEBT' as invariant, 'deducted_minor' as kind, source_id,
-         amount_minor - open_debt_minor - coalesce(paid.minor, 0) as minor
+         amount_minor - open_debt_minor - canceled_debt_minor - coalesce(paid.minor, 0) as minor
     from deduction full join (
     select source_id, sum(amount_minor) as minor from debt_payment group by source_id
   ) as paid using (source_id)
@@ -39,7 +40,7 @@ select ${subject({ source: 'source_id' })}, figure.* from (
 ) as cause full join (
   select case kind when 'REFUND_DEBIT' then 'debited_minor' when 'REFUND_REVERSAL' then 'reversed_minor'
            when 'ADVANCE' then 'advanced_minor' else 'deducted_minor' end as kind, source_id, sum(amount_minor) as minor
-    from posting where kind <> 'CONSUMPTION' group by 1, 2
+    from posting where kind not in ('CONSUMPTION', 'CONSUMPTION_REVERSAL', 'DEDUCTION_REVERSAL') group by 1, 2
 ) as posted using (kind, source_id)
 ${compare({ posted_minor: [`coalesce(invariant, 'POSTING')`, 'cause.minor', 'posted.minor'] })}`;
 
@@ -50,7 +51,7 @@ select ${subject({ sale: 'sale_id', installment: 'installment_id', source: 'sour
   from posting join installment on installment.id = posting.installment_id
  where posting.kind = 'CONSUMPTION' and not exists (
    select from block where block.sale_id = installment.sale_id and block.source_id = posting.source_id
-      and block.outcome = 'CONSUMED')`;
+      and block.outcome in ('CONSUMED', 'REVERSED'))`;
 
 /** A reversal restores what the refund's debit deducted from the same installment. */
 const REVERSED = `
@@ -60,6 +61,31 @@ select ${subject({ installment: 'installment_id', source: 'source_id' })}, 'REFU
   from posting where kind in ('REFUND_DEBIT', 'REFUND_REVERSAL') group by installment_id, source_id
 having sum(amount_minor) filter (where kind = 'REFUND_REVERSAL')
        <> coalesce(sum(amount_minor) filter (where kind = 'REFUND_DEBIT'), 0)`;
+
+/** A reversed deduction restores what it, and what was collected of its debt, took from the same installment. */
+const DEDUCTIONS_REVERSED = `
+select ${subject({ installment: 'installment_id', source: 'source_id' })}, 'DEBT', 'reversed_minor',
+       (case when deduction.reversed_at is null then 0 else posted.taken_minor end)::text, posted.reversed_minor::text
+  from (select installment_id, source_id,
+               coalesce(sum(amount_minor) filter (where kind in ('DEDUCTION', 'DEBT')), 0) as taken_minor,
+               coalesce(sum(amount_minor) filter (where kind = 'DEDUCTION_REVERSAL'), 0) as reversed_minor
+          from posting where kind in ('DEDUCTION', 'DEBT', 'DEDUCTION_REVERSAL') group by 1, 2) as posted
+  left join deduction using (source_id)
+ where posted.reversed_minor <> case when deduction.reversed_at is null then 0 else posted.taken_minor end`;
+
+/** What the reversed blocks of a source consumed of a sale is restored, and nothing of those that are still lost. */
+const CONSUMPTIONS_REVERSED = `
+select ${subject({ installment: 'installment_id', source: 'source_id' })}, 'POSTING', 'reversed_minor',
+       consumed_minor::text, restored_minor::text
+  from (select installment_id, source_id,
+               coalesce(sum(amount_minor) filter (where kind = 'CONSUMPTION'), 0) as consumed_minor,
+               coalesce(sum(amount_minor) filter (where kind = 'CONSUMPTION_REVERSAL'), 0) as restored_minor
+          from posting where kind in ('CONSUMPTION', 'CONSUMPTION_REVERSAL') group by 1, 2) as posted
+  join installment on installment.id = posted.installment_id
+ where restored_minor > consumed_minor
+    or (restored_minor <> consumed_minor and not exists (
+         select from block where block.sale_id = installment.sale_id and block.source_id = posted.source_id
+            and block.outcome = 'CONSUMED'))`;
 
 /** A debited refund does not await funding. */
 const DEBITED_AND_PENDING = `
@@ -73,5 +99,7 @@ export const POSTING_CHECKS = [
   CAUSES,
   CONSUMED,
   REVERSED,
+  DEDUCTIONS_REVERSED,
+  CONSUMPTIONS_REVERSED,
   DEBITED_AND_PENDING,
 ];

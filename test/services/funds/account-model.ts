@@ -50,12 +50,18 @@ export class AccountModel {
 
   deduct(sourceId: string, saleId: string | undefined, amountMinor: bigint, raise: boolean): Outcome {
     const earlier = this.funds.deductions.get(sourceId);
+    if (this.funds.reversed.has(sourceId)) return 'DEDUCTION_REVERSED';
     if (earlier && !(raise && earlier.saleId === saleId)) return 'DEDUCTION_ALREADY_APPLIED';
     if (saleId !== undefined && !this.funds.sales.has(saleId)) return 'SALE_NOT_FOUND';
     const lackedMinor = amountMinor - (earlier?.amountMinor ?? 0n);
     if (lackedMinor <= 0n) return 'OK 0 0';
     const debt = this.funds.deduct(saleId, lackedMinor, sourceId);
     return `OK ${lackedMinor - debt} ${debt}`;
+  }
+
+  reverseDeduction(sourceId: string): Outcome {
+    const { restoredMinor, canceledMinor } = this.funds.reverseDeduction(sourceId);
+    return `OK ${restoredMinor} ${canceledMinor}`;
   }
 
   payDebts(paymentId: string, amountMinor: bigint): Outcome {

@@ -150,6 +150,19 @@ const deduct = command(
   },
 );
 
+/** Of a source that has deducted, blocks, or neither. */
+const reverseDeduction = command('reverseDeduction', fc.nat(9), ({ caller, on }, source) => {
+  const sourceId = source < 4 ? idOf(3, source) : idOf(2, source);
+  const request = { ...caller.write(on), sourceId };
+  return {
+    async call() {
+      const answer = await caller.client.reverseDeduction(request);
+      return [answer.restoredAmountMinor, answer.canceledDebtAmountMinor];
+    },
+    play: (model) => model.reverseDeduction(sourceId),
+  };
+});
+
 const payDebts = command(
   'payDebts',
   fc.tuple(fc.nat(12), amount),
@@ -298,6 +311,7 @@ export const COMMAND_NAMES = [
   'sell',
   'sellAgain',
   'deduct',
+  'reverseDeduction',
   'payDebts',
   'block',
   'unblock',
@@ -317,6 +331,6 @@ export const fundsCommand: fc.Arbitrary<FundsCommand> = fc.oneof(
   ...weighted(6, sell),
   ...weighted(5, block),
   ...weighted(3, unblock, reserve, debit, settle),
-  ...weighted(2, sellAgain, deduct, payDebts, reverse),
+  ...weighted(2, sellAgain, deduct, reverseDeduction, payDebts, reverse),
   ...weighted(1, free, releaseDue),
 );

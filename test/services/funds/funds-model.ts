@@ -79,6 +79,9 @@ export class FundsModel {
   lost: readonly LostBlock[] = [];
   /** What lost blocks have consumed, by sale and source. */
   consumed = new Map<string, bigint>();
+  /** What sources have taken and not restored, by source and installment. */
+  taken = new Map<string, ReadonlyMap<string, bigint>>();
+  reversed = new Set<string>();
   /** By source. */
   deductions = new Map<string, ModelDeduction>();
   /** Everything deducted so far, net of reversals: what the installments and the open debts must add up to. */
@@ -108,6 +111,7 @@ export class FundsModel {
     const free = [...this.installments.values()];
     const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, this.today);
     this.chargedMinor += amountMinor;
+    this.#take(sourceId, allocations);
     const earlier = this.deductions.get(sourceId) ?? { amountMinor: 0n, on: this.today };
     const { on } = earlier;
     this.deductions.set(sourceId, { saleId, amountMinor: earlier.amountMinor + amountMinor, on });
@@ -119,6 +123,50 @@ export class FundsModel {
     }
     this.#store(allocations);
     return missingMinor;
+  }
+
+  #take(sourceId: string, allocations: readonly Allocation[]): void {
+    const taken = new Map(this.taken.get(sourceId));
+    for (const { before, amountMinor } of allocations) {
+      taken.set(before.id, (taken.get(before.id) ?? 0n) + amountMinor);
+    }
+    this.taken.set(sourceId, taken);
+  }
+
+  /** Restores what a source took and cancels its debt; returns both amounts. */
+  reverseDeduction(sourceId: string): { restoredMinor: bigint; canceledMinor: bigint } {
+    const debt = this.debts.find((each) => each.sourceId === sourceId);
+    const canceledMinor = debt?.openMinor ?? 0n;
+    const deductedOf = this.reversed.has(sourceId) ? undefined : this.deductions.get(sourceId)?.saleId;
+    const lostOf = this.lost.filter((block) => block.sourceId === sourceId).map(({ saleId }) => saleId);
+    const saleIds = [
+      ...new Set([...lostOf, ...this.consumedOf(sourceId), ...(deductedOf ? [deductedOf] : [])]),
+    ];
+    const before = saleIds.toSorted().map((id) => [id, this.heldSale(id)] as const);
+    const taken = [...(this.taken.get(sourceId) ?? [])]
+      .filter(([, amountMinor]) => amountMinor > 0n)
+      .map(([installmentId, amountMinor]) => ({ installmentId, amountMinor }))
+      .toSorted((one, other) => (one.installmentId < other.installmentId ? -1 : 1));
+    const restoredMinor = taken.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+    const allocations = reverse(taken, [...this.installments.values()], this.today);
+    this.taken.delete(sourceId);
+    this.debts = this.debts.filter((each) => each !== debt);
+    this.lost = this.lost.filter((block) => block.sourceId !== sourceId);
+    for (const key of [...this.consumed.keys()]) if (key.endsWith(` ${sourceId}`)) this.consumed.delete(key);
+    const { amountMinor = 0n, on = this.today, saleId } = this.deductions.get(sourceId) ?? {};
+    this.deductions.set(sourceId, { saleId, amountMinor, on });
+    this.reversed.add(sourceId);
+    this.chargedMinor -= restoredMinor + canceledMinor;
+    this.#store(allocations);
+    for (const [id, sale] of before) this.#deductLost(id, sale);
+    return { restoredMinor, canceledMinor };
+  }
+
+  /** The sales of which a source's blocks have consumed something, for whichever reason. */
+  consumedOf(sourceId: string): string[] {
+    return [...this.consumed.keys()]
+      .filter((key) => key.endsWith(` ${sourceId}`))
+      .map((key) => key.split(' ')[0]!);
   }
 
   /** Pays open debts of this amount at least, oldest first. */
@@ -157,6 +205,7 @@ export class FundsModel {
       const allocations = allocateBlocked(held, block, this.today);
       const takenMinor = allocations.reduce((sum, allocation) => sum + allocation.amountMinor, 0n);
       this.chargedMinor += takenMinor;
+      this.#take(block.sourceId, allocations);
       const { sourceId, amountMinor } = block;
       const key = `${saleId} ${sourceId}`;
       this.consumed.set(key, (this.consumed.get(key) ?? 0n) + takenMinor);
@@ -199,7 +248,8 @@ export class FundsModel {
 
   #takenMinor(saleId: string, sourceId: string): bigint {
     const deduction = this.deductions.get(sourceId);
-    const deductedMinor = deduction?.saleId === saleId ? deduction.amountMinor : 0n;
+    const isLive = deduction?.saleId === saleId && !this.reversed.has(sourceId);
+    const deductedMinor = isLive ? deduction.amountMinor : 0n;
     return (this.consumed.get(`${saleId} ${sourceId}`) ?? 0n) + deductedMinor;
   }
 
@@ -263,7 +313,8 @@ export class FundsModel {
     const disputes = [...new Map(blocks.map((block) => [block.sourceId, block])).values()];
     for (const { sourceId, amountMinor } of takenOnReversal(disputes, before, this.heldSale(saleId))) {
       const earlier = this.deductions.get(sourceId);
-      if (!earlier || earlier.saleId === saleId) this.deduct(saleId, amountMinor, sourceId);
+      const isOpen = !earlier || (earlier.saleId === saleId && !this.reversed.has(sourceId));
+      if (isOpen) this.deduct(saleId, amountMinor, sourceId);
     }
   }
 
@@ -283,6 +334,8 @@ export class FundsModel {
     copy.lost = this.lost;
     copy.consumed = new Map(this.consumed);
     copy.deductions = new Map(this.deductions);
+    copy.taken = new Map(this.taken);
+    copy.reversed = new Set(this.reversed);
     copy.debts = [...this.debts];
     copy.chargedMinor = this.chargedMinor;
     copy.advancedMinor = this.advancedMinor;
@@ -338,6 +391,7 @@ export class FundsModel {
     for (const { after } of changes) changed.set(after.id, after);
     this.#apply(mergeChanges([...changes, ...this.#adjustments([...changed.values()])]));
     const paid = allocateDebts(this.debts, [...this.installments.values()], this.today);
+    for (const allocation of paid.allocations) this.#take(allocation.sourceId, [allocation]);
     this.debts = this.debts
       .map((debt, index) => ({ ...debt, openMinor: paid.debts[index]!.openMinor }))
       .filter((debt) => debt.openMinor > 0n);

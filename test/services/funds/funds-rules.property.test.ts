@@ -35,7 +35,8 @@ const source = fc.constantFrom('s1', 's2', 's3');
 /** One command on the account, with objects picked from the existing ones. */
 const commands = {
   sell: fc.tuple(fc.boolean(), amount, fc.integer({ min: 0, max: 100 }), installments),
-  deduct: fc.tuple(fc.option(pick), amount),
+  deduct: fc.tuple(fc.option(pick), amount, fc.option(source)),
+  reverseDeduction: fc.tuple(source),
   block: fc.tuple(fc.nat(1100), fc.constantFrom(...BLOCK_REASONS), source, fc.option(amount)),
   unblock: fc.tuple(pick, fc.boolean()),
   reserve: fc.tuple(source, fc.array(pick, { minLength: 1, maxLength: 3 }), fc.boolean()),
@@ -96,8 +97,13 @@ const play: Play = {
       model.blocks.some(({ saleId }) => saleId === UNRECORDED) && !model.sales.has(UNRECORDED);
     model.sell(sale, isAwaited ? UNRECORDED : undefined);
   },
-  deduct(model, [index, amountMinor]) {
-    model.deduct(index === null ? undefined : saleAt(model, index), amountMinor);
+  deduct(model, [index, amountMinor, sourceId]) {
+    if (sourceId !== null && model.deductions.has(sourceId)) return;
+    model.deduct(index === null ? undefined : saleAt(model, index), amountMinor, sourceId ?? undefined);
+  },
+  reverseDeduction(model, [sourceId]) {
+    model.reverseDeduction(sourceId);
+    expect(model.reverseDeduction(sourceId)).toEqual({ restoredMinor: 0n, canceledMinor: 0n });
   },
   block(model, [index, reason, sourceId, amountMinor]) {
     // Sometimes a sale that is recorded later.

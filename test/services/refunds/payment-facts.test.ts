@@ -113,6 +113,7 @@ describe('a dispute', () => {
     responseSubmittedAt: null,
     outcome: null,
     lostMinor: null,
+    reversedAt: null,
   };
 
   const end = (outcome: 'WON' | 'LOST', amountMinor?: bigint) => ({ outcome, amountMinor });

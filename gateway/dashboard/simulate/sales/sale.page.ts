@@ -1,12 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { ProductStatus } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import {
-  type Dispute,
-  DisputeOutcome,
-  type RefundCase,
-} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { stateOf } from '../../disputes/dispute.components.ts';
+import type { Dispute, RefundCase } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { endOf, stateOf } from '../../disputes/dispute.components.ts';
 import { salesTexts } from '../../funds/sales.texts.ts';
 import { MAX_PAGE_SIZE } from '../../merchant-clients.ts';
 import { caseColumns } from '../../refunds/refund-case.components.ts';
@@ -101,7 +97,7 @@ ${form(view, { action: `${action}/lost`, submit: t.lost, tone: 'plain' })}</div>
   };
   const item = (dispute: Dispute) => {
     const { openedAt, closedAt, outcome } = dispute;
-    const state = closedAt ? (outcome === DisputeOutcome.LOST ? 'LOST' : 'WON') : 'OPEN';
+    const state = closedAt ? endOf(outcome) : 'OPEN';
     return html`<li>${t.opened(view.format.dateTime(openedAt))}: <strong>${outcomes[state]}</strong>
 ${closedAt ? nothing : steps(dispute)}</li>`;
   };

@@ -26,6 +26,7 @@ export const eventTypeTexts = {
       'dispute.opened.v1': 'Um pagamento foi contestado.',
       'dispute.responded.v1': 'A empresa respondeu a uma disputa.',
       'dispute.closed.v1': 'Uma disputa foi encerrada.',
+      'dispute.reversed.v1': 'Uma disputa perdida foi revertida, como em recurso: o valor descontado volta.',
       'product.created.v1': 'Um produto foi criado.',
       'product.updated.v1': 'Um produto, seus preços ou suas ofertas foram alterados.',
       'product.archived.v1': 'Um produto foi arquivado.',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { amount, closed, dateTime, type EventTypeDefinition, oneOf, uuid } from './event-type.ts';
 
-const dispute = closed('The dispute after the change.', {
+const facts = {
   id: uuid('Id of the dispute.'),
   paymentIntentId: uuid('The payment that is disputed.'),
   saleId: Type.Optional(uuid('The sale whose funds it holds; absent when it is not known.')),
@@ -22,7 +22,15 @@ const dispute = closed('The dispute after the change.', {
   dueAt: Type.Optional(dateTime('Until when the merchant can respond; absent when it is not known.')),
   respondedAt: Type.Optional(dateTime('When the merchant responded; absent without a response.')),
   closedAt: Type.Optional(dateTime('When it ended; absent while it is open.')),
+};
+const dispute = closed('The dispute after the change.', {
+  ...facts,
   outcome: Type.Optional(oneOf('How it ended for the merchant; absent while it is open.', 'WON', 'LOST')),
+});
+const reversed = closed('The dispute after the change.', {
+  ...facts,
+  outcome: oneOf('The merchant had lost it, and the loss was reversed.', 'REVERSED'),
+  reversedAt: dateTime('When the loss was reversed.'),
 });
 
 const opened = {
@@ -56,5 +64,16 @@ export const DISPUTE_EVENT_TYPES: readonly EventTypeDefinition[] = [
     description: 'A dispute has ended.',
     schema: dispute,
     example: { ...responded, closedAt: '2026-07-20T16:40:00.000Z', outcome: 'WON' },
+  },
+  {
+    name: 'dispute.reversed.v1',
+    description: 'A lost dispute was reversed, as on appeal: what was deducted for it is restored.',
+    schema: reversed,
+    example: {
+      ...responded,
+      closedAt: '2026-07-20T16:40:00.000Z',
+      outcome: 'REVERSED',
+      reversedAt: '2026-08-19T09:05:00.000Z',
+    },
   },
 ];

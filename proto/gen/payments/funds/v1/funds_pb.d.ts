@@ -992,6 +992,28 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * What was returned to installments when it was reversed (ReverseDeduction). What is left of amount_minor beside this and the
+   * canceled debt is what the merchant has paid of the debt by other means.
+   *
+   * @generated from field: int64 restored_amount_minor = 5;
+   */
+  restoredAmountMinor: bigint;
+
+  /**
+   * Absent unless it was reversed.
+   *
+   * @generated from field: google.protobuf.Timestamp reversed_at = 6;
+   */
+  reversedAt?: Timestamp | undefined;
+
+  /**
+   * What was unpaid of the debt when it was reversed.
+   *
+   * @generated from field: int64 canceled_debt_amount_minor = 7;
+   */
+  canceledDebtAmountMinor: bigint;
 };
 
 /**
@@ -2600,6 +2622,73 @@ export declare type ApplyDeductionResponse = Message<"payments.funds.v1.ApplyDed
  * Use `create(ApplyDeductionResponseSchema)` to create a new message.
  */
 export declare const ApplyDeductionResponseSchema: GenMessage<ApplyDeductionResponse>;
+
+/**
+ * The source whose deduction is reversed.
+ *
+ * @generated from message payments.funds.v1.ReverseDeductionRequest
+ */
+export declare type ReverseDeductionRequest = Message<"payments.funds.v1.ReverseDeductionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string source_id = 4;
+   */
+  sourceId: string;
+
+  /**
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 5;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.funds.v1.ReverseDeductionRequest.
+ * Use `create(ReverseDeductionRequestSchema)` to create a new message.
+ */
+export declare const ReverseDeductionRequestSchema: GenMessage<ReverseDeductionRequest>;
+
+/**
+ * What this call has restored.
+ *
+ * @generated from message payments.funds.v1.ReverseDeductionResponse
+ */
+export declare type ReverseDeductionResponse = Message<"payments.funds.v1.ReverseDeductionResponse"> & {
+  /**
+   * Returned to installments.
+   *
+   * @generated from field: int64 restored_amount_minor = 1;
+   */
+  restoredAmountMinor: bigint;
+
+  /**
+   * Of the debt.
+   *
+   * @generated from field: int64 canceled_debt_amount_minor = 2;
+   */
+  canceledDebtAmountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.funds.v1.ReverseDeductionResponse.
+ * Use `create(ReverseDeductionResponseSchema)` to create a new message.
+ */
+export declare const ReverseDeductionResponseSchema: GenMessage<ReverseDeductionResponse>;
 
 /**
  * A payment of debts by other means, such as a bank transfer.
@@ -4336,6 +4425,13 @@ export enum MovementKind {
    * @generated from enum value: MOVEMENT_KIND_DEBT_PAYMENT = 11;
    */
   DEBT_PAYMENT = 11,
+
+  /**
+   * What a source such as a lost dispute took was restored, and the rest of its debt canceled. The source is that of the deduction.
+   *
+   * @generated from enum value: MOVEMENT_KIND_DEDUCTION_REVERSAL = 12;
+   */
+  DEDUCTION_REVERSAL = 12,
 }
 
 /**
@@ -4890,7 +4986,8 @@ export declare const FundsService: GenService<{
   /**
    * Deducts an amount: from the installments of the given sale, if any, then from free installments, each nearest date
    * first. The remainder becomes a debt, collected from installments as they become free. NOT_FOUND (SALE_NOT_FOUND);
-   * ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) for a second deduction of the source, unless the call raises it.
+   * ALREADY_EXISTS (DEDUCTION_ALREADY_APPLIED) for a second deduction of the source, unless the call raises it;
+   * FAILED_PRECONDITION (DEDUCTION_REVERSED) after ReverseDeduction.
    *
    * @generated from rpc payments.funds.v1.FundsService.ApplyDeduction
    */
@@ -4898,6 +4995,21 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof ApplyDeductionRequestSchema;
     output: typeof ApplyDeductionResponseSchema;
+  },
+  /**
+   * Restores what a source took, such as a lost dispute that is reversed: what its lost blocks and its deduction took, and what was
+   * collected of its debt, returns to the installments that it came from, and the unpaid rest of the debt is canceled. What the
+   * merchant has paid of the debt by other means is not credited: return it by the same means. From then on ApplyDeduction is
+   * FAILED_PRECONDITION (DEDUCTION_REVERSED) for the source, also if it had taken nothing. Repeating is not an error. Open blocks
+   * of the source stay. Other lost disputes of its sales, which could only take what this one had left, are deducted the amount
+   * that they lacked.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.ReverseDeduction
+   */
+  reverseDeduction: {
+    methodKind: "unary";
+    input: typeof ReverseDeductionRequestSchema;
+    output: typeof ReverseDeductionResponseSchema;
   },
   /**
    * Records that a merchant has paid open debts by other means, such as a bank transfer. The oldest are paid first; the

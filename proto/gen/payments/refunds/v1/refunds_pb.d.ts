@@ -1369,6 +1369,69 @@ export declare type CloseDisputeResponse = Message<"payments.refunds.v1.CloseDis
 export declare const CloseDisputeResponseSchema: GenMessage<CloseDisputeResponse>;
 
 /**
+ * The lost dispute that was reversed.
+ *
+ * @generated from message payments.refunds.v1.ReverseDisputeRequest
+ */
+export declare type ReverseDisputeRequest = Message<"payments.refunds.v1.ReverseDisputeRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: string dispute_id = 4;
+   */
+  disputeId: string;
+
+  /**
+   * When it happened, not in the future; defaults to now. Requires the grant backdate.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 5;
+   */
+  occurredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ReverseDisputeRequest.
+ * Use `create(ReverseDisputeRequestSchema)` to create a new message.
+ */
+export declare const ReverseDisputeRequestSchema: GenMessage<ReverseDisputeRequest>;
+
+/**
+ * The reversed dispute, and the payment's cases that it had blocked.
+ *
+ * @generated from message payments.refunds.v1.ReverseDisputeResponse
+ */
+export declare type ReverseDisputeResponse = Message<"payments.refunds.v1.ReverseDisputeResponse"> & {
+  /**
+   * @generated from field: repeated payments.refunds.v1.RefundCase refund_cases = 1;
+   */
+  refundCases: RefundCase[];
+
+  /**
+   * @generated from field: payments.refunds.v1.Dispute dispute = 2;
+   */
+  dispute?: Dispute | undefined;
+};
+
+/**
+ * Describes the message payments.refunds.v1.ReverseDisputeResponse.
+ * Use `create(ReverseDisputeResponseSchema)` to create a new message.
+ */
+export declare const ReverseDisputeResponseSchema: GenMessage<ReverseDisputeResponse>;
+
+/**
  * What the merchant responded to a dispute.
  *
  * @generated from message payments.refunds.v1.DisputeResponse
@@ -1501,6 +1564,13 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
    * @generated from field: optional int64 lost_amount_minor = 15;
    */
   lostAmountMinor?: bigint | undefined;
+
+  /**
+   * When its loss was reversed (ReverseDispute). Absent unless the outcome is REVERSED.
+   *
+   * @generated from field: google.protobuf.Timestamp reversed_at = 16;
+   */
+  reversedAt?: Timestamp | undefined;
 };
 
 /**
@@ -3346,6 +3416,13 @@ export enum DisputeOutcome {
    * @generated from enum value: DISPUTE_OUTCOME_LOST = 2;
    */
   LOST = 2,
+
+  /**
+   * The merchant lost, and the loss was reversed (ReverseDispute): what was deducted is restored. Not an outcome of CloseDispute.
+   *
+   * @generated from enum value: DISPUTE_OUTCOME_REVERSED = 3;
+   */
+  REVERSED = 3,
 }
 
 /**
@@ -3838,6 +3915,21 @@ export declare const RefundCaseService: GenService<{
     methodKind: "unary";
     input: typeof CloseDisputeRequestSchema;
     output: typeof CloseDisputeResponseSchema;
+  },
+  /**
+   * Records that a lost dispute was reversed, as when the merchant wins the appeal (second presentment, arbitration). The workflow
+   * dispute-reversal-<dispute id> restores what it took (FundsService.ReverseDeduction). Its payment can be refunded again:
+   * PAYMENT_DISPUTED is removed from the cases that enough is left for, and other lost disputes take what this one had left them
+   * too little of. A second chargeback is a new dispute. Publishes dispute.reversed. NOT_FOUND (DISPUTE_NOT_FOUND);
+   * FAILED_PRECONDITION (DISPUTE_NOT_LOST) with the state in the metadata, (DISPUTE_REVERSED) for a second reversal, with the
+   * first reversedAt in the metadata.
+   *
+   * @generated from rpc payments.refunds.v1.RefundCaseService.ReverseDispute
+   */
+  reverseDispute: {
+    methodKind: "unary";
+    input: typeof ReverseDisputeRequestSchema;
+    output: typeof ReverseDisputeResponseSchema;
   },
   /**
    * Returns a dispute. What a lost one has taken, and how much of it became a debt: FundsService.GetDeduction with its id.

@@ -1,0 +1,103 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ReverseDeductionRequest,
+  ReverseDeductionResponseSchema,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import type { AccountWrites } from './account-writes.ts';
+import { reverse } from './allocation.ts';
+import { deductLostDisputes } from './deduct-lost-disputes.ts';
+import { BlockEntity, type BlockRow, DeductionEntity, type DeductionRow } from './funds.entity.ts';
+import { FundsAccount } from './funds-account.ts';
+
+/** What a source took from an installment and has not restored, in centavos. */
+interface TakenReadRow {
+  installment_id: string;
+  consumed_minor: string;
+  deducted_minor: string;
+}
+
+const TAKEN = `
+select installment_id, consumed_minor::text, deducted_minor::text from (
+  select installment_id,
+         sum(case kind when 'CONSUMPTION' then amount_minor when 'CONSUMPTION_REVERSAL' then -amount_minor
+               else 0 end) as consumed_minor,
+         sum(case when kind in ('DEDUCTION', 'DEBT') then amount_minor when kind = 'DEDUCTION_REVERSAL' then -amount_minor
+               else 0 end) as deducted_minor
+    from funds.posting
+   where merchant_id = :merchantId and environment = :environment and source_id = :sourceId
+   group by installment_id
+) as taken where consumed_minor + deducted_minor > 0 order by installment_id`;
+
+/**
+ * Restores what a source took, as when a lost dispute is reversed: its lost blocks, its deduction and what was collected of its
+ * debt return to the installments that they came from, and what is unpaid of the debt is canceled. The source deducts nothing
+ * more, also if it has taken nothing yet. Other lost disputes of its sales may take what it had left them too little of.
+ */
+export function reverseDeduction(
+  writes: AccountWrites,
+  request: ReverseDeductionRequest,
+  context: HandlerContext,
+) {
+  const at = occurredAtOf(request, context);
+  const sourceId = request.sourceId.toLowerCase();
+  return writes.run<typeof ReverseDeductionResponseSchema>(request, context, async (tx) => {
+    const account = await FundsAccount.lock(tx, at);
+    const deduction = await tx.findOne(DeductionEntity, { sourceId });
+    const blocks = await tx.find(BlockEntity, { sourceId, outcome: 'CONSUMED' });
+    const saleIds = salesOf(deduction, blocks);
+    const before = new Map<string, Awaited<ReturnType<typeof account.holds.saleOf>>>();
+    for (const saleId of saleIds) before.set(saleId, await account.holds.saleOf(saleId));
+    const taken = await takenBy(tx, sourceId);
+    const ids = taken.map(({ installmentId }) => installmentId);
+    const allocations = reverse(taken, await account.installments.byIds(ids), account.today);
+    const canceledMinor = cancelDebt(tx, sourceId, deduction, at);
+    for (const block of blocks) block.outcome = 'REVERSED';
+    const [saleId] = saleIds.length === 1 ? saleIds : [];
+    const reversal = { sourceId, saleId, canceledMinor, saleIds };
+    await account.storeReversal(
+      reversal,
+      allocations.map((allocation, index) => ({ ...taken[index]!, ...allocation })),
+    );
+    const restoredMinor = taken.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+    const amounts = { restoredMinor: String(restoredMinor), canceledDebtMinor: String(canceledMinor) };
+    tx.logStep('what a source took was restored', { sourceId, ...amounts });
+    for (const [id, sale] of before) await deductLostDisputes(tx, account, id, sale);
+    return { restoredAmountMinor: restoredMinor, canceledDebtAmountMinor: canceledMinor };
+  });
+}
+
+function salesOf(deduction: DeductionRow | null, blocks: readonly BlockRow[]): string[] {
+  const deducted = deduction?.saleId && !deduction.reversedAt ? [deduction.saleId] : [];
+  return [...new Set([...blocks.map(({ saleId }) => saleId), ...deducted])].toSorted();
+}
+
+async function takenBy(tx: TenantTransaction, sourceId: string) {
+  await tx.flush();
+  const rows = await tx.execute<TakenReadRow>(TAKEN, { sourceId });
+  return rows.map((row) => {
+    const [consumedMinor, deductedMinor] = [BigInt(row.consumed_minor), BigInt(row.deducted_minor)];
+    const amountMinor = consumedMinor + deductedMinor;
+    return { installmentId: row.installment_id, consumedMinor, deductedMinor, amountMinor };
+  });
+}
+
+/** Cancels the unpaid debt, and records that the source deducts nothing more. Returns what was canceled. */
+function cancelDebt(
+  tx: TenantTransaction,
+  sourceId: string,
+  deduction: DeductionRow | null,
+  reversedAt: Date,
+): bigint {
+  if (deduction === null) {
+    const nothing = { amountMinor: 0n, openDebtMinor: 0n, canceledDebtMinor: 0n, occurredAt: reversedAt };
+    tx.create(DeductionEntity, { sourceId, saleId: null, ...nothing, reversedAt });
+    return 0n;
+  }
+  const canceledMinor = deduction.openDebtMinor;
+  deduction.reversedAt ??= reversedAt;
+  deduction.canceledDebtMinor += canceledMinor;
+  deduction.openDebtMinor = 0n;
+  return canceledMinor;
+}

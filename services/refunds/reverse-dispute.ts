@@ -1,0 +1,43 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import type {
+  ReverseDisputeRequest,
+  ReverseDisputeResponseSchema,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
+import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import type { Writes } from '../platform/writes/writes.ts';
+import { storedDisputeMessage } from './dispute.message.ts';
+import { recordReversal } from './dispute.ts';
+import { lockDisputedPayment } from './disputed-payment.ts';
+import { raiseLostDisputes } from './lost-disputes.ts';
+import { disputeEventData } from './refund-case.event.ts';
+import { storedRefundCaseMessage } from './refund-case.message.ts';
+import { unblockCovered } from './unblock-covered.ts';
+
+/**
+ * Records that a lost dispute was reversed, as on appeal: funds restore what it took. Refund cases that it left too little for
+ * are unblocked, and other lost disputes take what it had left them too little of.
+ * DISPUTE_NOT_FOUND, DISPUTE_NOT_LOST, DISPUTE_REVERSED.
+ */
+export function reverseDispute(writes: Writes, request: ReverseDisputeRequest, context: HandlerContext) {
+  const at = occurredAtOf(request, context);
+  return writes.run<typeof ReverseDisputeResponseSchema>(request, context, async (tx) => {
+    const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
+    const reversed = recordReversal(dispute, at);
+    Object.assign(dispute, reversed);
+    tx.logStep('a lost dispute was reversed', { disputeId: dispute.id });
+    await tx.publish({
+      type: 'dispute.reversed.v1',
+      objectId: dispute.id,
+      data: disputeEventData(dispute),
+      occurredAt: reversed.reversedAt,
+    });
+    await tx.command(disputeHold.reverseCommand({ ...tx.tenant, disputeId: dispute.id }));
+    await raiseLostDisputes(tx, payment, dispute.id);
+    const unblocked = await unblockCovered(tx, payment, at);
+    return {
+      refundCases: unblocked.map(storedRefundCaseMessage),
+      dispute: storedDisputeMessage(dispute),
+    };
+  });
+}

@@ -13,7 +13,7 @@ import { refundsOf } from './refund-case-fixture.ts';
 let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  harness = await startListHarness('refunds', statements);
+  harness = await startListHarness('refunds,funds', statements);
 });
 afterAll(() => harness.close());
 

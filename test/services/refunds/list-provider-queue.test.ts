@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  harness = await startListHarness('refunds', statements);
+  harness = await startListHarness('refunds,funds', statements);
 });
 afterAll(() => harness.close());
 

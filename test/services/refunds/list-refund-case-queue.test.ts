@@ -24,7 +24,7 @@ import { refundCaseQueue } from './refund-case-queue.ts';
 let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  harness = await startListHarness('refunds', statements);
+  harness = await startListHarness('refunds,funds', statements);
 });
 afterAll(() => harness.close());
 

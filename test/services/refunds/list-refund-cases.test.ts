@@ -11,7 +11,7 @@ import { undecidedCaseList } from './undecided-case-list.ts';
 let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  harness = await startListHarness('refunds', statements);
+  harness = await startListHarness('refunds,funds', statements);
 });
 afterAll(() => harness.close());
 

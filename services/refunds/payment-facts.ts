@@ -79,8 +79,6 @@ export interface RefundedSale {
   readonly committedMinor: bigint;
   /** What disputes of its other payments have taken. */
   readonly lostElsewhereMinor: bigint;
-  /** What refunds and lost disputes of its other payments use up. */
-  readonly elsewhereMinor: bigint;
 }
 
 /** What the refunds of a sale, and lost disputes of its other payments, leave of it for a refund; null if it is not known. */
@@ -88,7 +86,7 @@ export function saleRestMinor({
   amountMinor,
   committedMinor,
   lostElsewhereMinor,
-}: Omit<RefundedSale, 'elsewhereMinor'>): bigint | null {
+}: RefundedSale): bigint | null {
   if (amountMinor === null) return null;
   const restMinor = amountMinor - committedMinor - lostElsewhereMinor;
   return restMinor > 0n ? restMinor : 0n;
@@ -96,18 +94,11 @@ export function saleRestMinor({
 
 /**
  * Throws unless the sale has `amountMinor` left: several payments can name one sale, and together their refunds never exceed
- * it. Until it is recorded, only one of them can be refunded. REFUND_EXCEEDS_SALE, SALE_NOT_RECORDED.
+ * it. A sale that is not recorded yet limits only what is debited. REFUND_EXCEEDS_SALE.
  */
 export function requireLeftOfSale(sale: RefundedSale, amountMinor: bigint): void {
   const restMinor = saleRestMinor(sale);
-  if (restMinor === null) {
-    if (sale.elsewhereMinor === 0n) return;
-    throw failedPrecondition(
-      'SALE_NOT_RECORDED',
-      'another payment of the sale has refunds or lost disputes: what is left is not known before the sale is recorded',
-    );
-  }
-  if (amountMinor <= restMinor) return;
+  if (restMinor === null || amountMinor <= restMinor) return;
   throw failedPrecondition('REFUND_EXCEEDS_SALE', `only ${restMinor} centavos are left of the sale`, {
     refundableAmountMinor: String(restMinor),
   });

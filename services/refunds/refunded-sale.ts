@@ -44,9 +44,8 @@ export async function saleAmountOf(
 
 /** A lost dispute without an amount, of a payment of which nothing was known, took all that was left of its sale. */
 const COMMITTED = `
-select cases.all_minor::text, cases.others_minor::text, lost.minor::text as lost_minor
-  from (select coalesce(sum(amount_minor), 0) as all_minor,
-               coalesce(sum(amount_minor) filter (where payment_intent_id <> :paymentIntentId), 0) as others_minor
+select cases.minor::text as committed_minor, lost.minor::text as lost_minor
+  from (select coalesce(sum(amount_minor), 0) as minor
           from refunds.refund_case
          where merchant_id = :merchantId and environment = :environment and sale_id = :saleId
            and status not in ('FAILED', 'CANCELED', 'REJECTED')) as cases
@@ -67,14 +66,13 @@ export async function lockRefundedSale(
   amountMinor: bigint | null,
 ): Promise<RefundedSale> {
   await tx.awaitNamedLock(`sale ${saleId}`);
-  const [row] = await tx.execute<{ all_minor: string; others_minor: string; lost_minor: string }>(COMMITTED, {
+  const [row] = await tx.execute<{ committed_minor: string; lost_minor: string }>(COMMITTED, {
     paymentIntentId,
     saleId,
   });
   return {
     amountMinor,
-    committedMinor: BigInt(row!.all_minor),
-    elsewhereMinor: BigInt(row!.others_minor) + BigInt(row!.lost_minor),
+    committedMinor: BigInt(row!.committed_minor),
     lostElsewhereMinor: BigInt(row!.lost_minor),
   };
 }

@@ -3796,8 +3796,8 @@ export declare const RefundCaseService: GenService<{
    * sale takes the one that a dispute has named. After the window: FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
    * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Several payments can name one sale: when open and succeeded cases of all of
    * them, and what disputes of the others have taken, would exceed what was captured, FAILED_PRECONDITION
-   * (REFUND_EXCEEDS_SALE), and until the sale is recorded, only one of them can be refunded (SALE_NOT_RECORDED). Also INVALID_ARGUMENT (PAID_AT_IN_FUTURE), NOT_FOUND
-   * (PRODUCT_NOT_FOUND). The workflow refund-hold-<case id> blocks the funds of a named sale (REFUND_IN_PROGRESS) until
+   * (REFUND_EXCEEDS_SALE); until the sale is recorded, it limits no case, but each debit. Also INVALID_ARGUMENT
+   * (PAID_AT_IN_FUTURE), NOT_FOUND (PRODUCT_NOT_FOUND). The workflow refund-hold-<case id> blocks the funds of a named sale (REFUND_IN_PROGRESS) until
    * the case is closed (refund-hold-end-<case id>).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.OpenRefundCase

@@ -145,7 +145,7 @@ export class LaneLeases {
         await this.#renew();
         failures = 0;
       } catch (error) {
-        if (failures === 0) this.#options.logger.warn({ err: error }, 'could not renew the lease of lanes');
+        if (failures === 0) this.#options.logger.warn({ err: error }, 'the lease of lanes was not renewed');
         failures += 1;
       }
       if (signal.aborted) return;

@@ -32,9 +32,18 @@ export interface HeldSale {
  * What is left of a sale: captured less all refunds and lost disputes. Undefined until it is recorded. The refunds and lost
  * disputes of a sale, of whichever of its payments, never cost the merchant more than the sale.
  */
-export function restMinorOf({ capturedMinor, refundsMinor, lostMinor }: HeldSale): bigint | undefined {
+function restMinorOf({ capturedMinor, refundsMinor, lostMinor }: HeldSale): bigint | undefined {
   if (capturedMinor === undefined) return undefined;
   return atLeastZero(capturedMinor - sumOf(refundsMinor.values()) - lostMinor);
+}
+
+/**
+ * The most that a refund may use because of its sale: what other refunds and lost disputes have left of it. Undefined while
+ * they have taken nothing: the first refund is limited by its payment, and may exceed a sale whose recorded amount is less.
+ */
+export function refundLimitMinor(sale: HeldSale): bigint | undefined {
+  const isFirst = sumOf(sale.refundsMinor.values()) + sale.lostMinor === 0n;
+  return isFirst ? undefined : restMinorOf(sale);
 }
 
 /** Whether a block holds no more than the rest of its sale. */

@@ -20,8 +20,8 @@ type CoveredDebit = Pick<PendingDebit, 'refundCaseId' | 'execution'>;
 const SCOPE = { merchantId: ':merchantId', environment: ':environment', schema: 'funds.' } as const;
 
 /**
- * The oldest pending debit that the available balance plus what is held for its case covers, and that is no more than what is
- * left of its sale.
+ * The oldest pending debit that the available balance plus what is held for its case covers, and that is no more than what
+ * others have left of its sale, if they have taken any of it.
  */
 const OLDEST_COVERED = `
 select pending.refund_case_id, pending.execution
@@ -37,11 +37,13 @@ select pending.refund_case_id, pending.execution
             and block.source_id = pending.refund_case_id and block.closed_at is null), 0)
    and not exists (
          select from funds.sale
+          cross join lateral (
+            select ${lostMinorOf('sale.id', SCOPE)} + coalesce(sum(debit.amount_minor), 0) as minor
+              from funds.refund_debit debit
+             where debit.merchant_id = :merchantId and debit.environment = :environment
+               and debit.sale_id = sale.id and debit.reversed_at is null) as taken
           where sale.merchant_id = :merchantId and sale.environment = :environment and sale.id = pending.sale_id
-            and pending.amount_minor > sale.gross_minor - ${lostMinorOf('sale.id', SCOPE)} - (
-                  select coalesce(sum(debit.amount_minor), 0) from funds.refund_debit debit
-                   where debit.merchant_id = :merchantId and debit.environment = :environment
-                     and debit.sale_id = sale.id and debit.reversed_at is null))
+            and taken.minor > 0 and pending.amount_minor > sale.gross_minor - taken.minor)
  order by pending.requested_at, pending.refund_case_id limit 1`;
 
 /** The pending debits and ended executions of an account's refunds, read and written under its lock. */

@@ -1,6 +1,6 @@
 import { availableMinor } from './allocation.ts';
 import type { FundsAccount } from './funds-account.ts';
-import { restMinorOf } from './holds.ts';
+import { refundLimitMinor } from './holds.ts';
 import type { Block, Installment } from './installment.ts';
 
 /** The funds that a refund may use. */
@@ -9,7 +9,7 @@ export interface RefundCoverage {
   readonly saleInstallments: readonly Installment[];
   /** The block that holds some of them for the refund case. */
   readonly block: Block;
-  /** What of the account's balance the refund may use; no more than what is left of its sale. */
+  /** What of the account's balance the refund may use; no more than others have left of its sale. */
   readonly availableMinor: bigint;
 }
 
@@ -24,7 +24,7 @@ export async function coverageFor(
   const releasedMinor = await account.releasedMinor();
   const openDebtsMinor = await account.openDebtsMinor();
   const balanceMinor = availableMinor(releasedMinor, openDebtsMinor, saleInstallments, block);
-  const restMinor = saleId === undefined ? undefined : restMinorOf(await account.holds.saleOf(saleId));
-  const isLimited = restMinor !== undefined && restMinor < balanceMinor;
-  return { saleInstallments, block, availableMinor: isLimited ? restMinor : balanceMinor };
+  const limitMinor = saleId === undefined ? undefined : refundLimitMinor(await account.holds.saleOf(saleId));
+  const isLimited = limitMinor !== undefined && limitMinor < balanceMinor;
+  return { saleInstallments, block, availableMinor: isLimited ? limitMinor : balanceMinor };
 }

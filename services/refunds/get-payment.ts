@@ -71,6 +71,7 @@ function amountsOf(row: PaymentReadRow) {
         amountMinor: row.sale_amount_minor,
         committedMinor: BigInt(row.sale_committed_minor),
         lostElsewhereMinor: BigInt(row.sale_lost_elsewhere_minor),
+        isShared: row.sale_refunded_elsewhere || BigInt(row.sale_lost_elsewhere_minor) > 0n,
       }),
     },
     disputes,

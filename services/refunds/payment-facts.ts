@@ -79,15 +79,21 @@ export interface RefundedSale {
   readonly committedMinor: bigint;
   /** What disputes of its other payments have taken. */
   readonly lostElsewhereMinor: bigint;
+  /** Whether refunds or lost disputes of its other payments use any of it. */
+  readonly isShared: boolean;
 }
 
-/** What the refunds of a sale, and lost disputes of its other payments, leave of it for a refund; null if it is not known. */
+/**
+ * What the refunds of a sale, and lost disputes of its other payments, leave of it for a refund. Null if that is not known, or
+ * if one payment alone uses the sale: its own amount limits it.
+ */
 export function saleRestMinor({
   amountMinor,
   committedMinor,
   lostElsewhereMinor,
+  isShared,
 }: RefundedSale): bigint | null {
-  if (amountMinor === null) return null;
+  if (amountMinor === null || !isShared) return null;
   const restMinor = amountMinor - committedMinor - lostElsewhereMinor;
   return restMinor > 0n ? restMinor : 0n;
 }

@@ -21,6 +21,7 @@ export type PaymentReadRow = ReadTable<typeof PaymentEntity> & {
   blocked_minor: string;
   sale_committed_minor: string;
   sale_lost_elsewhere_minor: string;
+  sale_refunded_elsewhere: boolean;
   disputes: readonly JsonDispute[];
 };
 
@@ -37,10 +38,16 @@ const CASES = sql<Pick<PaymentReadRow, 'refunded_minor' | 'in_progress_minor' | 
    where ${OF_PAYMENT} and status not in ('FAILED', 'CANCELED', 'REJECTED'))`;
 
 /** Of all payments of its sale; a lost dispute without an amount, of an unknown payment, took all that was left of it. */
-const OF_SALE = sql<Pick<PaymentReadRow, 'sale_committed_minor' | 'sale_lost_elsewhere_minor'>>`lateral (
+const OF_SALE = sql<
+  Pick<PaymentReadRow, 'sale_committed_minor' | 'sale_lost_elsewhere_minor' | 'sale_refunded_elsewhere'>
+>`lateral (
   select (select coalesce(sum(amount_minor), 0)::text from refunds.refund_case
            where merchant_id = payment.merchant_id and environment = payment.environment and sale_id = payment.sale_id
              and status not in ('FAILED', 'CANCELED', 'REJECTED')) as sale_committed_minor,
+         exists (select from refunds.refund_case
+                  where merchant_id = payment.merchant_id and environment = payment.environment
+                    and sale_id = payment.sale_id and payment_intent_id <> payment.id
+                    and status not in ('FAILED', 'CANCELED', 'REJECTED')) as sale_refunded_elsewhere,
          (select coalesce(sum(coalesce(lost_minor, amount_minor, 9007199254740991)), 0)::text from refunds.dispute
            where merchant_id = payment.merchant_id and environment = payment.environment and sale_id = payment.sale_id
              and payment_intent_id <> payment.id and outcome = 'LOST') as sale_lost_elsewhere_minor)`;
@@ -64,6 +71,10 @@ export const selectPayment = prepareRead<Tenant & { readonly id: string }, Payme
     .where('payment.id', '=', parameters('id'))
     .select(columnsOf(PaymentEntity, 'payment'))
     .select(['cases.refunded_minor', 'cases.in_progress_minor', 'cases.blocked_minor', 'disputed.disputes'])
-    .select(['of_sale.sale_committed_minor', 'of_sale.sale_lost_elsewhere_minor'])
+    .select([
+      'of_sale.sale_committed_minor',
+      'of_sale.sale_lost_elsewhere_minor',
+      'of_sale.sale_refunded_elsewhere',
+    ])
     .compile(),
 );

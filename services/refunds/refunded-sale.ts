@@ -44,8 +44,9 @@ export async function saleAmountOf(
 
 /** A lost dispute without an amount, of a payment of which nothing was known, took all that was left of its sale. */
 const COMMITTED = `
-select cases.minor::text as committed_minor, lost.minor::text as lost_minor
-  from (select coalesce(sum(amount_minor), 0) as minor
+select cases.minor::text as committed_minor, lost.minor::text as lost_minor, cases.others + lost.minor > 0 as is_shared
+  from (select coalesce(sum(amount_minor), 0) as minor,
+               coalesce(sum(amount_minor) filter (where payment_intent_id <> :paymentIntentId), 0) as others
           from refunds.refund_case
          where merchant_id = :merchantId and environment = :environment and sale_id = :saleId
            and status not in ('FAILED', 'CANCELED', 'REJECTED')) as cases
@@ -66,13 +67,17 @@ export async function lockRefundedSale(
   amountMinor: bigint | null,
 ): Promise<RefundedSale> {
   await tx.awaitNamedLock(`sale ${saleId}`);
-  const [row] = await tx.execute<{ committed_minor: string; lost_minor: string }>(COMMITTED, {
-    paymentIntentId,
-    saleId,
-  });
+  const [row] = await tx.execute<{ committed_minor: string; lost_minor: string; is_shared: boolean }>(
+    COMMITTED,
+    {
+      paymentIntentId,
+      saleId,
+    },
+  );
   return {
     amountMinor,
     committedMinor: BigInt(row!.committed_minor),
     lostElsewhereMinor: BigInt(row!.lost_minor),
+    isShared: row!.is_shared,
   };
 }

@@ -12,7 +12,7 @@ import {
   adjustHolds,
   type HeldSale,
   heldMinor,
-  restMinorOf,
+  refundLimitMinor,
   takenOnReversal,
   wantedMinor,
 } from '../../../services/funds/holds.ts';
@@ -367,8 +367,8 @@ export class FundsModel {
       own,
       caseId ? refundBlock(caseId) : undefined,
     );
-    const restMinor = saleId === undefined ? undefined : restMinorOf(this.heldSale(saleId));
-    return restMinor !== undefined && restMinor < balanceMinor ? restMinor : balanceMinor;
+    const limitMinor = saleId === undefined ? undefined : refundLimitMinor(this.heldSale(saleId));
+    return limitMinor !== undefined && limitMinor < balanceMinor ? limitMinor : balanceMinor;
   }
 
   openDebtsMinor(): bigint {

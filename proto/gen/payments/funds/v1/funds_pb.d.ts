@@ -5107,8 +5107,8 @@ export declare const FundsService: GenService<{
   },
   /**
    * Debits a refund, unique by case: from the sale's installments that are released or held for the case (latest date
-   * first), then from released rows (oldest first). Never makes a debt, and never uses more than other refunds and lost
-   * disputes have left of a recorded sale: FAILED_PRECONDITION (INSUFFICIENT_AVAILABLE_BALANCE) with the amount that is
+   * first), then from released rows (oldest first). Never makes a debt. Once other refunds or lost disputes have
+   * taken some of a recorded sale, it uses no more than they have left: FAILED_PRECONDITION (INSUFFICIENT_AVAILABLE_BALANCE) with the amount that is
    * available to the refund in the metadata. Repeating is not an error;
    * FAILED_PRECONDITION (REFUND_EXECUTION_ENDED) once the execution awaits funding or the case has ended,
    * (REFUND_DEBIT_REVERSED) after its reversal, ALREADY_EXISTS (REFUND_ALREADY_DEBITED) with another amount. Requires

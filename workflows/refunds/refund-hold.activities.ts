@@ -29,39 +29,13 @@ interface Hold {
 export function createHoldActivities(clients: RefundClients) {
   const { funds } = clients;
 
-  async function hold(
-    tenant: ReturnType<typeof tenantFields>,
-    idempotencyKey: string,
-    block: Hold,
-  ): Promise<HoldResult> {
-    await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true }, CALL);
-    return 'HELD';
-  }
-
-  async function end(
-    tenant: ReturnType<typeof tenantFields>,
-    keys: { readonly hold: string; readonly end: string },
-    held: Hold,
-    ending: { readonly outcome: BlockOutcome; readonly lostAmountMinor?: bigint | undefined },
-  ): Promise<HoldResult> {
-    await hold(tenant, keys.hold, held);
-    const { amountMinor: _, ...block } = held;
-    try {
-      const lifted = { ...block, ...ending, deductUnmet: ending.outcome === BlockOutcome.CONSUMED };
-      await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end }, CALL);
-    } catch (error) {
-      requireEnded(error);
-    }
-    return 'ENDED';
-  }
-
   return {
     /** Holds the amount of an open case in its sale's funds. */
     async holdForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
       const { status, saleId, id: sourceId, amountMinor } = await readCase(clients, input);
       if (saleId === undefined || isClosed(status)) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
-      return hold(tenantFields(input), refundHold.workflowId(sourceId), block);
+      return hold(funds, tenantFields(input), refundHold.workflowId(sourceId), block);
     },
 
     /**
@@ -80,7 +54,7 @@ export function createHoldActivities(clients: RefundClients) {
       }
       if (saleId === undefined) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
-      return end(tenantFields(input), keys, block, { outcome: BlockOutcome.RETURNED });
+      return end(funds, tenantFields(input), keys, block, { outcome: BlockOutcome.RETURNED });
     },
 
     /** Holds the disputed amount of the sale, by default the rest: what was captured less what has been refunded. */
@@ -88,7 +62,7 @@ export function createHoldActivities(clients: RefundClients) {
       const { saleId, closedAt, id: sourceId, amountMinor } = await disputeOf(clients, input);
       if (saleId === undefined || closedAt) return 'ENDED';
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
-      return hold(tenantFields(input), disputeHold.workflowId(sourceId), block);
+      return hold(funds, tenantFields(input), disputeHold.workflowId(sourceId), block);
     },
 
     /**
@@ -101,13 +75,60 @@ export function createHoldActivities(clients: RefundClients) {
       if (!closedAt) return 'HELD';
       const lost = dispute.outcome === DisputeOutcome.LOST;
       // A reversal ends the hold itself.
-      if (saleId === undefined || dispute.reversedAt) return endWithoutSale(funds, input, dispute);
+      if (dispute.reversedAt) return 'ENDED';
+      if (saleId === undefined) return endWithoutSale(funds, input, dispute);
       const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
       const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
       const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
-      return end(tenantFields(input), keys, block, { outcome, lostAmountMinor });
+      return end(funds, tenantFields(input), keys, block, { outcome, lostAmountMinor });
+    },
+
+    /**
+     * Restores what a reversed dispute took, and keeps it from taking anything later. First ends its hold, also one that has not
+     * arrived yet, so that its end deducts nothing afterwards.
+     */
+    async restoreForDispute(input: disputeHold.DisputeHoldInput): Promise<void> {
+      const { saleId, id: sourceId, amountMinor, reversedAt } = await disputeOf(clients, input);
+      if (!reversedAt) throw new TypeError('the dispute was not reversed');
+      const tenant = tenantFields(input);
+      const idempotencyKey = disputeHold.reversalWorkflowId(sourceId);
+      if (saleId !== undefined) {
+        const keys = { hold: disputeHold.workflowId(sourceId), end: idempotencyKey };
+        const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
+        await end(funds, tenant, keys, block, { outcome: BlockOutcome.RETURNED });
+      }
+      await funds.reverseDeduction({ ...tenant, sourceId, idempotencyKey }, CALL);
     },
   };
+}
+
+async function hold(
+  funds: RefundClients['funds'],
+  tenant: ReturnType<typeof tenantFields>,
+  idempotencyKey: string,
+  block: Hold,
+): Promise<HoldResult> {
+  await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true }, CALL);
+  return 'HELD';
+}
+
+/** Ends a hold, also one that has not arrived yet. */
+async function end(
+  funds: RefundClients['funds'],
+  tenant: ReturnType<typeof tenantFields>,
+  keys: { readonly hold: string; readonly end: string },
+  held: Hold,
+  ending: { readonly outcome: BlockOutcome; readonly lostAmountMinor?: bigint | undefined },
+): Promise<HoldResult> {
+  await hold(funds, tenant, keys.hold, held);
+  const { amountMinor: _, ...block } = held;
+  try {
+    const lifted = { ...block, ...ending, deductUnmet: ending.outcome === BlockOutcome.CONSUMED };
+    await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end }, CALL);
+  } catch (error) {
+    requireEnded(error);
+  }
+  return 'ENDED';
 }
 
 async function disputeOf({ refunds }: RefundClients, input: disputeHold.DisputeHoldInput): Promise<Dispute> {

@@ -2,7 +2,6 @@ import { ApplicationFailure } from '@temporalio/common';
 import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import { createReversalActivities } from './dispute-reversal.activities.ts';
 import { createReviewActivities } from './merchant-review.activities.ts';
 import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 import { createExecutionActivities } from './refund-execution.activities.ts';
@@ -21,7 +20,6 @@ export function createRefundActivities(clients: RefundClients) {
   return withFinalRefusals({
     ...createReviewActivities(clients),
     ...createHoldActivities(clients),
-    ...createReversalActivities(clients),
     ...createFundingActivities(clients),
     ...createSubmissionActivities(clients),
     ...createExecutionActivities(clients),

@@ -13,6 +13,7 @@ import { within64Bits } from '../platform/within-64-bits.ts';
 import { type PaymentReadRow, selectPayment } from './payment.queries.ts';
 import { paymentAmounts } from './payment-amounts.ts';
 import { refundWindowExpiresAt, saleRestMinor } from './payment-facts.ts';
+import { refundedSaleOf } from './sale-use.sql.ts';
 
 /** What has been refunded and lost of a payment, and what can still be refunded. NOT_FOUND (PAYMENT_NOT_FOUND). */
 export async function getPayment(
@@ -67,12 +68,7 @@ function amountsOf(row: PaymentReadRow) {
       refundedMinor: BigInt(row.refunded_minor),
       inProgressMinor: BigInt(row.in_progress_minor),
       blockedMinor: BigInt(row.blocked_minor),
-      saleRestMinor: saleRestMinor({
-        amountMinor: row.sale_amount_minor,
-        committedMinor: BigInt(row.sale_committed_minor),
-        lostElsewhereMinor: BigInt(row.sale_lost_elsewhere_minor),
-        isShared: row.sale_refunded_elsewhere || BigInt(row.sale_lost_elsewhere_minor) > 0n,
-      }),
+      saleRestMinor: saleRestMinor(refundedSaleOf(row, row.sale_amount_minor)),
     },
     disputes,
   );

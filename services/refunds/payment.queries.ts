@@ -5,6 +5,7 @@ import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
 import type { DisputeOutcome } from './dispute.ts';
 import { PaymentEntity } from './refund-case.entity.ts';
+import { type SaleUseRow, saleUse } from './sale-use.sql.ts';
 
 /** A dispute of a payment that is open or was lost, as JSON. Amounts in centavos, as text. */
 interface JsonDispute {
@@ -15,15 +16,13 @@ interface JsonDispute {
 }
 
 /** A payment with the sums of its refund cases in centavos, as text, and its disputes that are open or were lost. */
-export type PaymentReadRow = ReadTable<typeof PaymentEntity> & {
-  refunded_minor: string;
-  in_progress_minor: string;
-  blocked_minor: string;
-  sale_committed_minor: string;
-  sale_lost_elsewhere_minor: string;
-  sale_refunded_elsewhere: boolean;
-  disputes: readonly JsonDispute[];
-};
+export type PaymentReadRow = ReadTable<typeof PaymentEntity> &
+  SaleUseRow & {
+    refunded_minor: string;
+    in_progress_minor: string;
+    blocked_minor: string;
+    disputes: readonly JsonDispute[];
+  };
 
 const db = queryBuilder<{ 'refunds.payment': ReadTable<typeof PaymentEntity> }>();
 
@@ -37,20 +36,14 @@ const CASES = sql<Pick<PaymentReadRow, 'refunded_minor' | 'in_progress_minor' | 
     from refunds.refund_case
    where ${OF_PAYMENT} and status not in ('FAILED', 'CANCELED', 'REJECTED'))`;
 
-/** Of all payments of its sale; a lost dispute without an amount, of an unknown payment, took all that was left of it. */
-const OF_SALE = sql<
-  Pick<PaymentReadRow, 'sale_committed_minor' | 'sale_lost_elsewhere_minor' | 'sale_refunded_elsewhere'>
->`lateral (
-  select (select coalesce(sum(amount_minor), 0)::text from refunds.refund_case
-           where merchant_id = payment.merchant_id and environment = payment.environment and sale_id = payment.sale_id
-             and status not in ('FAILED', 'CANCELED', 'REJECTED')) as sale_committed_minor,
-         exists (select from refunds.refund_case
-                  where merchant_id = payment.merchant_id and environment = payment.environment
-                    and sale_id = payment.sale_id and payment_intent_id <> payment.id
-                    and status not in ('FAILED', 'CANCELED', 'REJECTED')) as sale_refunded_elsewhere,
-         (select coalesce(sum(coalesce(lost_minor, amount_minor, 9007199254740991)), 0)::text from refunds.dispute
-           where merchant_id = payment.merchant_id and environment = payment.environment and sale_id = payment.sale_id
-             and payment_intent_id <> payment.id and outcome = 'LOST') as sale_lost_elsewhere_minor)`;
+const OF_SALE = sql<SaleUseRow>`lateral (${sql.raw(
+  saleUse({
+    merchantId: 'payment.merchant_id',
+    environment: 'payment.environment',
+    saleId: 'payment.sale_id',
+    paymentIntentId: 'payment.id',
+  }),
+)})`;
 
 const DISPUTES = sql<Pick<PaymentReadRow, 'disputes'>>`lateral (
   select coalesce(json_agg(json_build_object(
@@ -71,10 +64,6 @@ export const selectPayment = prepareRead<Tenant & { readonly id: string }, Payme
     .where('payment.id', '=', parameters('id'))
     .select(columnsOf(PaymentEntity, 'payment'))
     .select(['cases.refunded_minor', 'cases.in_progress_minor', 'cases.blocked_minor', 'disputed.disputes'])
-    .select([
-      'of_sale.sale_committed_minor',
-      'of_sale.sale_lost_elsewhere_minor',
-      'of_sale.sale_refunded_elsewhere',
-    ])
+    .select(['of_sale.sale_committed_minor', 'of_sale.sale_lost_elsewhere_minor', 'of_sale.sale_is_shared'])
     .compile(),
 );

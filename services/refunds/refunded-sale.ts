@@ -8,6 +8,7 @@ import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectPayment } from './payment.queries.ts';
 import type { RefundedSale } from './payment-facts.ts';
+import { refundedSaleOf, type SaleUseRow, saleUse } from './sale-use.sql.ts';
 
 export interface SaleReads {
   readonly database: Database;
@@ -30,6 +31,7 @@ export async function saleAmountOf(
       selectPayment({ ...tenantOf(request), id: request.paymentIntentId }),
     );
     if (!known?.sale_id) return null;
+    if (known.sale_amount_minor !== null) return known.sale_amount_minor;
     saleId = known.sale_id;
   }
   const call = { ...callFor(context), signal: context.signal };
@@ -42,19 +44,12 @@ export async function saleAmountOf(
   }
 }
 
-/** A lost dispute without an amount, of a payment of which nothing was known, took all that was left of its sale. */
-const COMMITTED = `
-select cases.minor::text as committed_minor, lost.minor::text as lost_minor, cases.others + lost.minor > 0 as is_shared
-  from (select coalesce(sum(amount_minor), 0) as minor,
-               coalesce(sum(amount_minor) filter (where payment_intent_id <> :paymentIntentId), 0) as others
-          from refunds.refund_case
-         where merchant_id = :merchantId and environment = :environment and sale_id = :saleId
-           and status not in ('FAILED', 'CANCELED', 'REJECTED')) as cases
- cross join (
-   select coalesce(sum(coalesce(lost_minor, amount_minor, 9007199254740991)), 0) as minor
-     from refunds.dispute
-    where merchant_id = :merchantId and environment = :environment and sale_id = :saleId
-      and payment_intent_id <> :paymentIntentId and outcome = 'LOST') as lost`;
+const SALE_USE = saleUse({
+  merchantId: ':merchantId',
+  environment: ':environment',
+  saleId: ':saleId',
+  paymentIntentId: ':paymentIntentId',
+});
 
 /**
  * What the refunds of a payment's sale have used up, of all the payments that name it. Locks the sale until the transaction
@@ -67,17 +62,6 @@ export async function lockRefundedSale(
   amountMinor: bigint | null,
 ): Promise<RefundedSale> {
   await tx.awaitNamedLock(`sale ${saleId}`);
-  const [row] = await tx.execute<{ committed_minor: string; lost_minor: string; is_shared: boolean }>(
-    COMMITTED,
-    {
-      paymentIntentId,
-      saleId,
-    },
-  );
-  return {
-    amountMinor,
-    committedMinor: BigInt(row!.committed_minor),
-    lostElsewhereMinor: BigInt(row!.lost_minor),
-    isShared: row!.is_shared,
-  };
+  const [row] = await tx.execute<SaleUseRow>(SALE_USE, { paymentIntentId, saleId });
+  return refundedSaleOf(row!, amountMinor);
 }

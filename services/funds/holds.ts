@@ -28,13 +28,17 @@ export interface HeldSale {
   readonly lostMinor: bigint;
 }
 
+/** What all refunds and lost disputes have taken of a sale. */
+const takenMinor = ({ refundsMinor, lostMinor }: HeldSale): bigint =>
+  sumOf(refundsMinor.values()) + lostMinor;
+
 /**
  * What is left of a sale: captured less all refunds and lost disputes. Undefined until it is recorded. The refunds and lost
  * disputes of a sale, of whichever of its payments, never cost the merchant more than the sale.
  */
-function restMinorOf({ capturedMinor, refundsMinor, lostMinor }: HeldSale): bigint | undefined {
-  if (capturedMinor === undefined) return undefined;
-  return atLeastZero(capturedMinor - sumOf(refundsMinor.values()) - lostMinor);
+function restMinorOf(sale: HeldSale): bigint | undefined {
+  const { capturedMinor } = sale;
+  return capturedMinor === undefined ? undefined : atLeastZero(capturedMinor - takenMinor(sale));
 }
 
 /**
@@ -42,8 +46,7 @@ function restMinorOf({ capturedMinor, refundsMinor, lostMinor }: HeldSale): bigi
  * they have taken nothing: the first refund is limited by its payment, and may exceed a sale whose recorded amount is less.
  */
 export function refundLimitMinor(sale: HeldSale): bigint | undefined {
-  const isFirst = sumOf(sale.refundsMinor.values()) + sale.lostMinor === 0n;
-  return isFirst ? undefined : restMinorOf(sale);
+  return takenMinor(sale) === 0n ? undefined : restMinorOf(sale);
 }
 
 /** Whether a block holds no more than the rest of its sale. */
@@ -64,15 +67,12 @@ export function wantedMinor(
   { reason, sourceId, amountMinor }: Block & { readonly amountMinor: bigint | null },
   sale: HeldSale,
 ): bigint | undefined {
-  const { refundsMinor, lostMinor } = sale;
   if (reason === 'REFUND_IN_PROGRESS' && amountMinor !== null) {
-    return atLeastZero(amountMinor - (refundsMinor.get(sourceId) ?? 0n));
+    return atLeastZero(amountMinor - (sale.refundsMinor.get(sourceId) ?? 0n));
   }
   if (amountMinor !== null && !isLimitedByRest({ reason, amountMinor })) return amountMinor;
   const restMinor = restMinorOf(sale);
-  if (restMinor === undefined) {
-    return sumOf(refundsMinor.values()) + lostMinor === 0n ? (amountMinor ?? undefined) : undefined;
-  }
+  if (restMinor === undefined) return takenMinor(sale) === 0n ? (amountMinor ?? undefined) : undefined;
   return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
 }
 

@@ -6,7 +6,8 @@ interface Scope {
 }
 
 /**
- * The amounts that a source has taken, less what was restored: by its lost blocks from the installments of their sales, and by its deduction.
+ * The amounts that a source has taken, less what was restored: by its lost blocks from the installments of their sales, and by
+ * its deduction.
  * `source` is an SQL expression, and `saleId` too: of the sale to which they are limited.
  */
 export function amountsTakenBy(

@@ -10,6 +10,7 @@ import { reverse } from './allocation.ts';
 import { deductLostDisputes } from './deduct-lost-disputes.ts';
 import { BlockEntity, type BlockRow, DeductionEntity, type DeductionRow } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
+import type { HeldSale } from './holds.ts';
 
 /** What a source took from an installment and has not restored, in centavos. */
 interface TakenReadRow {
@@ -47,7 +48,7 @@ export function reverseDeduction(
     const deduction = await tx.findOne(DeductionEntity, { sourceId });
     const blocks = await tx.find(BlockEntity, { sourceId, outcome: 'CONSUMED' });
     const saleIds = salesOf(deduction, blocks);
-    const before = new Map<string, Awaited<ReturnType<typeof account.holds.saleOf>>>();
+    const before = new Map<string, HeldSale>();
     for (const saleId of saleIds) before.set(saleId, await account.holds.saleOf(saleId));
     const taken = await takenBy(tx, sourceId);
     const ids = taken.map(({ installmentId }) => installmentId);

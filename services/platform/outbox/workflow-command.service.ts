@@ -104,8 +104,9 @@ const END_STARTS: Statement = {
 };
 
 /**
- * Makes every START due within half a minute. Spreads them, so that Temporal does not get all starts at once. Resets their count to one start, so that a relay
- * which confirms an earlier start after this delays the next one by two minutes instead of an hour.
+ * Makes every START due within half a minute. Spreads them, so that Temporal does not get all starts at once. Resets their
+ * count to one start, so that a relay which confirms an earlier start after this delays the next one by two minutes instead of
+ * an hour.
  */
 const RESEND_STARTS: Statement = {
   name: 'resend_starts',

@@ -138,7 +138,7 @@ type ReportedDelivery = Pick<
   'status' | 'attempt_count' | 'next_attempt_at' | 'ended_at' | 'in_flight_until' | 'attempt'
 >;
 
-/** Whether a report changes nothing because its attempt is already recorded or was never handed out. */
+/** Whether a report changes nothing because its attempt is already recorded, or neither known nor the next one. */
 export function isKnown({ attempt, attempt_count }: ReportedDelivery, report: ReportedAttempt): boolean {
   if (attempt === 'UNKNOWN') return report.number !== attempt_count + 1;
   return attempt === 'ENDED' || !('result' in report.outcome);

@@ -3,6 +3,7 @@ import type { Handover } from '../../platform/outbox/outbox-signal.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANE_COUNT, type LaneLeases } from './lane-leases.ts';
+import { longestWaitMs } from './longest-wait.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
@@ -74,10 +75,7 @@ export class LaneDispatcher {
 
   /** The longest that a subscription which could send has been waiting, in milliseconds. */
   get lagMs(): number {
-    const nowMs = performance.now();
-    return (
-      nowMs - [...this.#readySinceMs.values()].reduce((first, sinceMs) => Math.min(first, sinceMs), nowMs)
-    );
+    return longestWaitMs(this.#readySinceMs.values());
   }
 
   get subscriptionIds(): string[] {

@@ -10,6 +10,7 @@ import { unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
 import { type LaneDispatcher, laneKey, type TableReads } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
+import { longestWaitMs } from './longest-wait.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
@@ -78,10 +79,7 @@ export class LaneReading {
 
   /** For how long reading the deliveries of any subscription has failed, in milliseconds. */
   get unreadMs(): number {
-    const nowMs = performance.now();
-    return (
-      nowMs - [...this.#unreadSinceMs.values()].reduce((first, sinceMs) => Math.min(first, sinceMs), nowMs)
-    );
+    return longestWaitMs(this.#unreadSinceMs.values());
   }
 
   /** Reads the deliveries waiting in lanes. */

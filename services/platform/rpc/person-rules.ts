@@ -64,6 +64,7 @@ allow(RefundCaseService, {
   openDispute: SANDBOX,
   recordResponseSubmission: SANDBOX,
   closeDispute: SANDBOX,
+  reverseDispute: SANDBOX,
 });
 
 allow(FundsService, {

@@ -1,5 +1,9 @@
 import { Type } from 'typebox';
-import { type Dispute, RefundBlocker } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type Dispute,
+  DisputeOutcome,
+  RefundBlocker,
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { blockerList, deadline, stateBadge, stateOf } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
 import { select } from '../../shell/components.ts';
@@ -46,8 +50,8 @@ export function simulatedCasePage(pages: Pages): void {
   });
 }
 
-const namesDispute = ({ choices = [] }: RefundStep) =>
-  choices.includes('dispute') || choices.includes('responded-dispute');
+const DISPUTE_CHOICES: ReadonlySet<Choice> = new Set(['dispute', 'responded-dispute', 'lost-dispute']);
+const namesDispute = ({ choices = [] }: RefundStep) => choices.some((choice) => DISPUTE_CHOICES.has(choice));
 
 async function readSimulated(view: View, id: string): Promise<SimulatedCase> {
   const { refundCase } = await view.clients.refundCases.getRefundCase({ refundCaseId: id });
@@ -55,7 +59,8 @@ async function readSimulated(view: View, id: string): Promise<SimulatedCase> {
   const request = { paymentIntentId, pageSize: MAX_DISPUTES };
   const { disputes } = await view.clients.refundCases.listDisputes(request);
   const openDisputes = disputes.filter(({ closedAt }) => !closedAt);
-  return { refundCase: refundCase!, openDisputes };
+  const lostDisputes = disputes.filter(({ outcome }) => outcome === DisputeOutcome.LOST);
+  return { refundCase: refundCase!, openDisputes, lostDisputes };
 }
 
 function stateCards(view: View, { refundCase }: SimulatedCase): Html {
@@ -115,6 +120,8 @@ function choiceField(view: View, { name: step }: RefundStep, choice: Choice, sim
       return oneOf(simulated.openDisputes);
     case 'responded-dispute':
       return oneOf(disputesToSubmit(simulated));
+    case 'lost-dispute':
+      return oneOf(simulated.lostDisputes);
     default:
       return choice satisfies never;
   }

@@ -29,6 +29,10 @@ export const refundStepTexts = {
         'A empresa perde a disputa',
         'O cliente já recebeu o valor, e o caso continua bloqueado.',
       ],
+      'reverse-dispute': [
+        'A perda da disputa é revertida em recurso',
+        'O valor descontado volta aos recebíveis, e o pagamento pode ser reembolsado de novo.',
+      ],
       cancel: ['Cancelar', 'O cliente ou a empresa desiste.'],
     } satisfies Record<string, readonly [string, string]>,
     reasonInitial: 'O produto foi entregue e usado',
@@ -69,6 +73,10 @@ export const refundStepTexts = {
       'lose-dispute': [
         'The merchant loses the dispute',
         'The customer already has the money, so the case stays blocked.',
+      ],
+      'reverse-dispute': [
+        'The loss of the dispute is reversed on appeal',
+        'What was deducted is returned to the receivables, and the payment can be refunded again.',
       ],
       cancel: ['Cancel', 'The customer or the merchant withdraws the request.'],
     } satisfies Record<string, readonly [string, string]>,

@@ -31,7 +31,14 @@ import {
 export const REVIEWERS = ['OPERATIONS', 'RISK_POLICY'] as const;
 
 export type StepName = keyof (typeof refundStepTexts)['en']['steps'];
-export type Choice = 'reason' | 'reviewer' | 'blocker' | 'present-blocker' | 'dispute' | 'responded-dispute';
+export type Choice =
+  | 'reason'
+  | 'reviewer'
+  | 'blocker'
+  | 'present-blocker'
+  | 'dispute'
+  | 'responded-dispute'
+  | 'lost-dispute';
 
 /** The submitted values of a step's form. */
 export interface StepForm {
@@ -82,6 +89,9 @@ const close =
   (outcome: DisputeOutcome) =>
   ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
     view.clients.refundCases.closeDispute({ idempotencyKey, disputeId, outcome });
+
+const reverseDispute = ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
+  view.clients.refundCases.reverseDispute({ idempotencyKey, disputeId });
 
 const submitResponse = ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
   view.clients.refundCases.recordResponseSubmission({ idempotencyKey, disputeId });
@@ -182,6 +192,12 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     choices: ['dispute'],
     isPossible: ({ openDisputes }) => openDisputes.length > 0,
     act: close(DisputeOutcome.LOST),
+  },
+  {
+    name: 'reverse-dispute',
+    choices: ['lost-dispute'],
+    isPossible: ({ lostDisputes }) => lostDisputes.length > 0,
+    act: reverseDispute,
   },
   {
     name: 'cancel',

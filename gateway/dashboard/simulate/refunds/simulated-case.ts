@@ -10,10 +10,11 @@ import { stateOf } from '../../disputes/dispute.components.ts';
 /** The blockers that other teams set and clear. */
 export const MANUAL_BLOCKERS = ['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE', 'PAYMENT_NOT_LIVE'] as const;
 
-/** A case and the open disputes of its payment. */
+/** A case and the disputes of its payment that can go on: the open ones, and the lost ones, which can be reversed. */
 export interface SimulatedCase {
   readonly refundCase: RefundCase;
   readonly openDisputes: readonly Dispute[];
+  readonly lostDisputes: readonly Dispute[];
 }
 
 /** The fields of every write to a case. */

@@ -57,6 +57,12 @@ export function saleDisputeActions(pages: Pages): void {
     await view.clients.refundCases.recordResponseSubmission(submission);
     return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'submitted');
   });
+  const reversal = { ...IN_SANDBOX, path: `${PATH}/disputes/:disputeId/reversed` } as const;
+  pages.action(reversal, async (view, { params, key }) => {
+    const request = { disputeId: params.disputeId!, idempotencyKey: key };
+    await view.clients.refundCases.reverseDispute(request);
+    return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'reversed');
+  });
   for (const [step, outcome] of [
     ['won', DisputeOutcome.WON],
     ['lost', DisputeOutcome.LOST],

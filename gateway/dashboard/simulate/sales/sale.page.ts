@@ -2,14 +2,14 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { ProductStatus } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import type { Dispute, RefundCase } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { endOf, stateOf } from '../../disputes/dispute.components.ts';
+import { type DisputeState, endOf, stateOf } from '../../disputes/dispute.components.ts';
 import { salesTexts } from '../../funds/sales.texts.ts';
 import { MAX_PAGE_SIZE } from '../../merchant-clients.ts';
 import { caseColumns } from '../../refunds/refund-case.components.ts';
 import { refundCaseTexts } from '../../refunds/refund-case.texts.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { copyable, dataTable, details, field, form, money, select } from '../../shell/components.ts';
-import { type Html, html, nothing } from '../../shell/html.ts';
+import { type Html, html } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -84,22 +84,33 @@ ${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
 })}</section>`;
 }
 
+/** The steps of a dispute that are possible in each of its states. */
+const STEPS_OF: Readonly<Record<DisputeState, readonly DisputeStep[]>> = {
+  NEEDS_RESPONSE: ['won', 'lost'],
+  UNDER_REVIEW: ['submitted', 'won', 'lost'],
+  AWAITING_DECISION: ['won', 'lost'],
+  UNANSWERED: ['won', 'lost'],
+  WON: [],
+  LOST: ['reversed'],
+  REVERSED: [],
+};
+type DisputeStep = 'submitted' | 'won' | 'lost' | 'reversed';
+
 function disputeList(view: View, saleId: string, disputes: readonly Dispute[]): Html {
   const t = textsFor(view, saleTexts);
   const { outcomes } = textsFor(view, refundCaseTexts);
   if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
   const steps = (dispute: Dispute) => {
     const action = `/simulate/sales/${saleId}/disputes/${dispute.id}`;
-    const isToSubmit = stateOf(dispute) === 'UNDER_REVIEW';
-    return html`<div class="row">${isToSubmit ? form(view, { action: `${action}/submitted`, submit: t.submitted, tone: 'plain' }) : nothing}
-${form(view, { action: `${action}/won`, submit: t.won, tone: 'plain' })}
-${form(view, { action: `${action}/lost`, submit: t.lost, tone: 'plain' })}</div>`;
+    const step = (name: DisputeStep) =>
+      form(view, { action: `${action}/${name}`, submit: t[name], tone: 'plain' });
+    return html`<div class="row">${STEPS_OF[stateOf(dispute)].map(step)}</div>`;
   };
   const item = (dispute: Dispute) => {
     const { openedAt, closedAt, outcome } = dispute;
     const state = closedAt ? endOf(outcome) : 'OPEN';
     return html`<li>${t.opened(view.format.dateTime(openedAt))}: <strong>${outcomes[state]}</strong>
-${closedAt ? nothing : steps(dispute)}</li>`;
+${steps(dispute)}</li>`;
   };
   return html`<ul class="disputes">${disputes.map(item)}</ul>`;
 }

@@ -139,6 +139,11 @@ it('refunds a sale, blocks its funds and disputes it', async () => {
   }
   const { document } = await visitor.get(path);
   expect(document.querySelectorAll('.disputes strong').map(({ text }) => text)).toEqual(['lost', 'won']);
+  expect(document.querySelectorAll('.disputes form').length).toBe(1);
+  const reversed = await visitor.submit(path, '/reversed');
+  expect(reversed.document.querySelector('.outcome')!.text).toContain('dispute.reversed.v1');
+  expect(reversed.document.querySelector('.disputes strong')!.text).toBe('reversed');
+  expect(reversed.document.querySelectorAll('.disputes form')).toEqual([]);
   const unknown = `${home}/simulate/sales/${randomUUID()}`;
   await visitor.post(`${unknown}/open-dispute`, visitor.proof());
   const open = await visitor.get(`${home}/disputes?status=OPEN`);

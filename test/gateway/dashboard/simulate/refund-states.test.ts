@@ -61,6 +61,7 @@ it('shows only the possible steps, and every step shown works', async () => {
   expect(stateOn(disputed)).toBe('SERVICE_REVIEW');
   expect(stepsOn(disputed)).not.toContain('review-approve');
   expect(stepsOn(disputed)).not.toContain('submit-response');
+  expect(stepsOn(disputed)).not.toContain('reverse-dispute');
   const list = await panel.visitor.get(`${panel.home}/disputes`);
   const dispute = list.document.querySelector('tbody a')!.getAttribute('href')!;
   await panel.visitor.submit(dispute, '/respond', { response: 'Delivered.' });
@@ -81,6 +82,17 @@ it('shows only the possible steps, and every step shown works', async () => {
   const succeeded = await step(paid, 'succeeded');
   expect(stepsOn(succeeded)).toContain('returned');
   expect(stateOn(await step(succeeded, 'returned'))).toBe('FAILED');
+});
+
+it('reverses a lost dispute, after which its case can be approved', async () => {
+  const { openCase, step } = await sandboxFixture(fixture);
+  const disputed = await step(await step(await openCase(), 'approve'), 'open-dispute');
+  const lost = await step(disputed, 'lose-dispute');
+  expect(stepsOn(lost)).not.toContain('review-approve');
+  const reversed = await step(lost, 'reverse-dispute');
+  expect(reversed.document.querySelector('.outcome')!.text).toContain('dispute.reversed.v1');
+  expect(stepsOn(reversed)).toContain('review-approve');
+  expect(stepsOn(reversed)).not.toContain('reverse-dispute');
 });
 
 it('lets the deadline approach and pass', async () => {

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
-import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Debt, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 
 /** What a merchant owes beyond its balance. */
@@ -22,9 +22,23 @@ export async function findUncoveredDebts(
 ): Promise<DebtSubject | undefined> {
   const { availableAmountMinor } = await funds.getBalance(tenant, CALL);
   if (availableAmountMinor >= 0n) return undefined;
-  const { debts } = await funds.listDebts({ ...tenant, pageSize: PAGE_SIZE }, CALL);
-  const last = debts.at(-1);
+  const last = await findLastDebt(funds, tenant);
   return (
     last && { kind: 'DEBTS', owedMinor: -availableAmountMinor, happenedAt: timestampDate(last.occurredAt!) }
   );
+}
+
+/** The list is oldest first, so the last debt is on its last page. */
+async function findLastDebt(
+  funds: Client<typeof FundsService>,
+  tenant: Parameters<typeof findUncoveredDebts>[1],
+): Promise<Debt | undefined> {
+  let last: Debt | undefined;
+  let pageToken = '';
+  do {
+    const page = await funds.listDebts({ ...tenant, pageSize: PAGE_SIZE, pageToken }, CALL);
+    last = page.debts.at(-1) ?? last;
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return last;
 }

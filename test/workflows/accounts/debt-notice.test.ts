@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findUncoveredDebts } from '../../../workflows/accounts/debt-notice.ts';
+import { fundsCaller } from '../../services/funds/funds-caller.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
+
+let harness: TestHarness;
+beforeAll(async () => {
+  harness = await startHarness({ SERVICES: 'funds' });
+});
+afterAll(() => harness.close());
+
+it('takes a debt for a new occasion however many older ones are open, so that each new debt is mailed', async () => {
+  const { client, tenant, deduct } = fundsCaller(harness.transports.inProcess);
+  const happenedAt = async () => (await findUncoveredDebts(client, tenant))?.happenedAt;
+  expect(await happenedAt()).toBeUndefined();
+  for (let debts = 0; debts < 100; debts += 1) await deduct(1n, undefined, '2020-06-01');
+  const before = await happenedAt();
+  await deduct(1n, undefined, '2020-06-02');
+  expect(await happenedAt()).not.toEqual(before);
+});

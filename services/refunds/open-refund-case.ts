@@ -33,6 +33,7 @@ import {
 } from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
+import { findReferenced } from './refund-reference.ts';
 import { openCase } from './refund-review.ts';
 import { lockRefundedSale, type SaleReads, saleAmountOf } from './refunded-sale.ts';
 
@@ -45,7 +46,10 @@ export interface OpeningDependencies {
   readonly execution: RefundExecutionMode;
 }
 
-/** Opens a refund case of a payment; policy, approval mode and initiator determine its first status. */
+/**
+ * Opens a refund case of a payment, or returns the one of its reference; policy, approval mode and initiator determine its first
+ * status.
+ */
 export async function openRefundCase(
   { writes, products, sales, limits, merchantReviewPeriodMs, execution }: OpeningDependencies,
   request: OpenRefundCaseRequest,
@@ -59,6 +63,8 @@ export async function openRefundCase(
   return writes.run<typeof OpenRefundCaseResponseSchema>(request, context, async (tx) => {
     const payment = await lockPayment(tx, request.paymentIntentId);
     const facts = fixFacts(payment, request, productWindowDays);
+    const opened = await findReferenced(tx, payment.id, request);
+    if (opened) return { refundCase: storedRefundCaseMessage(opened) };
     const { amountMinor } = request;
     const { allMinor, unblockedMinor } = await committedMinorOf(tx, payment.id);
     requireRefundable(facts, amountMinor, allMinor, at);
@@ -85,6 +91,7 @@ export async function openRefundCase(
       amountMinor,
       evidenceCount: request.evidenceCount,
       reason: request.reason,
+      refundReference: request.refundReference ?? null,
       saleId: facts.saleId,
       orderId: facts.orderId,
       invoiceId: facts.invoiceId,
@@ -93,8 +100,8 @@ export async function openRefundCase(
       refundWindowExpiresAt: refundWindowExpiresAt(facts),
     });
     const { paymentIntentId, saleId, status, blockedBy } = row;
-    const opened = { refundCaseId: id, paymentIntentId, saleId, amountMinor: String(amountMinor) };
-    tx.logStep('a refund case was opened', { ...opened, status, blockedBy, events });
+    const named = { refundCaseId: id, paymentIntentId, saleId, amountMinor: String(amountMinor) };
+    tx.logStep('a refund case was opened', { ...named, status, blockedBy, events });
     await publishEvents(tx, row, events);
     const input = { ...tx.tenant, refundCaseId: row.id };
     if (row.status === 'MERCHANT_REVIEW') await tx.command(merchantReview.startCommand(input));

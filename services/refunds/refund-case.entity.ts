@@ -36,6 +36,7 @@ export const RefundCaseEntity = defineEntity({
     blockedBy: p.array().$type<readonly Blocker[]>(),
     evidenceCount: p.integer(),
     reason: p.text(),
+    refundReference: p.text().strictNullable(),
     saleId: p.uuid().strictNullable(),
     orderId: p.uuid().strictNullable(),
     invoiceId: p.uuid().strictNullable(),

@@ -46,6 +46,7 @@ export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {
     executions: row.executions,
     executionStartedAt: row.execution_started_at ?? undefined,
     deadlineNotifiedAt: row.deadline_notified_at ?? undefined,
+    refundReference: row.refund_reference ?? undefined,
   };
 }
 

@@ -243,6 +243,13 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
    * @generated from field: google.protobuf.Timestamp deadline_notified_at = 25;
    */
   deadlineNotifiedAt?: Timestamp | undefined;
+
+  /**
+   * Identifies the refund in the records of who opened the case.
+   *
+   * @generated from field: optional string refund_reference = 26;
+   */
+  refundReference?: string | undefined;
 };
 
 /**
@@ -786,6 +793,14 @@ export declare type OpenRefundCaseRequest = Message<"payments.refunds.v1.OpenRef
    * @generated from field: google.protobuf.Timestamp occurred_at = 17;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * Identifies the refund in the caller's records. A payment has one case of a reference: unlike an idempotency key, which is
+   * kept for 24 hours, it protects from a second refund for good. To try again after a refund has failed, name a new one.
+   *
+   * @generated from field: optional string refund_reference = 18;
+   */
+  refundReference?: string | undefined;
 };
 
 /**
@@ -3796,7 +3811,9 @@ export declare const RefundCaseService: GenService<{
    * sale takes the one that a dispute has named. After the window: FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
    * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Several payments can name one sale: when open and succeeded cases of all of
    * them, and what disputes of the others have taken, would exceed what was captured, FAILED_PRECONDITION
-   * (REFUND_EXCEEDS_SALE); until the sale is recorded, it limits no case, but each debit. Also INVALID_ARGUMENT
+   * (REFUND_EXCEEDS_SALE); until the sale is recorded, it limits no case, but each debit. With the refund_reference of an
+   * earlier case of the payment it returns that case as it now is, or ALREADY_EXISTS (REFUND_REFERENCE_REUSED), with
+   * refundCaseId in the metadata, if its amount, initiator or reason differ. Also INVALID_ARGUMENT
    * (PAID_AT_IN_FUTURE), NOT_FOUND (PRODUCT_NOT_FOUND). The workflow refund-hold-<case id> blocks the funds of a named sale (REFUND_IN_PROGRESS) until
    * the case is closed (refund-hold-end-<case id>).
    *

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { RefundCaseStatus, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { expectRefusal } from '../../support/expect-refusal.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { refundsOf } from './refund-case-fixture.ts';
+
+let harness: TestHarness;
+beforeAll(async () => {
+  harness = await startHarness({ SERVICES: 'refunds' });
+});
+afterAll(() => harness.close());
+
+const DAY_MS = 86_400_000;
+
+/** A refund of a payment as its caller repeats it: each time with a new idempotency key, as after 24 hours. */
+const request = () => ({
+  paymentIntentId: randomUUID(),
+  paidAt: timestampFromDate(new Date(Date.now() - DAY_MS)),
+  refundReference: 'R-10482/1',
+});
+
+it('opens one case of a reference, and returns it as it now is, also beyond the refund window', async () => {
+  const { refunds, tenant, write, open } = refundsOf(harness, 'grpc');
+  const paidAt = timestampFromDate(new Date(Date.now() - 40 * DAY_MS));
+  const occurredAt = timestampFromDate(new Date(Date.now() - 35 * DAY_MS));
+  const refund = { ...request(), paidAt, amountMinor: 5_000n };
+  const opened = await open({ ...refund, occurredAt });
+  expect(opened.refundReference).toBe('R-10482/1');
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: opened.id });
+  const again = await open(refund);
+  expect(again).toMatchObject({ id: opened.id, status: RefundCaseStatus.CANCELED });
+  const { refundCases } = await refunds.listRefundCases(tenant);
+  expect(refundCases.map(({ id, refundReference }) => [id, refundReference])).toEqual([
+    [opened.id, 'R-10482/1'],
+  ]);
+});
+
+it('opens one case when a request is sent many times at once', async () => {
+  const { open } = refundsOf(harness, 'grpc');
+  const refund = request();
+  const cases = await Promise.all(Array.from({ length: 8 }, () => open(refund)));
+  expect(new Set(cases.map(({ id }) => id)).size).toBe(1);
+});
+
+it.each([
+  ['amount', { amountMinor: 999n }],
+  ['initiator', { initiator: RefundInitiator.MERCHANT }],
+  ['reason', { reason: 'too late' }],
+])('refuses a reference that belongs to a refund of another %s', async (_, other) => {
+  const { open } = refundsOf(harness, 'grpc');
+  const refund = request();
+  const { id } = await open(refund);
+  const refused = open({ ...refund, ...other });
+  await expectRefusal(refused, Code.AlreadyExists, 'REFUND_REFERENCE_REUSED', { refundCaseId: id });
+});
+
+it('keeps references of other payments, merchants and environments apart', async () => {
+  const tenant = newTenant();
+  const { open, tenant: live } = refundsOf(harness, 'grpc', tenant);
+  const refund = request();
+  const cases = [
+    await open(refund),
+    await open({ ...refund, paymentIntentId: randomUUID() }),
+    await open({ ...refund, ...newTenant() }),
+    await open({ ...refund, ...live, environment: 2, idempotencyKey: newKey() }),
+    await open({ ...refund, refundReference: 'R-10482/2' }),
+    await open({ ...refund, refundReference: undefined }),
+  ];
+  expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+});

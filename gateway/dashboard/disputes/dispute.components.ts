@@ -4,7 +4,7 @@ import {
   DisputeOutcome,
   DisputeReason,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { badge, deadlineBadge, link, moment, money, type Tone } from '../shell/components.ts';
+import { badge, deadlineBadge, link, moment, money, NONE, type Tone } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { disputesTexts } from './disputes.texts.ts';
@@ -41,10 +41,11 @@ export function stateBadge(view: View, dispute: Dispute): Html {
   return badge(TONES[state], textsFor(view, disputesTexts).states[state]);
 }
 
-/** The due date: the time left while the dispute awaits the merchant's response, afterwards only the date. */
+/** The due date: the time left while the dispute awaits the merchant's response, afterwards only the date; NONE once it is closed. */
 export function dueDate(view: View, dispute: Dispute): Html {
   const t = textsFor(view, disputesTexts);
-  const { dueAt } = dispute;
+  const { dueAt, closedAt } = dispute;
+  if (closedAt) return html`${NONE}`;
   if (!dueAt) return html`<span class="soft">${t.noDueDate}</span>`;
   const isAwaiting = ['NEEDS_RESPONSE', 'UNANSWERED'].includes(stateOf(dispute));
   return html`<span class="deadline">${isAwaiting ? deadlineBadge(view, dueAt) : nothing} ${moment(view, dueAt)}</span>`;

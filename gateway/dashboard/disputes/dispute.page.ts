@@ -91,7 +91,7 @@ function summary(view: View, dispute: Dispute, deduction: GetDeductionResponse |
   const t = textsFor(view, disputesTexts);
   return html`<div class="cards">
 <section class="card"><h2>${t.status}</h2><p>${stateBadge(view, dispute)}</p><p>${nextText(view, dispute)}</p></section>
-<section class="card"><h2>${t.dueDate}</h2><p>${dueDate(view, dispute)}</p></section>
+${dispute.closedAt ? nothing : html`<section class="card"><h2>${t.dueDate}</h2><p>${dueDate(view, dispute)}</p></section>`}
 <section class="card"><h2>${t.amount}</h2><p class="figure">${disputedAmount(view, dispute)}</p>${heldText(view, dispute)}</section>
 ${deductedCard(view, dispute, deduction)}</div>`;
 }

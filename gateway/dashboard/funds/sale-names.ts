@@ -60,8 +60,11 @@ export function namedSaleOf(view: View, saleId: string | undefined, { sales, pro
 /** The sale of another record with its id, which is all that is known before the sale is recorded. */
 export function identifiedSale(view: View, saleId: string | undefined, names: SaleNames): Html | undefined {
   if (saleId === undefined) return undefined;
-  if (!names.sales.has(saleId)) return copyable(view, saleId);
-  return html`${namedSaleOf(view, saleId, names)}<br>${copyable(view, saleId)}`;
+  const sale = names.sales.get(saleId);
+  if (!sale) return copyable(view, saleId);
+  const named = namedSale(view, sale, names.products);
+  // Without an order number, the link is the id.
+  return sale.orderNumber?.trim() ? html`${named}<br>${copyable(view, saleId)}` : named;
 }
 
 const distinct = (ids: readonly (string | undefined)[]): string[] => [

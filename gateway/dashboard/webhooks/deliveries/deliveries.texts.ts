@@ -59,7 +59,7 @@ export const deliveriesTexts = {
       gone: 'Seu servidor respondeu 410, pedindo para não receber mais eventos. O endpoint foi desativado.',
       denied: 'Seu servidor recusou a requisição. Verifique a assinatura e a autenticação.',
       tooMany: 'Seu servidor pediu um ritmo menor. Respeitamos o cabeçalho Retry-After.',
-      broken: 'O erro ocorreu no seu servidor.',
+      broken: 'O erro ocorreu no seu servidor. Os logs dele neste horário mostram a causa.',
     },
   },
   en: {
@@ -118,7 +118,7 @@ export const deliveriesTexts = {
       gone: 'Your server responded with 410, asking not to receive any more events. The endpoint was disabled.',
       denied: 'Your server rejected the request. Check signature verification and authentication.',
       tooMany: 'Your server asked us to slow down. We honor Retry-After.',
-      broken: 'The error occurred on your server.',
+      broken: 'The error occurred on your server. Its logs at this time show the cause.',
     },
   },
 };

@@ -39,7 +39,7 @@ export const ResendFields = Type.Object({
 export type ResendValues = Static<typeof ResendFields>;
 type FieldName = 'from' | 'to' | 'event_id' | 'request_id';
 export type ResendFaults = Readonly<Partial<Record<FieldName, keyof (typeof resendsTexts)['en']['faults']>>>;
-type Selection = Exclude<ResendDeliveriesRequest['selection'], { case: undefined }>;
+export type Selection = Exclude<ResendDeliveriesRequest['selection'], { case: undefined }>;
 
 /** Parses the selection for the RPC; `faults` when it is invalid. */
 export function parseSelection(values: ResendValues): { selection: Selection } | { faults: ResendFaults } {

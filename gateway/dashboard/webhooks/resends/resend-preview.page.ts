@@ -20,8 +20,10 @@ import {
   type ResendValues,
   SCOPES,
   type Scope,
+  type Selection,
 } from './resend-form.ts';
 import { resendPreviewTexts } from './resend-preview.texts.ts';
+import { selectionText } from './resend-selection.ts';
 
 const PATH = '/webhooks/:subscriptionId/resends/preview';
 
@@ -40,7 +42,7 @@ export function resendPreviewPage(pages: Pages): void {
       const { selection } = parsed;
       const request = { subscriptionId: subscription.id, selection };
       const counts = await view.clients.deliveries.previewResend(request);
-      return previewPage(view, subscription, query, counts);
+      return previewPage(view, subscription, query, { selection, counts });
     } catch (error) {
       const faults = faultsOf(error);
       if (!faults) throw error;
@@ -53,7 +55,7 @@ function previewPage(
   view: View,
   subscription: WebhookSubscription,
   values: ResendValues,
-  counts: PreviewResendResponse,
+  { selection, counts }: { selection: Selection; counts: PreviewResendResponse },
 ): Page {
   const t = textsFor(view, resendPreviewTexts);
   const { scope } = values;
@@ -64,6 +66,7 @@ function previewPage(
   return {
     title: isChosen ? t.confirmTitle : t.title,
     body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}
+<p>${selectionText(view, { missed: undefined, [selection.case]: selection.value })}</p>
 ${counts.hasMore ? notice('busy', t.hasMore) : nothing}
 ${body}`,
   };

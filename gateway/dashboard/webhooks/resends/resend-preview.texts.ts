@@ -29,8 +29,9 @@ export const resendPreviewTexts = {
       'Nenhum evento a reenviar nesta seleção. Um endpoint recebe apenas os tipos em que está inscrito.',
     confirm: (events: string, endpoint: string) => `Reenviar ${events} para ${endpoint}?`,
     confirmHints: {
-      failed: 'Nenhum deles foi aceito até agora.',
-      undelivered: 'Nenhum deles foi aceito até agora, e alguns seu servidor nunca viu.',
+      failed: 'Nenhuma entrega foi aceita até agora.',
+      undelivered:
+        'Nenhuma entrega foi aceita até agora, e há eventos que nunca foram enviados a este endpoint.',
       all: 'Seu servidor receberá de novo eventos que já aceitou, com o mesmo webhook-id.',
     },
     submit: (events: string) => `Reenviar ${events}`,
@@ -65,8 +66,8 @@ export const resendPreviewTexts = {
       'There is no event to resend in this selection. An endpoint receives only the types it is subscribed to.',
     confirm: (events: string, endpoint: string) => `Resend ${events} to ${endpoint}?`,
     confirmHints: {
-      failed: 'None of them has been accepted so far.',
-      undelivered: 'None of them has been accepted so far, and some have never been sent to your server.',
+      failed: 'No delivery has been accepted so far.',
+      undelivered: 'No delivery has been accepted so far, and some events were never sent to this endpoint.',
       all: 'Your server will receive events that it has already accepted again, with the same webhook-id.',
     },
     submit: (events: string) => `Resend ${events}`,

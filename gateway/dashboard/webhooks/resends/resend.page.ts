@@ -24,6 +24,7 @@ import { may, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb } from '../breadcrumbs.ts';
 import { endpointName, shortId } from '../deliveries/delivery.components.ts';
 import { type Endpoints, readEndpoints } from '../subscriptions/subscription-reads.ts';
+import { selectionText } from './resend-selection.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -113,18 +114,23 @@ function resendsTable(view: View, resends: readonly Resend[], endpoints: Endpoin
 function progressOf(view: View, resend: Resend): Html {
   const t = textsFor(view, resendsTexts);
   const all = expectedOf(resend);
-  const isIdle = all === 0n && resend.state !== ResendState.RUNNING;
-  const counts = [
-    [t.counts.expected, all],
-    [t.counts.made, resend.madeCount],
-    [t.counts.succeeded, resend.succeededCount],
-    [t.counts.open, resend.openCount],
-    [t.counts.exhausted, resend.exhaustedCount],
-    [t.counts.canceled, resend.canceledCount],
-  ] as const;
+  const isRunning = resend.state === ResendState.RUNNING;
+  const isIdle = all === 0n && !isRunning;
+  const { succeededCount, openCount, exhaustedCount, canceledCount } = resend;
+  const counts = (
+    [
+      [t.counts.expected, all, isRunning],
+      [t.counts.made, resend.madeCount, isRunning],
+      [t.counts.succeeded, succeededCount, true],
+      // An attempt that is in progress while its resend is canceled still ends.
+      [t.counts.open, openCount, isRunning || openCount > 0n],
+      [t.counts.exhausted, exhaustedCount, true],
+      [t.counts.canceled, canceledCount, true],
+    ] as const
+  ).filter(([, , isShown]) => isShown);
   return html`<div class="card"><p>${stateBadge(view, resend)} ${progressText(view, resend)}</p>
 ${all === 0n ? nothing : html`<progress max="${all}" value="${endedOf(resend)}" aria-label="${t.progress}">${progressText(view, resend)}</progress>`}
-${resend.state === ResendState.RUNNING ? html`<p class="soft">${t.waiting}</p>` : nothing}
+${isRunning ? html`<p class="soft">${t.waiting}</p>` : nothing}
 ${isIdle ? html`<p>${t.nothingToDo}</p>` : nothing}
 <dl class="counts">${counts.map(([name, count]) => html`<div><dt>${name}</dt><dd>${view.format.number(count)}</dd></div>`)}</dl>
 ${resend.endedAt ? html`<p class="soft">${t.ended} ${moment(view, resend.endedAt)}</p>` : nothing}</div>`;
@@ -156,21 +162,6 @@ function progressText(view: View, resend: Resend): string {
 function stateBadge(view: View, { state }: Resend): Html {
   const name = enumName(ResendState, state);
   return badge(TONES[name], textsFor(view, resendsTexts).states[name]);
-}
-
-function selectionText(
-  view: View,
-  { eventId, requestId, period, missed, onlyFailed, skipNeverSent }: Resend,
-  shown: (id: string) => string = (id) => id,
-): Html {
-  const t = textsFor(view, resendsTexts);
-  if (missed) return html`<span>${t.ofMissed}</span>`;
-  const scope = skipNeverSent ? t.onlyFailedAndSent : t.onlyFailed;
-  const failed = onlyFailed ? html` <span class="soft">(${scope})</span>` : nothing;
-  if (eventId !== undefined) return html`<span>${t.ofEvent} <code>${shown(eventId)}</code>${failed}</span>`;
-  if (requestId !== undefined)
-    return html`<span>${t.ofRequest} <code>${shown(requestId)}</code>${failed}</span>`;
-  return html`<span>${t.ofPeriod} ${moment(view, period?.from)} ${t.until} ${moment(view, period?.to)}${failed}</span>`;
 }
 
 function endpointLink(view: View, { subscriptionId }: Resend, endpoints: Endpoints | undefined): Html {

@@ -28,10 +28,9 @@ export const subscriptionStateTexts = {
     expired: (days: string) =>
       `Uma entrega continuava pendente ${days} dias depois do evento e não será mais tentada.`,
     unknownError: 'Não foi possível entregar os eventos.',
-    failing: 'Com falhas:',
     delivered: (delivered: string, attempts: string) =>
-      `${delivered} de ${attempts} tentativas entregues na última hora`,
-    failingSince: 'desde',
+      `${delivered} de ${attempts} tentativas bem-sucedidas na última hora`,
+    failingSince: 'Com falhas desde',
     noAttempts: 'nenhuma tentativa na última hora',
     successRate: 'Taxa de sucesso',
     lastSuccess: 'Última entrega',
@@ -67,10 +66,9 @@ export const subscriptionStateTexts = {
     expired: (days: string) =>
       `A delivery was still pending ${days} days after its event and will not be attempted again.`,
     unknownError: 'Events could not be delivered.',
-    failing: 'Failing:',
     delivered: (delivered: string, attempts: string) =>
       `${delivered} of ${attempts} attempts delivered in the last hour`,
-    failingSince: 'since',
+    failingSince: 'Failing since',
     noAttempts: 'no attempts in the last hour',
     successRate: 'Success rate',
     lastSuccess: 'Last delivery',

@@ -59,13 +59,13 @@ export function troubleTextsOf(
   ];
 }
 
-/** “Failing: 0 of 10 attempts delivered in the last hour, since 10:04, HTTP 500”; undefined unless it is failing. */
+/** “Failing since 10:04: HTTP 500. 0 of 10 attempts delivered in the last hour.”; undefined unless it is failing. */
 function failingText(view: PlainView, health: EndpointHealth): Html | undefined {
   if (!health.failingSince) return undefined;
   const t = textsFor(view, subscriptionStateTexts);
   const { delivered, attempts } = health;
   const counts = t.delivered(view.format.number(Number(delivered)), view.format.number(Number(attempts)));
-  return html`${t.failing} ${counts}, ${t.failingSince} ${moment(view, health.failingSince)}, ${attemptResultText(view, health)}`;
+  return html`${t.failingSince} ${moment(view, health.failingSince)}: ${attemptResultText(view, health)}. ${counts}.`;
 }
 
 /** Success rate, last success and 95th percentile of the response time, for a list of details. */

@@ -123,6 +123,7 @@ describe('a resend', () => {
     const preview = await next(developer, await developer.get(path), '/preview');
     const text = (page: SeenPage) => page.document.querySelector('main')!.text.replaceAll(/\s+/g, ' ');
     expect(text(preview)).toContain('Never sent to this endpoint 2 older than the endpoint2');
+    expect(text(preview)).toContain('Published from ');
     expect(scopesOf(preview)).toEqual(['failed checked', 'undelivered']);
     const narrow = await next(developer, preview, '/preview');
     expect(text(narrow)).toContain('Resend 1 event to ');
@@ -146,6 +147,10 @@ describe('a resend', () => {
       canceledCount: 1n,
     });
     expect(actionsOf(canceled)).toEqual([]);
+    const countsOf = ({ document }: SeenPage) =>
+      document.querySelectorAll('.counts dt').map((name) => name.text);
+    expect(countsOf(begun)).toContain('Queued');
+    expect(countsOf(canceled)).toEqual(['Delivered', 'Failed', 'Canceled']);
     expect(await auditOf(tenant)).toEqual(['CancelResend', 'ResendDeliveries']);
   });
 

@@ -65,7 +65,7 @@ describe('the list', () => {
     await fixture.webhooks.publish(tenant);
     await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 500, latencyMs: 90 });
     const failing =
-      /Active Failing.*Failing: 1 of 2 attempts delivered in the last hour, since \w{3} \d.*, HTTP 500/;
+      /Active Failing.*Failing since \w{3} \d.*: HTTP 500\. 1 of 2 attempts delivered in the last hour\./;
     const page = wordsOf(await viewer.get(at(`/webhooks/${id}`)));
     expect(page).toMatch(failing);
     expect(page).toMatch(/Active Failing Your server is not accepting deliveries\./);
@@ -73,9 +73,13 @@ describe('the list', () => {
       /Success rate ?50\.00% \(1 of 2.*Last delivery ?\w{3} \d.*Response time ?95% within 100 ms/,
     );
     expect(wordsOf(await viewer.get(at('/webhooks')))).toMatch(failing);
-    expect(wordsOf(await viewer.get(at('')))).toMatch(/A webhook needs attention.*Failing: 1 of 2 attempts/);
+    expect(wordsOf(await viewer.get(at('')))).toMatch(
+      /A webhook needs attention.*Failing since .*1 of 2 attempts/,
+    );
     const portuguese = wordsOf(await viewer.reading('pt-BR').get(at(`/webhooks/${id}`)));
-    expect(portuguese).toMatch(/Com falhas: 1 de 2 tentativas entregues na última hora, desde .*, HTTP 500/);
+    expect(portuguese).toMatch(
+      /Com falhas desde .*: HTTP 500\. 1 de 2 tentativas bem-sucedidas na última hora\./,
+    );
     await fixture.webhooks.publish(tenant);
     await fixture.attempts.recordPending(tenant.merchantId, { httpStatus: 204 });
     expect(wordsOf(await viewer.reading('en').get(at('/webhooks')))).not.toContain('Failing');

@@ -3,17 +3,13 @@ import { connect } from 'node:http2';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CreateProductRequestSchema,
-  ProductService,
   ProductType,
 } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { ListEventTypesResponseSchema } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { lockWaits } from '../../../support/harness-sql.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -173,40 +169,5 @@ describe('a plain unary call is answered as Connect answers it, over gRPC', () =
   it('a message that is too long', async () => {
     const { headers } = await sendGrpc(framed(asMessage({ name: 'x'.repeat(TOO_LONG) })), {});
     expect(headers['grpc-status']).toBe('8');
-  });
-});
-
-describe.each(['grpc', 'connect'] as const)('over %s', (way) => {
-  /** Calls while the rows that the call writes are locked. */
-  async function callBlocked(options: { timeoutMs?: number; signal?: AbortSignal }, act: () => void) {
-    const holder = new Client({ connectionString: harness.databaseUrl });
-    await holder.connect();
-    await holder.query('begin; lock table catalog.product in exclusive mode');
-    const client = createClient(ProductService, harness.transports[way]);
-    const request = product();
-    const outcome = client.createProduct(request, options).then(
-      () => 'created',
-      () => 'failed',
-    );
-    await vi.waitUntil(async () => (await lockWaits(harness)).length === 1, {
-      interval: 10,
-      timeout: 10_000,
-    });
-    act();
-    expect(await outcome).toBe('failed');
-    await holder.query('commit');
-    await holder.end();
-    await vi.waitUntil(async () => (await lockWaits(harness)).length === 0, { interval: 10 });
-    const { merchantId, environment } = request;
-    return (await client.listProducts({ merchantId, environment })).products;
-  }
-
-  it('a call whose caller disconnects writes nothing', async () => {
-    const caller = new AbortController();
-    expect(await callBlocked({ signal: caller.signal }, () => caller.abort())).toEqual([]);
-  });
-
-  it('a call whose deadline passes writes nothing', async () => {
-    expect(await callBlocked({ timeoutMs: 1_000 }, () => undefined)).toEqual([]);
   });
 });

@@ -13,24 +13,35 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
+/** How long the caller waits for a write. */
+const WAIT_MS = 200;
+const ENDINGS = {
+  'the deadline has passed': () => ({ timeoutMs: WAIT_MS }),
+  'the caller has disconnected': () => ({ signal: AbortSignal.timeout(WAIT_MS) }),
+};
+
 describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way) => {
-  it('is rolled back when its caller has stopped waiting, and succeeds when repeated', async () => {
-    const { client, tenant, write, sell } = fundsCaller(harness.transports[way]);
-    await sell({ gross: 1_000n });
-    const lock = new Client({ connectionString: harness.databaseUrl });
-    await lock.connect();
-    await lock.query('begin');
-    await lock.query('select from funds.account where merchant_id = $1 for update', [tenant.merchantId]);
-    const deduction = { ...write(), sourceId: randomUUID(), amountMinor: 100n };
-    const late = client.applyDeduction(deduction, { timeoutMs: 200 });
-    await expect(late).rejects.toMatchObject({ code: Code.DeadlineExceeded });
-    await delay(50);
-    await lock.query('commit');
-    // Its turn at the account comes before this one's.
-    await sell({ gross: 1n });
-    await lock.end();
-    const kept = 'select from funds.deduction where source_id = $1';
-    expect(await sqlOf(harness, kept, [deduction.sourceId])).toEqual([]);
-    expect(await client.applyDeduction(deduction)).toMatchObject({ deductedAmountMinor: 100n });
-  });
+  it.each(Object.entries(ENDINGS))(
+    'is rolled back once %s, and succeeds when repeated',
+    async (ending, options) => {
+      const { client, tenant, write, sell } = fundsCaller(harness.transports[way]);
+      await sell({ gross: 1_000n });
+      const lock = new Client({ connectionString: harness.databaseUrl });
+      await lock.connect();
+      await lock.query('begin');
+      await lock.query('select from funds.account where merchant_id = $1 for update', [tenant.merchantId]);
+      const deduction = { ...write(), sourceId: randomUUID(), amountMinor: 100n };
+      const late = client.applyDeduction(deduction, options());
+      const code = ending === 'the deadline has passed' ? Code.DeadlineExceeded : Code.Canceled;
+      await expect(late).rejects.toMatchObject({ code });
+      await delay(50);
+      await lock.query('commit');
+      // Its turn at the account comes before this one's.
+      await sell({ gross: 1n });
+      await lock.end();
+      const kept = 'select from funds.deduction where source_id = $1';
+      expect(await sqlOf(harness, kept, [deduction.sourceId])).toEqual([]);
+      expect(await client.applyDeduction(deduction)).toMatchObject({ deductedAmountMinor: 100n });
+    },
+  );
 });

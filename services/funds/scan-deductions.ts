@@ -6,7 +6,7 @@ import type {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { scanDeductions as selectDeductions } from './scan.queries.ts';
+import { scanSources, selectTaken } from './scan.queries.ts';
 
 /** A page of what lost disputes and other sources have taken. */
 export async function scanDeductions(
@@ -14,8 +14,17 @@ export async function scanDeductions(
   request: ScanDeductionsRequest,
   context: HandlerContext,
 ): Promise<ScanDeductionsResponse> {
-  const rows = await database.readList(selectDeductions(recordScanOf(request, context)));
-  const next = nextPosition(rows, (row) => row.source_id);
+  const scan = recordScanOf(request, context);
+  const sources = await database.readList(scanSources(scan));
+  const taken = selectTaken({
+    merchantId: scan.merchantId,
+    environment: scan.environment,
+    merchantIds: sources.map((source) => source.merchant_id),
+    environments: sources.map((source) => source.environment),
+    sourceIds: sources.map((source) => source.source_id),
+  });
+  const rows = await database.readList(taken);
+  const next = nextPosition(sources, (source) => source.source_id);
   return {
     $typeName: 'payments.funds.v1.ScanDeductionsResponse',
     deductions: rows.map((row) => ({

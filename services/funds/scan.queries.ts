@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
-import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
+import { inScanOrder, ofScannedTenant, type RecordScan } from '../platform/reads/record-scan.ts';
 import type {
   BlockEntity,
   DeductionEntity,
@@ -61,13 +61,37 @@ export const scanOpenBlocks = prepareRead<
   return inScanOrder(blocks, 'source_id', parameters).compile();
 });
 
-interface SourceDeductionReadRow {
+interface SourceReadRow {
   merchant_id: BlockTable['merchant_id'];
   environment: BlockTable['environment'];
   source_id: string;
+}
+
+interface SourceDeductionReadRow extends SourceReadRow {
   amount_minor: bigint;
   sale_rest_minor: bigint | null;
 }
+
+const lostBlocks = db
+  .selectFrom('funds.block')
+  .where('reason', '=', sql.lit('HOLD_OR_DISPUTE'))
+  .where('outcome', '=', sql.lit('CONSUMED'))
+  .select(['merchant_id', 'environment', 'source_id']);
+const deductions = db
+  .selectFrom('funds.deduction')
+  .where('reversed_at', 'is', null)
+  .select(['merchant_id', 'environment', 'source_id']);
+
+/** A page of the sources that have a lost dispute block or a deduction. */
+export const scanSources = prepareRead<RecordScan, SourceReadRow>((parameters) => {
+  // Each of the two is limited to a page, so that both are read in the order of an index.
+  const sources = db
+    .selectFrom(inScanOrder(lostBlocks, 'source_id', parameters).as('lost_block'))
+    .selectAll()
+    .union(db.selectFrom(inScanOrder(deductions, 'source_id', parameters).as('deducted')).selectAll());
+  const page = db.selectFrom(sources.as('source')).select(['merchant_id', 'environment', 'source_id']);
+  return inScanOrder(page, 'source_id', parameters).compile();
+});
 
 const OF_SOURCE = {
   merchantId: 'source.merchant_id',
@@ -92,27 +116,33 @@ const SALE_REST_MINOR = sql.raw<bigint | null>(`(
      and block.source_id = source.source_id and block.reason = 'HOLD_OR_DISPUTE' and block.outcome = 'CONSUMED'
    order by block.closed_at desc limit 1)::bigint`);
 
-/** A page of the sources that have a lost dispute block or a deduction, each with the sum that it has taken. */
-export const scanDeductions = prepareRead<RecordScan, SourceDeductionReadRow>((parameters) => {
-  const lostBlocks = db
-    .selectFrom('funds.block')
-    .where('reason', '=', sql.lit('HOLD_OR_DISPUTE'))
-    .where('outcome', '=', sql.lit('CONSUMED'))
-    .select(['merchant_id', 'environment', 'source_id']);
-  const deductions = db
-    .selectFrom('funds.deduction')
-    .where('reversed_at', 'is', null)
-    .select(['merchant_id', 'environment', 'source_id']);
-  // Each of the two is limited to a page, so that both are read in the order of an index.
-  const sources = db
-    .selectFrom(inScanOrder(lostBlocks, 'source_id', parameters).as('lost_block'))
-    .selectAll()
-    .union(db.selectFrom(inScanOrder(deductions, 'source_id', parameters).as('deducted')).selectAll());
-  const taken = db
-    .selectFrom(sources.as('source'))
+type TakenOf = Pick<RecordScan, 'merchantId' | 'environment'> & {
+  /** The sources, one for each place of the three. */
+  readonly merchantIds: readonly string[];
+  readonly environments: readonly string[];
+  readonly sourceIds: readonly string[];
+};
+
+/**
+ * What each of these sources has taken, in the order of a scan. Their rows are read again, because Citus joins the other
+ * tables to rows of the same node, and not to a page that it has merged.
+ */
+export const selectTaken = prepareRead<TakenOf, SourceDeductionReadRow>((parameters) => {
+  const isGiven = sql<boolean>`(merchant_id, environment, source_id) in (
+    select * from unnest(${parameters('merchantIds')}::uuid[], ${parameters('environments')}::text[],
+                         ${parameters('sourceIds')}::uuid[]))`;
+  const [lost, deducted] = [
+    ofScannedTenant(lostBlocks.where(isGiven), parameters),
+    ofScannedTenant(deductions.where(isGiven), parameters),
+  ];
+  return db
+    .selectFrom(lost.union(deducted).as('source'))
     .select(['merchant_id', 'environment', 'source_id'])
-    .select([TAKEN_MINOR.as('amount_minor'), SALE_REST_MINOR.as('sale_rest_minor')]);
-  return inScanOrder(taken, 'source_id', parameters).compile();
+    .select([TAKEN_MINOR.as('amount_minor'), SALE_REST_MINOR.as('sale_rest_minor')])
+    .orderBy('merchant_id')
+    .orderBy('environment')
+    .orderBy('source_id')
+    .compile();
 });
 
 type ReservationReadRow = Pick<

@@ -9,23 +9,23 @@ const CACHE_MS = 1_000;
 interface SilenceRow {
   readonly environment: EnvironmentName;
   readonly refunds: number;
-  /** Null without a silent refund. */
-  readonly longest_seconds: number | null;
+  readonly longest_seconds: number;
 }
 
-/** Reads only the silent refunds, from their index. */
+/** The silent refunds of an environment, from their index. Not by a lateral join, which Citus refuses to distribute. */
+const silentIn = (environment: EnvironmentName) => `
+  (select environment, coalesce(provider_reported_at, processing_started_at) as since
+     from refunds.refund_case
+    where environment = '${environment}' and status = 'PROCESSING'
+      and coalesce(provider_reported_at, processing_started_at) < now() - interval '1 ms' * :silentAfterMs::float8
+    order by 2
+    limit ${COUNT_LIMIT})`;
+
 const MEASURE: Statement = {
   name: 'measure_provider_silence',
   text: `
-select environment, count(since)::int as refunds, extract(epoch from now() - min(since))::float8 as longest_seconds
-  from unnest(:environments::text[]) environment
-  left join lateral (
-    select coalesce(c.provider_reported_at, c.processing_started_at) as since
-      from refunds.refund_case c
-     where c.environment = environment.environment and c.status = 'PROCESSING'
-       and coalesce(c.provider_reported_at, c.processing_started_at) < now() - interval '1 ms' * :silentAfterMs::float8
-     order by 1
-     limit ${COUNT_LIMIT}) silent on true
+select environment, count(*)::int as refunds, extract(epoch from now() - min(since))::float8 as longest_seconds
+  from (${ENVIRONMENTS.map(silentIn).join('\n  union all')}) silent
  group by environment`,
 };
 
@@ -35,7 +35,7 @@ select environment, count(since)::int as refunds, extract(epoch from now() - min
  */
 export function registerProviderSilenceMetrics(db: CrossTenantDatabase, silentAfterMs: number): void {
   registerMeasuredGauges({
-    measure: () => db.run<SilenceRow>(MEASURE, { environments: ENVIRONMENTS, silentAfterMs }),
+    measure: () => db.run<SilenceRow>(MEASURE, { silentAfterMs }),
     cacheMs: CACHE_MS,
     gauges: [
       environmentGauge(

@@ -3,8 +3,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { BlockReason, FundsService, RefundDebitState } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseScope, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { periodicTasksFor } from '../../services/periodic-tasks.ts';
+import { Database } from '../../services/platform/database/database.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
 import { query } from '../support/query.ts';
+import { readMetrics } from '../support/scrape.ts';
 import { distributedTables, recordStatements, unscopedStatements } from './distributed-tables.ts';
 import { tablesOfAnyMerchant } from './merchant-predicate.ts';
 
@@ -111,7 +114,30 @@ describe('distributed tables', () => {
     }
     expect(found).toEqual(ACROSS_MERCHANTS);
   });
+
+  test('have rows locked only within a merchant, also by periodic tasks and gauges', async () => {
+    statements.clear();
+    for (const call of Object.values(callsAcrossMerchants())) await call();
+    await runPeriodicTasks();
+    await readMetrics();
+    const unscoped = await unscopedStatements(statements, distributed);
+    const tables = unscoped.map(({ table }) => table);
+    expect(tables).toEqual(
+      expect.arrayContaining(['advances.quote', 'advances.request', 'refunds.refund_case']),
+    );
+    expect(unscoped.filter(({ sql }) => /\bfor (no key update|update|key share|share)\b/.test(sql))).toEqual(
+      [],
+    );
+  });
 });
+
+async function runPeriodicTasks(): Promise<void> {
+  const options = { url: harness.databaseUrl, poolSize: 2, preparedStatements: true, entities: [] };
+  const database = await Database.open(options);
+  for (const task of periodicTasksFor(harness.config.SERVICES, harness.config))
+    await database.transaction((em) => task.runBatch(em, database));
+  await database.close();
+}
 
 function callsAcrossMerchants(): Record<keyof typeof ACROSS_MERCHANTS, () => Promise<unknown>> {
   const { inProcess } = harness.transports;

@@ -1,17 +1,7 @@
 -- Distributes a migrated database over the nodes of a Citus cluster, by merchant: reads and money. Run it once, on
 -- the coordinator, after services/migrate.ts and before anything else. docs/scaling.md says what was tried and what
--- is not possible. All other tables stay on the coordinator, above all the delivery queue.
-select create_distributed_table(name, 'merchant_id', colocate_with => 'default')
-  from unnest(array[
-    -- Referenced tables come before those that reference them.
-    'catalog.product', 'catalog.price', 'catalog.offer',
-    'refunds.payment', 'refunds.refund_case', 'refunds.dispute', 'refunds.evidence', 'refunds.evidence_content',
-    'funds.account', 'funds.sale', 'funds.installment', 'funds.block', 'funds.release', 'funds.deduction',
-    'funds.debt_payment', 'funds.refund_debit', 'funds.pending_debit', 'funds.ended_execution', 'funds.reservation', 'funds.posting',
-    'funds.movement', 'funds.balance_day', 'funds.failing_account',
-    'advances.rate', 'advances.quote', 'advances.quote_installment', 'advances.request'
-  ]) with ordinality as tables (name, place)
- order by place;
+-- is not possible. All other tables stay on the coordinator, above all the delivery queue. Either all of it is done, or nothing.
+begin;
 
 -- A write changes money on one node, and its idempotency record, audit entry, workflow command and events here. Citus
 -- ignores tables that it does not manage: without this one, it would commit on the node first, and a crash between
@@ -35,3 +25,18 @@ create trigger commit_in_two_phases after insert or update or delete on platform
   for each statement execute function platform.commit_in_two_phases();
 create trigger commit_in_two_phases after insert or update or delete on webhooks.object_sequence
   for each statement execute function platform.commit_in_two_phases();
+
+-- Last: after it, Citus creates no function in the same transaction.
+select create_distributed_table(name, 'merchant_id', colocate_with => 'default')
+  from unnest(array[
+    -- Referenced tables come before those that reference them.
+    'catalog.product', 'catalog.price', 'catalog.offer',
+    'refunds.payment', 'refunds.refund_case', 'refunds.dispute', 'refunds.evidence', 'refunds.evidence_content',
+    'funds.account', 'funds.sale', 'funds.installment', 'funds.block', 'funds.release', 'funds.deduction',
+    'funds.debt_payment', 'funds.refund_debit', 'funds.pending_debit', 'funds.ended_execution', 'funds.reservation', 'funds.posting',
+    'funds.movement', 'funds.balance_day', 'funds.failing_account',
+    'advances.rate', 'advances.quote', 'advances.quote_installment', 'advances.request'
+  ]) with ordinality as tables (name, place)
+ order by place;
+
+commit;

@@ -53,12 +53,7 @@ export function inScanOrder<DB, TB extends keyof DB, Row>(
   parameters: ReadParameters<RecordScan>,
 ): SelectQueryBuilder<DB, TB, Row> {
   const columns = ['merchant_id', 'environment', idColumn].map((column) => sql.ref(column));
-  let page = query;
-  if (parameters.has('merchantId')) {
-    page = page
-      .where(sql<boolean>`merchant_id = ${parameters('merchantId')}`)
-      .where(sql<boolean>`environment = ${parameters('environment')}`);
-  }
+  let page = ofScannedTenant(query, parameters);
   if (parameters.has('id')) page = page.where(sql<boolean>`${sql.ref(idColumn)} = ${parameters('id')}`);
   if (parameters.has('afterId')) {
     const position = (['afterMerchantId', 'afterEnvironment', 'afterId'] as const).map((name) =>
@@ -68,6 +63,17 @@ export function inScanOrder<DB, TB extends keyof DB, Row>(
   }
   for (const column of columns) page = page.orderBy(column);
   return page.fetch(PAGE_SIZE, 'with ties');
+}
+
+/** Restricts a read to the tenant of the scan, if it has one. */
+export function ofScannedTenant<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  parameters: ReadParameters<Pick<RecordScan, 'merchantId' | 'environment'>>,
+): SelectQueryBuilder<DB, TB, Row> {
+  if (!parameters.has('merchantId')) return query;
+  return query
+    .where(sql<boolean>`merchant_id = ${parameters('merchantId')}`)
+    .where(sql<boolean>`environment = ${parameters('environment')}`);
 }
 
 /** Where the next page continues; undefined after the last page. */

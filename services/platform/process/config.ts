@@ -121,15 +121,15 @@ export function readConfig<Required extends SettingName = never, Unused extends 
   if (alternatives.length > 0 && alternatives.every((name) => config[name] === undefined)) {
     faults.push(`${alternatives.join(' or ')} is required`);
   }
-  faults.push(...conflicts(config, environment));
+  faults.push(...conflicts(config));
   if (faults.length > 0) throw new ConfigError(faults);
   return config as ConfigOf<Required, Unused>;
 }
 
 /** The faults of valid settings that exclude each other. */
-function conflicts(config: ParsedSettings, { SERVICES_URL = '' }: Environment): string[] {
+function conflicts(config: ParsedSettings): string[] {
   const faults: string[] = [];
-  if (config.RPC_TLS_CERT_PATH && /^http:/i.test(SERVICES_URL)) {
+  if (config.RPC_TLS_CERT_PATH && String(config.SERVICES_URL).startsWith('http:')) {
     faults.push('SERVICES_URL must begin with https with RPC_TLS_CERT_PATH');
   }
   const credentials = TEMPORAL_CREDENTIALS.filter((name) => config[name] !== undefined);

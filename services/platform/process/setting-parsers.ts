@@ -68,21 +68,27 @@ export const listOf =
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `20ms`, `5s`, `30m`, `2h`, `7d` as milliseconds. */
-export const duration: Parser<number> = (value) => {
-  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(value.trim());
-  if (!match) throw new Error('must be a duration such as 20ms, 5s, 30m, 2h or 7d');
-  return Number(match[1]) * UNIT_MS[match[2]!]!;
-};
+/** Far enough for every purpose, and near enough that dates this far from now can be stored. */
+const LONGEST = '36500d';
 
-/** A duration of at least the one given, as milliseconds. */
+/** `20ms`, `5s`, `30m`, `2h`, `7d` as milliseconds, within these limits. */
 export const durationFrom =
-  (min: string): Parser<number> =>
+  (min: string, max = LONGEST): Parser<number> =>
   (value) => {
-    const ms = duration(value);
-    if (ms < duration(min)) throw new Error(`must be at least ${min}`);
+    const ms = millisecondsOf(value);
+    if (ms < millisecondsOf(min)) throw new Error(`must be at least ${min}`);
+    if (ms > millisecondsOf(max)) throw new Error(`must be at most ${max}`);
     return ms;
   };
+
+/** A duration of any length, as milliseconds. */
+export const duration = durationFrom('0s');
+
+function millisecondsOf(text: string): number {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
+  if (!match) throw new Error('must be a duration such as 20ms, 5s, 30m, 2h or 7d');
+  return Number(match[1]) * UNIT_MS[match[2]!]!;
+}
 
 /** Durations separated by commas, as milliseconds. */
 export const durations: Parser<readonly number[]> = (value) => value.split(',').map(duration);
@@ -142,6 +148,13 @@ export const rateLimitStore: Parser<string> = (value) => {
       },
     );
   }
+};
+
+/** The address of a Temporal server, as its SDK takes it. The port is optional. */
+export const temporalAddress: Parser<string> = (value) => {
+  if (!/^(\[[\da-f:.]+\]|[^\s:/@]+)(:\d+)?$/i.test(value) || !URL.canParse(`tcp://${value}`))
+    throw new Error('must be host:port such as localhost:7233');
+  return value;
 };
 
 /** The path of a file. */
@@ -224,14 +237,11 @@ export interface CertificateCaller {
 }
 
 /** `name|URI|grant grant …` separated by semicolons. */
-export const certificateCallers: Parser<readonly CertificateCaller[]> = (value) => {
-  const listed = callers(value, {
+export const certificateCallers: Parser<readonly CertificateCaller[]> = (value) =>
+  callers(value, {
     identity: 'URI of the certificate',
     parse: (uri) => (URL.canParse(uri) ? { uri } : undefined),
   });
-  if (new Set(listed.map(({ uri }) => uri)).size < listed.length) throw new Error('names a URI twice');
-  return listed;
-};
 
 interface CallerIdentity<T> {
   /** For errors. */
@@ -241,12 +251,15 @@ interface CallerIdentity<T> {
 
 function callers<T>(value: string, { identity, parse }: CallerIdentity<T>) {
   if (value === '') return [];
+  const found = new Set<string>();
   return value.split(';').map((entry) => {
     const [name = '', text = '', grants = ''] = entry.trim().split('|');
     const identified = parse(text);
     if (!/^[a-z][a-z0-9-]{0,63}$/.test(name) || !identified) {
       throw new Error(`must list name|${identity}|grants, separated by ;`);
     }
+    if (found.has(text)) throw new Error(`gives two callers the same ${identity}`);
+    found.add(text);
     const granted = grants.split(/\s+/).filter(Boolean);
     const unknown = granted.find((grant) => !isGrant(grant));
     if (unknown !== undefined) throw new Error(`names the unknown grant ${unknown} for ${name}`);

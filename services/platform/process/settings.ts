@@ -24,6 +24,7 @@ import {
   serviceTokens,
   share,
   smtpUrl,
+  temporalAddress,
   text,
   url,
 } from './setting-parsers.ts';
@@ -60,7 +61,7 @@ export const SETTINGS = {
   OPS_PORT: setting(integer(0, 65535), '8083', '/healthz, /readyz and /metrics'),
   DASHBOARD_PORT: setting(integer(0, 65535), '8090', "merchants' dashboard"),
   STOP_DELAY: setting(
-    duration,
+    durationFrom('0s', '1d'),
     '0s',
     'how long a process that is stopping keeps serving while it reports not ready, so that load balancers notice',
   ),
@@ -90,7 +91,11 @@ export const SETTINGS = {
     '100ms',
     'how long a list waits for a replica to catch up with the primary, before the primary answers it',
   ),
-  TEMPORAL_ADDRESS: setting(optional(text), '', 'Temporal server; if absent, npm start runs its own'),
+  TEMPORAL_ADDRESS: setting(
+    optional(temporalAddress),
+    '',
+    'Temporal server; if absent, npm start runs its own',
+  ),
   TEMPORAL_NAMESPACE: setting(text, 'default', 'Temporal namespace'),
   TEMPORAL_TLS: setting(
     optional(boolean),
@@ -143,9 +148,9 @@ export const SETTINGS = {
     '8084',
     'codec server, which decodes what workflows contain for people who operate Temporal',
   ),
-  TEMPORAL_UI_URL: setting(optional(text), '', 'URL of the Temporal UI, for links to workflows'),
+  TEMPORAL_UI_URL: setting(optional(url), '', 'URL of the Temporal UI, for links to workflows'),
   SERVICES_URL: setting(
-    optional(text),
+    optional(url),
     '',
     'URL of the services, if they run in another process than gateway and worker',
   ),
@@ -216,12 +221,12 @@ export const SETTINGS = {
     'PEM file with the private key of that certificate',
   ),
   DASHBOARD_SESSION_IDLE: setting(
-    duration,
+    durationFrom('1s'),
     '1h',
     'a dashboard session ends after this time without a request',
   ),
   DASHBOARD_SESSION_LIFETIME: setting(
-    duration,
+    durationFrom('1s'),
     '12h',
     'a dashboard session ends after this time in any case',
   ),
@@ -277,7 +282,7 @@ export const SETTINGS = {
     'memory: each gateway process counts by itself; postgresql: all share a count in DATABASE_URL; or the URL of another PostgreSQL',
   ),
   HTTP_REQUEST_TIMEOUT: setting(
-    duration,
+    durationFrom('100ms', '1d'),
     '30s',
     'time within which a request to the public API must arrive completely',
   ),
@@ -378,7 +383,7 @@ export const SETTINGS = {
     '250',
     'monthly fee of advances in basis points, for merchants without an individual rate',
   ),
-  ADVANCE_QUOTE_VALIDITY: setting(duration, '15m', 'how long a quote is valid'),
+  ADVANCE_QUOTE_VALIDITY: setting(durationFrom('1s'), '15m', 'how long a quote is valid'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     optional(url),
     '',

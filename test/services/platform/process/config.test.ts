@@ -83,6 +83,29 @@ test('webhooks are kept for at least a day', () => {
   expect(faultsOf(() => read('soon'))[0]).toMatch(/^WEBHOOK_RETENTION_LIVE must be a duration/);
 });
 
+const sha256 = 'a'.repeat(64);
+
+test.each([
+  // Timers wait 24 days at most: a longer one would end at once.
+  ['STOP_DELAY', '25d', 'must be at most 1d'],
+  // Node.js takes 0 for no limit.
+  ['HTTP_REQUEST_TIMEOUT', '0s', 'must be at least 100ms'],
+  // A session would have ended when it begins.
+  ['DASHBOARD_SESSION_IDLE', '0s', 'must be at least 1s'],
+  // No date that far from now can be stored.
+  ['MERCHANT_REVIEW_PERIOD', '999999999d', 'must be at most 36500d'],
+  ['SERVICES_URL', 'services:8082', 'must be an http or https URL'],
+  ['TEMPORAL_ADDRESS', 'https://temporal:7233', 'must be host:port such as localhost:7233'],
+  ['TEMPORAL_ADDRESS', 'temporal:99999', 'must be host:port such as localhost:7233'],
+  [
+    'SERVICE_TOKENS',
+    `a|${sha256}|saga;b|${sha256}|saga`,
+    'gives two callers the same sha256 of the token in hex',
+  ],
+])('%s=%s cannot work, and is an error', (name, value, fault) => {
+  expect(faultsOf(() => readConfig({ ...secrets, [name]: value }))).toEqual([`${name} ${fault}`]);
+});
+
 describe.each(['REFUND', 'PAYOUT'] as const)('the provider of %s', (kind) => {
   const [url, token] = [`${kind}_PROVIDER_URL`, `${kind}_PROVIDER_TOKEN`] as const;
   const read = (settings: Record<string, string>) => readConfig({ ...secrets, ...settings });
@@ -123,7 +146,7 @@ test('mutual TLS has all its faults reported at once', () => {
     ),
   );
   expect(faults).toEqual([
-    'RPC_TLS_CALLERS names a URI twice',
+    'RPC_TLS_CALLERS gives two callers the same URI of the certificate',
     'DASHBOARD_RPC_TLS_KEY_PATH must name a readable PEM file with a private key without a passphrase',
     'RPC_TLS_CERT_PATH is required with RPC_TLS_SERVER_NAME',
     'SERVICE_TOKEN or RPC_TLS_CERT_PATH is required',

@@ -36,8 +36,6 @@ export interface PortListenerOptions {
   readonly listener: RequestListener;
   readonly unaryPort: UnaryPort;
   readonly tls: PortTls | undefined;
-  /** How long calls in progress may take while the server closes. */
-  readonly shutdownMs: number;
   readonly timeouts: ConnectionTimeouts;
 }
 
@@ -47,6 +45,8 @@ export interface ConnectionTimeouts {
   readonly headersTimeoutMs: number;
   /** Between calls over HTTP/2. */
   readonly idleTimeoutMs: number;
+  /** To receive the answers to its calls in progress, and to close its connections, while the server closes. */
+  readonly shutdownMs: number;
 }
 
 /**
@@ -54,14 +54,19 @@ export interface ConnectionTimeouts {
  * the negotiated protocol. When the TLS files are replaced, clients are asked to reconnect.
  */
 export function createPortListener(options: PortListenerOptions): Server {
-  const { listener, unaryPort, tls, shutdownMs, timeouts } = options;
+  const { listener, unaryPort, tls, timeouts } = options;
   const http2 = new Http2Connections(listener, unaryPort, timeouts);
   const http1 = new Http1Connections(timeouts, (request, response) => {
     // The server that the caller of createRpcServer knows.
     front.emit('request', request, response);
     if (!unaryPort.serveRequest(request, response)) listener(request, response);
   });
-  const accept = (socket: Socket, isHttp2: boolean) => (isHttp2 ? http2 : http1).accept(socket);
+  const sockets = new Set<Socket>();
+  const accept = (socket: Socket, isHttp2: boolean) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    (isHttp2 ? http2 : http1).accept(socket);
+  };
   const plain = new PlainConnections(accept, timeouts.headersTimeoutMs);
   const front = tls
     ? createSecureServer(tls, (socket: TLSSocket) => {
@@ -72,10 +77,10 @@ export function createPortListener(options: PortListenerOptions): Server {
       })
     : createServer(TCP_KEEP_ALIVE, (socket) => plain.add(socket));
   const forget = tls?.files.onReplaced(() => {
-    const retired = [http1.retire(), http2.retire()];
-    setTimeout(() => {
-      for (const cut of retired) cut();
-    }, RETIRED_MS).unref();
+    const retired = [...sockets];
+    http1.retire(retired);
+    http2.retire();
+    setTimeout(() => cutOff(retired), RETIRED_MS).unref();
   });
   let isClosing = false;
   const closeFront = front.close.bind(front);
@@ -84,10 +89,9 @@ export function createPortListener(options: PortListenerOptions): Server {
     forget?.();
     plain.close();
     // Calls in progress, or that arrive before their client knows, are still answered.
-    const cuts = [http1.close(), http2.retire()];
-    const force = setTimeout(() => {
-      for (const cut of cuts) cut();
-    }, shutdownMs);
+    http1.close();
+    http2.retire();
+    const force = setTimeout(() => cutOff(sockets), timeouts.shutdownMs);
     return closeFront((error) => {
       http1.closed();
       clearTimeout(force);
@@ -97,10 +101,14 @@ export function createPortListener(options: PortListenerOptions): Server {
   return front;
 }
 
+/** Ends connections whatever their state: one that this side has ended stays open until its client ends it, too. */
+function cutOff(sockets: Iterable<Socket>): void {
+  for (const socket of sockets) socket.destroy();
+}
+
 /** The HTTP/1.1 connections. */
 class Http1Connections {
   readonly #server: ReturnType<typeof createHttp1Server>;
-  readonly #sockets = new Set<Socket>();
   readonly #retired = new WeakSet<Socket>();
   #closing: NodeJS.Timeout | undefined;
 
@@ -120,25 +128,18 @@ class Http1Connections {
   }
 
   accept(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
     this.#server.emit('connection', socket);
   }
 
-  /** Ends each connection with its next response. Returns a function that cuts off those still open. */
-  retire(): () => void {
-    const retired = [...this.#sockets];
-    for (const socket of retired) this.#retired.add(socket);
-    return () => {
-      for (const socket of retired) socket.destroy();
-    };
+  /** Ends each of these connections with its next response. */
+  retire(sockets: Iterable<Socket>): void {
+    for (const socket of sockets) this.#retired.add(socket);
   }
 
-  /** Like `retire`, but also ends idle connections. */
-  close(): () => void {
+  /** Ends each connection with its next response or, when it is idle, at once. */
+  close(): void {
     this.#closing = setInterval(() => this.#server.closeIdleConnections(), CLOSE_IDLE_MS);
     this.#server.close();
-    return () => this.#server.closeAllConnections();
   }
 
   closed(): void {
@@ -170,12 +171,8 @@ class Http2Connections {
     this.#server.emit('connection', socket);
   }
 
-  /** Ends each connection after its calls in progress. Returns a function that cuts off those still open. */
-  retire(): () => void {
-    const retired = [...this.#sessions];
-    for (const session of retired) session.close();
-    return () => {
-      for (const session of retired) session.destroy();
-    };
+  /** Ends each connection after its calls in progress. */
+  retire(): void {
+    for (const session of this.#sessions) session.close();
   }
 }

@@ -20,9 +20,9 @@ const TIMEOUTS: PortTimeouts = {
   bodyTimeoutMs: 30_000,
   // Longer than load balancers and clients keep idle connections.
   idleTimeoutMs: 900_000,
+  // Longer than the deadline of calls for the public API.
+  shutdownMs: 12_000,
 };
-/** Longer than the deadline of calls for the public API. */
-const SHUTDOWN_MS = 12_000;
 
 /** How long clients may take before they are refused or disconnected. */
 export interface PortTimeouts extends ConnectionTimeouts {
@@ -44,7 +44,7 @@ export interface RpcServerOptions extends CallerSources {
 export interface RpcServer {
   readonly server: Server;
   listen(address: { readonly host: string; readonly port: number }): Promise<void>;
-  /** Resolves when the calls in progress have been answered. */
+  /** Resolves when the calls in progress have been answered, and all connections have ended or been cut off. */
   close(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     ...limits,
     shutdownSignal: shutdown.signal,
   });
-  const server = createPortListener({ listener, unaryPort, tls, shutdownMs: SHUTDOWN_MS, timeouts });
+  const server = createPortListener({ listener, unaryPort, tls, timeouts });
   return {
     server,
     async listen(address) {
@@ -72,7 +72,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       await once(server, 'listening');
     },
     async close() {
-      const timer = setTimeout(() => shutdown.abort(), SHUTDOWN_MS);
+      const timer = setTimeout(() => shutdown.abort(), timeouts.shutdownMs);
       // `close` fails if the server never listened, which is fine here.
       await new Promise((resolve) => server.close(resolve));
       clearTimeout(timer);

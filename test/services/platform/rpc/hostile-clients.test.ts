@@ -41,7 +41,7 @@ beforeAll(async () => {
       { name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS },
     ],
     maxConcurrentCalls: MOST_CALLS,
-    timeouts: { headersTimeoutMs: 400, bodyTimeoutMs: 300, idleTimeoutMs: 500 },
+    timeouts: { headersTimeoutMs: 400, bodyTimeoutMs: 300, idleTimeoutMs: 500, shutdownMs: 5_000 },
   });
   await server.listen({ host: '127.0.0.1', port: 0 });
   port = (server.server.address() as AddressInfo).port;

@@ -53,6 +53,23 @@ test('the port closes at once even if a connection has never sent a byte', async
   expect(performance.now() - from).toBeLessThan(2_500);
 });
 
+test('the port closes even if a client keeps its connection open after the port has ended it', async () => {
+  const server = createRpcServer({
+    bindings: [],
+    interceptors: [],
+    tokens: [],
+    timeouts: { headersTimeoutMs: 15_000, bodyTimeoutMs: 30_000, idleTimeoutMs: 900_000, shutdownMs: 200 },
+  });
+  await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.server.address() as AddressInfo;
+  const stubborn = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).resume();
+  const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  stubborn.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), emptySettings]));
+  await once(stubborn, 'data');
+  await server.close();
+  stubborn.destroy();
+}, 10_000);
+
 test('a client that watches the health of a closing port learns of it, and does not hold it open', async () => {
   const harness = await startHarness({ SERVICES: 'catalog' });
   const watched: unknown[] = [];

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram } from 'prom-client';
@@ -165,6 +166,8 @@ export class OpenAttempts {
       secrets: subscription.secretsAt(Date.now()),
       startedAt: attempt.startedAt,
     });
+    // Until then undici keeps the connection busy, and an attempt that began at once would open another one.
+    await nextTurn();
     queue.ended(delivery.id, isSuccess(result), subscription);
     const close = () => {
       if (this.#open.delete(delivery.id)) openGauge.dec();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -72,6 +73,21 @@ describe('a limit of attempts in flight', () => {
     held.release(200);
     await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(Array(8).fill('SUCCEEDED')));
     expect(endpoint.eventIds).toEqual(events);
+  });
+
+  it('is also a limit of connections: an attempt that follows another uses the same one', async () => {
+    const { endpoint } = await limited({ maxConcurrentAttempts: 3 });
+    const published = Promise.withResolvers<void>();
+    const connections = new Set<Socket>();
+    endpoint.answer(async ({ socket }, response) => {
+      connections.add(socket);
+      await published.promise;
+      response.writeHead(200).end();
+    });
+    const events = await publish(30);
+    published.resolve();
+    await eventually(() => expect(endpoint.eventIds.toSorted()).toEqual(events.toSorted()));
+    expect(connections.size).toBe(3);
   });
 
   it('counts retries, alone and together with new events', async () => {

@@ -15,6 +15,22 @@ interface JsonPayload {
   readonly data?: string;
 }
 
+const PAYLOADS_SCHEMA = {
+  type: 'object',
+  properties: {
+    payloads: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          metadata: { type: 'object', additionalProperties: { type: 'string' } },
+          data: { type: 'string' },
+        },
+      },
+    },
+  },
+};
+
 /** The limit of Temporal's own gRPC messages. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -34,7 +50,8 @@ function createCodecServer(
     allowedHeaders: ['content-type', 'x-namespace', 'authorization'],
   });
   for (const [path, operation] of Object.entries({ '/decode': 'decode', '/encode': 'encode' } as const)) {
-    server.post<{ Body: JsonPayloads }>(path, async ({ body, headers }, reply) => {
+    const options = { schema: { body: PAYLOADS_SCHEMA } };
+    server.post<{ Body: JsonPayloads }>(path, options, async ({ body, headers }, reply) => {
       if (headers['x-namespace'] !== namespace) return reply.code(404).send({ message: 'unknown namespace' });
       const payloads = (body.payloads ?? []).map(fromJson);
       try {

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { Config } from '../../services/platform/process/config.ts';
 import { countMail } from './mail-metrics.ts';
 
@@ -40,26 +41,37 @@ const TIMEOUTS = {
   greetingTimeout: 10_000,
   socketTimeout: 20_000,
 };
+/** For the whole exchange, because a server that sends a byte now and then exceeds none of the others. */
+const EXCHANGE_MS = 45_000;
 /** Commands whose rejection concerns the recipient or the mail. Earlier ones concern the sender, which can be fixed. */
 const COMMANDS_OF_MAIL: readonly (string | undefined)[] = ['RCPT TO', 'DATA'];
 
-/** Undefined when no mail server is configured. */
-export function createMailer({ SMTP_URL: url, MAIL_FROM: from }: MailConfig): SendMail | undefined {
+/** Undefined when no mail server is configured. @param exchangeMs how long sending a mail may take. */
+export function createMailer(
+  { SMTP_URL: url, MAIL_FROM: from }: MailConfig,
+  exchangeMs = EXCHANGE_MS,
+): SendMail | undefined {
   if (url === undefined) return undefined;
   const options = { url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true };
   // Loaded only where mail is sent: it takes 5 MB.
-  const transport = import('nodemailer').then(({ createTransport }) => createTransport(options));
+  const nodemailer = import('nodemailer');
   const domain = /@([\w.-]+)/.exec(from)?.[1] ?? 'localhost';
   return async ({ to, subject, text, language, id }) => {
     const messageId = `<${id}@${domain}>`;
     // Auto-Submitted keeps out-of-office replies away.
     const headers = { 'Auto-Submitted': 'auto-generated', 'Content-Language': language };
     const mail = { from, to: { name: '', address: to }, subject, text, messageId, headers };
-    await (await transport).sendMail(mail).catch((cause: SmtpError) => {
-      const error = mailErrorOf(cause);
-      countMail(error.isPermanent ? 'rejected' : 'failed');
-      throw error;
-    });
+    const { createTransport } = await nodemailer;
+    const socket = new Socket();
+    const deadline = setTimeout(() => socket.destroy(new Error('the exchange took too long')), exchangeMs);
+    await createTransport({ ...options, socket })
+      .sendMail(mail)
+      .catch((cause: SmtpError) => {
+        const error = mailErrorOf(cause);
+        countMail(error.isPermanent ? 'rejected' : 'failed');
+        throw error;
+      })
+      .finally(() => clearTimeout(deadline));
     countMail('sent');
   };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from '../../../services/platform/process/config.ts';
@@ -83,6 +83,21 @@ describe('a rejection', () => {
 
   it('is temporary when no server is listening', async () => {
     expect((await rejectionOf(mailerTo('smtp://127.0.0.1:1')(mail()))).isPermanent).toBe(false);
+  });
+
+  it('is temporary when the server goes on answering slowly until the deadline', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).resume();
+      socket.write('220 ready\r\n');
+      const drip = setInterval(() => socket.write('250-more\r\n'), 20);
+      socket.once('close', () => clearInterval(drip));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const mailer = createMailer(testConfig({ SMTP_URL: `smtp://127.0.0.1:${port}` }), 500)!;
+    expect((await rejectionOf(mailer(mail()))).isPermanent).toBe(false);
+    // The connection is closed, too.
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('is counted, as is a mail that was sent', async () => {

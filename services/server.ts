@@ -123,8 +123,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     ping: () => database.ping(),
     close: async () => {
       stopping.abort();
-      await Promise.all([server.close(), lanes?.close()]);
-      await periodicTasks.close();
+      await Promise.all([server.close(), lanes?.close(), periodicTasks.close()]);
       await database.close();
     },
   };

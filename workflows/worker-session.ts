@@ -169,8 +169,9 @@ function createWorker(
     sinks: failureSinks,
     interceptors: { activity: [keepActivityCause] },
     activities: createActivities({ transport, providers, config }),
-    shutdownGraceTime: '10 seconds',
-    shutdownForceTime: '15 seconds',
+    // Process managers kill after ten seconds, two of which the relay may take.
+    shutdownGraceTime: '4 seconds',
+    shutdownForceTime: '7 seconds',
   });
 }
 

@@ -24,7 +24,7 @@ export interface WorkerOptions {
 export interface PaymentsWorker {
   /** Whether Temporal responds to this process right now. Resolves within a second. */
   health(): Promise<{ readonly temporal: boolean }>;
-  /** Accepts no more work, finishes and reports what is in progress, and closes all connections, within half a minute. */
+  /** Accepts no more work, finishes and reports what is in progress, and closes all connections, within ten seconds. */
   close(): Promise<void>;
 }
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import type { GatewayApp } from '../gateway-app.ts';
 
-/** Longer than any request takes once it has arrived. */
-const DRAIN_TIMEOUT_MS = 12_000;
+/** Process managers kill after ten seconds, which is also the longest that a request takes. */
+const DRAIN_TIMEOUT_MS = 8_000;
 const POLL_MS = 50;
 
 /**

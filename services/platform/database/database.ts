@@ -41,8 +41,8 @@ type OpenOptions = DatabaseOptions & { readonly maxSilenceMs: number };
 const MAX_SILENCE_MS = 75_000;
 const PING_MS = 2_000;
 const MAX_TRANSACTION_ATTEMPTS = 5;
-/** Shorter than the grace period of process managers. */
-const CLOSE_MS = 8_000;
+/** Statements of calls that were cut off may still be running. */
+const CLOSE_MS = 1_500;
 
 /**
  * One PostgreSQL database: entities for writes, prepared statements for hot reads. Each has a separate pool, so writes

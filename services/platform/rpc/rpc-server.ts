@@ -20,8 +20,8 @@ const TIMEOUTS: PortTimeouts = {
   bodyTimeoutMs: 30_000,
   // Longer than load balancers and clients keep idle connections.
   idleTimeoutMs: 900_000,
-  // Longer than the deadline of calls for the public API.
-  shutdownMs: 12_000,
+  // Process managers kill after ten seconds. Clients repeat the few calls that take longer.
+  shutdownMs: 6_000,
 };
 
 /** How long clients may take before they are refused or disconnected. */

@@ -27,6 +27,8 @@ export interface ReportedRow {
   readonly in_flight_until: Date | null;
   /** Whether the reported attempt is recorded, and whether it has ended. */
   readonly attempt: 'UNKNOWN' | 'IN_FLIGHT' | 'ENDED';
+  /** How many earlier attempts this side lost. */
+  readonly lost: number;
   /** The current epoch of the lane. */
   readonly epoch: bigint;
   /** The time by the database's clock. */
@@ -135,7 +137,7 @@ function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }
 /** What of a delivery decides how a report changes it. */
 type ReportedDelivery = Pick<
   ReportedRow,
-  'status' | 'attempt_count' | 'next_attempt_at' | 'ended_at' | 'in_flight_until' | 'attempt'
+  'status' | 'attempt_count' | 'next_attempt_at' | 'ended_at' | 'in_flight_until' | 'attempt' | 'lost'
 >;
 
 /** Whether a report changes nothing because its attempt is already recorded, or neither known nor the next one. */
@@ -171,21 +173,28 @@ export function afterReport(
   if (report.number < row.attempt_count) {
     return { status, nextAttemptAt, endedAt, inFlightUntil: row.in_flight_until };
   }
-  const next = nextAttempt(report.number, result, schedule, random);
+  const next = nextAttempt(report.number, row.lost, result, schedule, random);
   if (!next) return { ...ended, status: 'EXHAUSTED' };
   return { status: open, nextAttemptAt: next, endedAt: null, inFlightUntil: null };
 }
 
 const JITTER = 0.2;
 
-/** When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. */
+/**
+ * When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. Attempts that this
+ * side lost do not count: they are made again, the first time after the first wait. Later waits are longer, in case the
+ * delivery is what ends our processes.
+ * @param lost how many of the earlier attempts this side lost.
+ */
 export function nextAttempt(
   number: number,
-  { endedAt, retryAfterMs = 0 }: AttemptResult,
+  lost: number,
+  { endedAt, failure, retryAfterMs = 0 }: AttemptResult,
   schedule: readonly number[],
   random: number,
 ): Date | undefined {
-  const wait = schedule[number];
+  const wait =
+    failure === 'WORKER_LOST' ? schedule[Math.min(lost + 1, schedule.length - 1)] : schedule[number - lost];
   if (wait === undefined) return undefined;
   const jittered = wait * (1 - JITTER + 2 * JITTER * random);
   const asked = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);

@@ -64,7 +64,12 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.obje
        l.epoch, clock_timestamp() as now, s.state, s.generation, s.error, s.error_at, s.holding, s.probe_at, s.paused_at,
        case when d.status = 'PENDING' then
          (select count(*) from webhooks.open_delivery where subscription_id = d.subscription_id and status = 'RETRYING')
-       else 0 end::int as retrying
+       else 0 end::int as retrying,
+       case when d.attempt_count > 0 then
+         (select count(*) from webhooks.attempt
+           where environment = d.environment and delivery_id = d.id and number < asked.number
+             and failure = 'WORKER_LOST')
+       else 0 end::int as lost
   from unnest(:ids::uuid[], :numbers::int[]) as asked (id, number)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id

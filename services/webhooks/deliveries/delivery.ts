@@ -55,6 +55,7 @@ export const isSuccess = ({ httpStatus = 0 }: AttemptResult) => httpStatus >= 20
 /**
  * When the remaining attempts of an open delivery are expected if all of them fail at once: each up to 20 % sooner or
  * later, and later for an endpoint that is slow or sends Retry-After. It is given up after the last.
+ * @param attemptCount without those that this side lost.
  */
 export function expectedAttempts(
   attemptCount: number,

@@ -8,6 +8,7 @@ import { type EnvironmentName, tenantOf } from '../../platform/tenant.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
 import { deliveryMessage } from './delivery.message.ts';
 import {
+  type AttemptReadRow,
   type DeliveryReadRow,
   selectAttempts,
   selectBody,
@@ -43,11 +44,18 @@ export async function getDelivery(
     delivery: deliveryMessage(delivery, link),
     attempts: attempts.map((row) => fullAttemptMessage(row, parts)),
     requestBody: parts.body,
-    expectedAttempts: expectedOf(delivery, schedule),
+    expectedAttempts: expectedOf(delivery, attempts, schedule),
   };
 }
 
-function expectedOf({ attempt_count, next_attempt_at }: DeliveryReadRow, schedule: readonly number[]) {
+function expectedOf(
+  { attempt_count, next_attempt_at }: DeliveryReadRow,
+  attempts: readonly Pick<AttemptReadRow, 'failure'>[],
+  schedule: readonly number[],
+) {
   if (!next_attempt_at) return [];
-  return expectedAttempts(attempt_count, timestampDate(next_attempt_at), schedule).map(timestampFromDate);
+  const lost = attempts.filter(({ failure }) => failure === 'WORKER_LOST').length;
+  return expectedAttempts(attempt_count - lost, timestampDate(next_attempt_at), schedule).map(
+    timestampFromDate,
+  );
 }

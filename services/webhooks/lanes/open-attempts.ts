@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram } from 'prom-client';
@@ -82,10 +82,6 @@ export class OpenAttempts {
     this.#workflows = new RecordWorkflows(deps.leases.ownerId);
   }
 
-  get count(): number {
-    return this.#open.size;
-  }
-
   get isFull(): boolean {
     return this.#open.size >= MAX_OPEN;
   }
@@ -143,6 +139,11 @@ export class OpenAttempts {
       };
       this.#deps.recorder.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
     }
+  }
+
+  /** Resolves when the results of all attempts are recorded or set aside, or at that time by `performance.now()`. */
+  async untilRecorded(atMs: number): Promise<void> {
+    while (this.#open.size > 0 && performance.now() < atMs) await delay(20);
   }
 
   /** Aborts the attempts in flight. */

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
 import { closeGuards, type EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
@@ -31,7 +30,8 @@ const HELD_MS = 1_000;
 const CLOSE_LOST_MS = 1_000;
 /** How often all waiting deliveries are read again, in case one was missed. */
 const RECHECK_MS = 30_000;
-const CLOSE_MS = ATTEMPT_TIMEOUT_MS + 2_000;
+/** Attempts that are in flight longer are aborted when the process stops: Docker kills it after ten seconds. */
+const CLOSE_MS = 5_000;
 /**
  * How long lanes wait for results before they are handed over or the process stops. The lease is not renewed meanwhile,
  * and what is not recorded by then is sent again.
@@ -131,18 +131,20 @@ export class WebhookLanes {
   }
 
   /**
-   * Hands the lanes over at once, then waits for the attempts in flight, and aborts those that exceed their timeout.
+   * Hands the lanes over at once, then waits for the attempts in flight, and aborts those that take longer: they are
+   * recorded as lost, and the new owner makes the next attempt.
    */
   async close(): Promise<void> {
+    const endBy = performance.now() + CLOSE_MS;
     this.#stopping.abort();
     this.#sleep.wake();
     for (const end of this.#atClose) end();
     this.#dispatcher.stop();
     await this.#leases.stop();
     await Promise.all([this.#running, this.#held.close()]);
-    const endBy = performance.now() + CLOSE_MS;
-    while (this.#attempts.count > 0 && performance.now() < endBy) await delay(20);
+    await this.#attempts.untilRecorded(endBy);
     this.#attempts.abort();
+    await this.#attempts.untilRecorded(performance.now() + FLUSH_WITHIN_MS);
     await this.#results.flush(FLUSH_WITHIN_MS);
     await this.#deps.statistics.close();
     await closeGuards(this.#deps.guards);

@@ -9,7 +9,7 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
-import { answered, inFlight, startWebhooks } from '../attempts-fixture.ts';
+import { answered, inFlight, reportOf, startWebhooks } from '../attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 
 const { harness, fixture, attempts } = await startWebhooks();
@@ -163,6 +163,29 @@ describe('an attempt in flight', () => {
     const late = await attempts.record({ ...answered(attempt, 200), owner: undefined });
     expect(late).toMatchObject([{ status: 'RETRYING' }]);
     expect((await read(deliveryId)).attempts).toEqual(found.attempts);
+  });
+
+  it('that was lost does not count in the schedule', async () => {
+    const first = await firstAttempt();
+    const waitsMs: number[] = [];
+    for (const failure of ['TIMEOUT', 'WORKER_LOST', 'WORKER_LOST', 'TIMEOUT'] as const) {
+      const endedAt = new Date();
+      const attempt = { ...first, number: first.number + waitsMs.length };
+      const [recorded] = await attempts.record(reportOf(attempt, { endedAt, latencyMs: 5, failure }));
+      waitsMs.push(recorded!.nextAttemptAt!.getTime() - endedAt.getTime());
+    }
+    // By the schedule of live: 5 s, 5 min, 30 min.
+    const [second, minute] = [1_000, 60_000];
+    const expected = [5 * second, 5 * second, 5 * minute, 5 * minute];
+    expect(waitsMs.map((ms, index) => Math.abs(ms / expected[index]! - 1) <= 0.201)).toEqual(
+      Array(4).fill(true),
+    );
+    // Nine waits of the schedule follow two attempts of it.
+    const { expectedAttempts } = await fixture.deliveries.getDelivery({
+      ...tenant,
+      deliveryId: first.deliveryId,
+    });
+    expect(expectedAttempts).toHaveLength(8);
   });
 
   it('may be reported once by a process that has since lost the lane', async () => {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { AttemptFailure } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
@@ -65,6 +67,41 @@ it('shares the lanes evenly between processes, and hands over those of a stoppin
     },
     { timeout: 20_000 },
   );
+});
+
+it('a process that stops aborts attempts that hang in time, and they are made again soon', async () => {
+  const tenants = Array.from({ length: 12 }, () => newTenant(Environment.TEST));
+  const endpoints = await Promise.all(tenants.map((tenant) => webhooks.subscribed(tenant)));
+  second = await startHarness(SETTINGS, undefined, webhooks.harness.databaseUrl);
+  second.services.startWebhookLanes();
+  await waitForLanes([32, 32]);
+  const held = endpoints.map(({ endpoint }) => endpoint.hold());
+  for (const tenant of tenants) await webhooks.publish(tenant);
+  await eventually(() => expect(held.map(({ count }) => count)).toEqual(Array(12).fill(1)));
+  const stoppedAt = performance.now();
+  await second.close();
+  // Process managers kill after ten seconds.
+  expect(performance.now() - stoppedAt).toBeLessThan(9_000);
+  second = undefined;
+  for (const { endpoint } of endpoints) endpoint.answer(200);
+  for (const each of held) each.release(200);
+  const waitsMs = await Promise.all(
+    tenants.map(async (tenant) => {
+      const { deliveries } = await webhooks.deliveries.listDeliveries(tenant);
+      const { id: deliveryId } = deliveries.find(({ eventType }) => eventType !== 'webhook.ping.v1')!;
+      const { delivery, attempts } = await webhooks.deliveries.getDelivery({ ...tenant, deliveryId });
+      if (attempts[0]!.failure !== AttemptFailure.WORKER_LOST) return [];
+      const dueAt = timestampMs(delivery!.nextAttemptAt!);
+      await webhooks.attemptAgain(tenant, deliveryId);
+      return [dueAt - timestampMs(attempts[0]!.endedAt!)];
+    }),
+  );
+  // Those of its lanes.
+  expect(waitsMs.flat().length).toBeGreaterThan(0);
+  expect(Math.max(...waitsMs.flat())).toBeLessThanOrEqual(6_000);
+  for (const tenant of tenants) {
+    await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED']));
+  }
 });
 
 /** Another process takes the lane of a subscription, as after a pause of its owner, and dies. */

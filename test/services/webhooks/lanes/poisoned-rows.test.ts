@@ -148,7 +148,7 @@ describe('results that cannot be recorded', () => {
 
   it('of attempts whose process died do not prevent others from being closed', async () => {
     const { id } = await webhooks.subscribed(tenant);
-    const [twice, lost] = await publishPaused(id, 2);
+    const [poisoned, lost] = await publishPaused(id, 2);
     await webhooks.sql(
       `insert into webhooks.attempt
          (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at)
@@ -156,24 +156,24 @@ describe('results that cannot be recorded', () => {
          from generate_series(1, 120)`,
       [tenant.merchantId],
     );
-    await duplicateAsEnded(twice!);
-    // In its last attempt.
     await webhooks.sql(
       `with d as (
-         update webhooks.open_delivery set status = 'RETRYING', attempt_count = 4, in_flight_until = now()
+         update webhooks.open_delivery set status = 'RETRYING', attempt_count = 1, in_flight_until = now()
           where event_id = any ($1) returning *
        )
        insert into webhooks.attempt (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at)
-       select merchant_id, environment, id, 4, 1, now() - interval '40 s', now() - interval '30 s' from d`,
-      [[twice, lost]],
+       select merchant_id, environment, id, 1, 1, now() - interval '40 s',
+              case when event_id = $2 then '-infinity' else now() - interval '30 s' end from d`,
+      [[poisoned, lost], poisoned],
     );
     await eventually(async () =>
       expect(
         await webhooks.sql(
-          `select from webhooks.ended_delivery where event_id = $1 and status = 'EXHAUSTED'`,
-          [lost],
+          `select d.event_id from webhooks.open_delivery d join webhooks.attempt a on a.delivery_id = d.id
+            where d.subscription_id = $1 and a.failure = 'WORKER_LOST'`,
+          [id],
         ),
-      ).toHaveLength(1),
+      ).toEqual([{ event_id: lost }]),
     );
     await webhooks.sql('delete from webhooks.attempt where merchant_id = $1', [tenant.merchantId]);
     await discard(id);

@@ -211,7 +211,13 @@ it('Temporal gets no plain text of workflows; keys are replaced while workflows 
   expect(await showPayloads(id)).not.toContain('"subscriptionId":');
   const codec = await startCodecServer(settings);
   expect(await showPayloads(id, '--codec-endpoint', codec.url)).toContain('"subscriptionId":');
-  for (const body of ['null', '[]', '{"payloads":[null]}', '{"payloads":{}}', '{"payloads":[{"metadata":1}]}']) {
+  for (const body of [
+    'null',
+    '[]',
+    '{"payloads":[null]}',
+    '{"payloads":{}}',
+    '{"payloads":[{"metadata":1}]}',
+  ]) {
     const { status } = await fetch(`${codec.url}/decode`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-namespace': temporal.namespace },

@@ -91,6 +91,10 @@ const refundCommands: Record<string, Command> = {
     const request = { ...builder.write(), disputeId: builder.id('disputes'), outcome, amountMinor };
     return () => builder.clients.refunds.closeDispute(request);
   },
+  ReverseDispute(builder) {
+    const request = { ...builder.write(), disputeId: builder.id('disputes') };
+    return () => builder.clients.refunds.reverseDispute(request);
+  },
   AddBlocker: ofCase((refunds, request, builder) =>
     refunds.addBlocker({ ...request, blocker: blockerOf(builder) }),
   ),
@@ -143,8 +147,23 @@ const fundsCommands: Record<string, Command> = {
   ApplyDeduction(builder) {
     const { amountMinor, choice } = builder.draw;
     const saleId = choice % 2 === 0 ? builder.id('sales') : undefined;
-    const request = { ...builder.write(), sourceId: randomUUID(), amountMinor, saleId };
-    return () => builder.clients.funds.applyDeduction(request);
+    const sourceId = randomUUID();
+    const request = { ...builder.write(), sourceId, amountMinor, saleId };
+    return async () => {
+      await builder.clients.funds.applyDeduction(request);
+      builder.account.learn('deductions', { id: sourceId });
+    };
+  },
+  ReverseDeduction(builder) {
+    const deducted = builder.own('deductions')?.id;
+    const sourceId = builder.pick(deducted, builder.own('holds')?.sourceId, deducted) ?? randomUUID();
+    const request = { ...builder.write(), sourceId };
+    return () => builder.clients.funds.reverseDeduction(request);
+  },
+  RecordDebtPayment(builder) {
+    const amountMinor = builder.pick(builder.draw.amountMinor, 1n);
+    const request = { ...builder.write(), paymentId: randomUUID(), amountMinor };
+    return () => builder.clients.funds.recordDebtPayment(request);
   },
   BlockFunds(builder) {
     const dispute = builder.draw.choice % 2 === 0 ? builder.own('disputes') : undefined;
@@ -247,6 +266,13 @@ const advanceCommands: Record<string, Command> = {
   RefuseAdvance: ofAdvance((advances, request) => advances.refuseAdvance({ ...request, reason: 'no' })),
   ReleaseAdvance: ofAdvance((advances, request) => advances.releaseAdvance(request)),
   SettleAdvance: ofAdvance((advances, request) => advances.settleAdvance(request)),
+  RecordPayoutAnswer(builder) {
+    const accepted = { case: 'accepted', value: { providerPayoutId: randomUUID() } } as const;
+    const refused = { case: 'refused', value: 'the account is closed' } as const;
+    const answer = builder.draw.choice % 2 === 0 ? accepted : refused;
+    const request = { ...builder.write(), advanceRequestId: builder.id('advances'), answer };
+    return () => builder.clients.advances.recordPayoutAnswer(request);
+  },
   SetAdvanceRate(builder) {
     const request = { ...builder.write(), monthlyRateBps: builder.pick(300, undefined, 0, 4_000) };
     return () => builder.clients.advances.setAdvanceRate(request);

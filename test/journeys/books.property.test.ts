@@ -82,6 +82,10 @@ const REFUSALS = new Set([
     'DISPUTE_AMOUNT_DIFFERS',
     'DISPUTE_EXCEEDS_PAYMENT',
     'SALE_NOT_RECORDED',
+    'DISPUTE_NOT_LOST',
+    'DISPUTE_REVERSED',
+    'OPEN_DEBTS_EXCEEDED',
+    'PAYOUT_ALREADY_ACCEPTED',
   ],
 ]);
 
@@ -142,6 +146,27 @@ const PATHS: readonly Path[] = [
   ['RecordSale', 60, 'ReleaseDueFunds', 'DebitForRefund', 'ReverseRefundDebit'],
   ['RecordSale', ['OpenRefundCase', 3], ...LOSE_DISPUTE, ...LOSE_DISPUTE],
   ['RecordSale', ['OpenRefundCase', 3], 60, 'ReleaseDueFunds', 'DebitForRefund', ...LOSE_DISPUTE],
+  ['RecordSale', ['OpenRefundCase', 3], ...LOSE_DISPUTE, 'ReverseDeduction', ...LOSE_DISPUTE],
+  [
+    'OpenRefundCase',
+    'OpenDispute',
+    ['CloseDispute', 1],
+    'OpenDispute',
+    ['CloseDispute', 1],
+    'ReverseDispute',
+    'ReviewRefundCase',
+  ],
+  ['ApplyDeduction', ['RecordDebtPayment', 1], 'ReverseDeduction', 'RecordSale'],
+  [
+    'RecordSale',
+    'QuoteAdvance',
+    'RequestAdvance',
+    'ApplyDeduction',
+    'ApproveAdvance',
+    'ReleaseAdvance',
+    'RecordPayoutAnswer',
+    'ReverseDeduction',
+  ],
 ];
 const LONGEST = Math.max(...PATHS.map(({ length }) => length));
 /** The steps of a path, with one account and a draw for each. */
@@ -401,7 +426,8 @@ function expectDisputesRespected(
 ): void {
   const unblocked = refunds.filter(({ blockedBy }) => !blockedBy.includes(RefundBlocker.PAYMENT_DISPUTED));
   if (unblocked.every(({ status }) => status === RefundCaseStatus.SUCCEEDED)) return;
-  const lost = disputes.filter(({ outcome }) => outcome !== DisputeOutcome.WON);
+  const { WON, REVERSED } = DisputeOutcome;
+  const lost = disputes.filter(({ outcome }) => outcome !== WON && outcome !== REVERSED);
   for (const { closedAt } of lost) expect(closedAt, 'the end of a dispute').toBeDefined();
   const amounts = [...unblocked, ...lost].map(({ amountMinor = paidMinor }) => amountMinor);
   const sum = amounts.reduce((all, amountMinor) => all + amountMinor, 0n);

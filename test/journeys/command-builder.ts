@@ -35,6 +35,7 @@ interface Known {
   readonly cases: RefundCase;
   readonly disputes: { readonly id: string; readonly saleId: string | undefined };
   readonly holds: Hold;
+  readonly deductions: { readonly id: string };
   readonly waits: { readonly id: string };
   readonly debits: { readonly id: string };
   readonly quotes: { readonly id: string };

@@ -52,8 +52,24 @@ const DISPUTES = sql<Pick<PaymentReadRow, 'disputes'>>`lateral (
     from refunds.dispute
    where ${OF_PAYMENT} and (closed_at is null or outcome = 'LOST'))`;
 
+type PaymentKey = Tenant & { readonly id: string };
+
+/** The sale of a payment, if it is known, and what was captured of it. */
+export const selectSaleOfPayment = prepareRead<
+  PaymentKey,
+  Pick<PaymentReadRow, 'sale_id' | 'sale_amount_minor'>
+>((parameters) =>
+  db
+    .selectFrom('refunds.payment')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('id', '=', parameters('id'))
+    .select(['sale_id', 'sale_amount_minor'])
+    .compile(),
+);
+
 /** A payment, in one statement, so that its sums belong together. */
-export const selectPayment = prepareRead<Tenant & { readonly id: string }, PaymentReadRow>((parameters) =>
+export const selectPayment = prepareRead<PaymentKey, PaymentReadRow>((parameters) =>
   db
     .selectFrom('refunds.payment as payment')
     .innerJoin(CASES.as('cases'), (join) => join.onTrue())

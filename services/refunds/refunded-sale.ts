@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { callFor } from '../platform/rpc/call-context.ts';
 import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
-import { selectPayment } from './payment.queries.ts';
+import { selectSaleOfPayment } from './payment.queries.ts';
 import type { RefundedSale } from './payment-facts.ts';
 import { refundedSaleOf, type SaleUseRow, saleUse } from './sale-use.sql.ts';
 
@@ -27,9 +27,8 @@ export async function saleAmountOf(
   const { merchantId, environment } = request;
   let { saleId } = request;
   if (saleId === undefined) {
-    const known = await database.readOne(
-      selectPayment({ ...tenantOf(request), id: request.paymentIntentId }),
-    );
+    const payment = { ...tenantOf(request), id: request.paymentIntentId };
+    const known = await database.readOne(selectSaleOfPayment(payment));
     if (!known?.sale_id) return null;
     if (known.sale_amount_minor !== null) return known.sale_amount_minor;
     saleId = known.sale_id;

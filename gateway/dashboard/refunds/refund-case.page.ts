@@ -1,6 +1,7 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type Dispute,
+  DisputeOutcome,
   type Evidence,
   type Payment,
   type RefundCase,
@@ -41,6 +42,8 @@ interface CaseDetails {
   readonly refundCase: RefundCase;
   readonly evidence: readonly Evidence[];
   readonly disputes: readonly Dispute[];
+  /** Lost disputes of other payments of its sale, while it awaits the balance: they may have left too little of the sale. */
+  readonly lostElsewhere: readonly Dispute[];
   readonly payment: Payment;
   /** Newest first. */
   readonly events: readonly Event[];
@@ -88,23 +91,41 @@ ${liveRegion('record', live.record)}`,
 async function readCase(view: View, id: string): Promise<CaseDetails> {
   const { refundCase } = await view.clients.refundCases.getRefundCase({ refundCaseId: id });
   const { paymentIntentId } = refundCase!;
-  const [{ evidence }, { disputes }, payment, { events: published }, names] = await Promise.all([
-    view.clients.refundCases.listEvidence({ refundCaseId: id }),
-    view.clients.refundCases.listDisputes({ paymentIntentId, pageSize: MAX_DISPUTES }),
-    readPayment(view, paymentIntentId),
-    view.clients.events.listEvents({ objectId: id, pageSize: MAX_EVENTS }),
-    readSaleNames(view, [refundCase!]),
-  ]);
-  return { refundCase: refundCase!, evidence, disputes, payment, events: published, names };
+  const [{ evidence }, { disputes }, lostElsewhere, payment, { events: published }, names] =
+    await Promise.all([
+      view.clients.refundCases.listEvidence({ refundCaseId: id }),
+      view.clients.refundCases.listDisputes({ paymentIntentId, pageSize: MAX_DISPUTES }),
+      readLostElsewhere(view, refundCase!),
+      readPayment(view, paymentIntentId),
+      view.clients.events.listEvents({ objectId: id, pageSize: MAX_EVENTS }),
+      readSaleNames(view, [refundCase!]),
+    ]);
+  return { refundCase: refundCase!, evidence, disputes, lostElsewhere, payment, events: published, names };
 }
 
-function summary(view: View, { refundCase, disputes }: CaseDetails): Html {
+async function readLostElsewhere(
+  view: View,
+  { status, saleId, paymentIntentId }: RefundCase,
+): Promise<Dispute[]> {
+  if (status !== RefundCaseStatus.FUNDING_REQUIRED || saleId === undefined) return [];
+  const { disputes } = await view.clients.refundCases.listDisputes({
+    saleIds: [saleId],
+    pageSize: MAX_DISPUTES,
+  });
+  return disputes.filter(
+    (dispute) => dispute.outcome === DisputeOutcome.LOST && dispute.paymentIntentId !== paymentIntentId,
+  );
+}
+
+function summary(view: View, { refundCase, disputes, lostElsewhere }: CaseDetails): Html {
   const t = textsFor(view, refundsTexts);
   const state = stateOf(refundCase);
   const awaitsResponse = disputes.some((dispute) => disputeStateOf(dispute) === 'NEEDS_RESPONSE');
   const next = state === 'SERVICE_REVIEW' && awaitsResponse ? t.nextDisputed : t.next[state];
   return html`<div class="cards">
-<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next}</p></section>
+<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next}</p>${lostElsewhere.map(
+    ({ id }) => html`<p>${link(view, `/disputes/${id}`, t.lostElsewhere)} ${t.lostElsewhereNext}</p>`,
+  )}</section>
 <section class="card"><h2>${t.deadline}</h2><p>${deadline(view, refundCase)}</p></section>
 <section class="card"><h2>${t.blockers}</h2>${blockerList(view, refundCase)}</section>
 </div>`;

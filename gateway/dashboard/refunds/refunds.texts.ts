@@ -45,6 +45,9 @@ export const refundsTexts = {
       CANCELED: 'A solicitação foi retirada por quem a fez.',
       REJECTED: 'O reembolso foi recusado na análise.',
     },
+    lostElsewhere: 'Uma disputa de outro pagamento desta venda foi perdida.',
+    lostElsewhereNext:
+      'Se o que restou da venda for menos que este reembolso, ele não será executado, qualquer que seja o saldo, e nossa equipe o cancelará.',
     nextDisputed: 'Uma disputa deste pagamento aguarda sua resposta. O caso é decidido depois dela.',
     initiators: { CUSTOMER: 'Cliente', MERCHANT: 'Empresa' },
     blockerNames: {
@@ -120,6 +123,9 @@ export const refundsTexts = {
       CANCELED: 'The request was withdrawn.',
       REJECTED: 'The refund was rejected in review.',
     },
+    lostElsewhere: 'A dispute of another payment of this sale was lost.',
+    lostElsewhereNext:
+      'If less of the sale is left than this refund, it will not be executed, whatever your balance, and our team will cancel it.',
     nextDisputed: 'A dispute of this payment awaits your response. The case is decided after the dispute.',
     initiators: { CUSTOMER: 'Customer', MERCHANT: 'Merchant' },
     blockerNames: {

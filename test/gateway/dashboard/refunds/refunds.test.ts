@@ -9,6 +9,7 @@ import {
   MerchantDecisionKind,
   ProviderOutcome,
   RefundBlocker,
+  RefundDebitOutcome,
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
@@ -181,6 +182,30 @@ it('shows on the pages of a case and its sale what was refunded and lost, and wh
       'In open refund cases R$15.00 Lost in disputes R$20.00 Can still be refunded R$35.00',
     );
   }
+});
+
+it('says that a refund may not be executed because a dispute of another payment of its sale was lost', async () => {
+  const { visitor, list, refunds, tenant, write, open, start, debit } = await merchant(Role.VIEWER);
+  const { saleId } = await fundsCaller(fixture.transport, tenant).sell({ gross: 10_000n });
+  const paid = { saleId, paidAmountMinor: 5_000n, initiator: RefundInitiator.MERCHANT };
+  const { id } = await open({ ...paid, amountMinor: 5_000n });
+  await start(id);
+  await debit(id, RefundDebitOutcome.INSUFFICIENT);
+  const status = async () => (await visitor.get(`${list}/${id}`)).document.querySelector('.card')!;
+  const lose = async (paymentIntentId: string) => {
+    const disputeId = randomUUID();
+    await refunds.openDispute({ ...write(), disputeId, paymentIntentId, saleId });
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    return disputeId;
+  };
+  expect((await status()).text).not.toContain('was lost');
+  const disputeId = await lose(randomUUID());
+  expect((await status()).text).toContain('A dispute of another payment of this sale was lost.');
+  expect((await status()).querySelector('a')!.getAttribute('href')).toMatch(
+    new RegExp(`/disputes/${disputeId}$`),
+  );
+  await refunds.reverseDispute({ ...write(), disputeId });
+  expect((await status()).text).not.toContain('was lost');
 });
 
 it('approves, and contests with a reason; shows the status, and records the person', async () => {

@@ -16,12 +16,13 @@ ${compare({
 
 /**
  * A reserved installment is scheduled, and promised with everything that remained of it. It may have more remaining now
- * only if refunds were restored to it since.
+ * only if refunds or deductions were restored to it since.
  */
 const PROMISED = `
 select ${subject({ date: 'date', status: 'status', sale: 'sale_id', installment: 'id', source: 'reserved_for' })}, figure.*
   from installment left join (
-  select installment_id, sum(amount_minor) as minor from posting where kind = 'REFUND_REVERSAL' group by installment_id
+  select installment_id, sum(amount_minor) as minor from posting
+   where kind in ('REFUND_REVERSAL', 'CONSUMPTION_REVERSAL', 'DEDUCTION_REVERSAL') group by installment_id
 ) as returned on returned.installment_id = installment.id
 ${compare({
   reserved_status: [`'RESERVATION'`, `'SCHEDULED'`, 'installment.status'],

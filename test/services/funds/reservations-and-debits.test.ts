@@ -116,6 +116,39 @@ describe('the installments of an advance', () => {
   });
 });
 
+describe('what is restored to an installment that an advance has reserved since', () => {
+  const on = '2020-06-20';
+
+  it.each(['deducted', 'collected of a debt', 'lost in a dispute'])(
+    'stays the merchant’s when it was %s: the advance pays what it promised',
+    async (how) => {
+      const funds = newFunds();
+      const { client, write } = funds;
+      const sourceId = randomUUID();
+      const deduct = () => client.applyDeduction({ ...write(on), sourceId, amountMinor: 120n });
+      if (how === 'collected of a debt') await deduct();
+      const { saleId } = await funds.sell({ on, gross: 300n });
+      if (how === 'deducted') await deduct();
+      if (how === 'lost in a dispute') {
+        // Also what was deducted before is restored, so that the advance can reserve a part of what the dispute took.
+        const earlier = randomUUID();
+        await client.applyDeduction({ ...write(on), sourceId: earlier, saleId, amountMinor: 180n });
+        await funds.block(saleId, sourceId, BlockReason.HOLD_OR_DISPUTE, on, 120n);
+        await funds.unblock(saleId, sourceId, BlockOutcome.CONSUMED, BlockReason.HOLD_OR_DISPUTE, on);
+        await client.reverseDeduction({ ...write(on), sourceId: earlier });
+      }
+      const { installments } = await funds.advanceable(on);
+      const advance = randomUUID();
+      expect((await funds.reserve(installments, advance, on)).reservedAmountMinor).toBe(180n);
+      await client.reverseDeduction({ ...write(on), sourceId });
+      await verifyFunds(harness, funds.tenant);
+      await funds.settle(advance, on);
+      await funds.releaseDue();
+      expect(await funds.balance()).toMatchObject({ availableAmountMinor: 120n, scheduledAmountMinor: 0n });
+    },
+  );
+});
+
 describe('the debit of a refund', () => {
   it("debits a refund from the sale's installments held for it, then from released rows, and reverses it", async () => {
     const funds = newFunds();

@@ -1,4 +1,40 @@
-// Progressive enhancement: live updates, copy buttons, and a filter for long lists of options.
+// Progressive enhancement: live updates, copy buttons, drafts of long texts, and a filter for long lists of options.
+
+// The notice of an action is shown once: neither again by a reload, nor to someone who gets the link.
+const here = new URL(location.href);
+const hasSucceeded = here.searchParams.has('notice');
+if (hasSucceeded) {
+  here.searchParams.delete('notice');
+  history.replaceState(history.state, '', here);
+}
+
+// Keep long texts in this tab until they are sent. The session may end while someone writes, and no page is cached.
+const DRAFT = 'draft ';
+const SENT = 'sent';
+const draftOf = (area) => `${DRAFT}${area.form.action} ${area.name}`;
+const draftsOf = (prefix) => Object.keys(sessionStorage).filter((key) => key.startsWith(prefix));
+const forget = (keys) => {
+  for (const key of keys) sessionStorage.removeItem(key);
+};
+if (hasSucceeded && sessionStorage.getItem(SENT))
+  forget(draftsOf(`${DRAFT}${sessionStorage.getItem(SENT)} `));
+sessionStorage.removeItem(SENT);
+document.addEventListener('input', ({ target }) => {
+  if (target instanceof HTMLTextAreaElement && target.form)
+    sessionStorage.setItem(draftOf(target), target.value);
+});
+document.addEventListener('submit', ({ target }) => {
+  if (new URL(target.action).pathname.includes('/sign-out')) forget(draftsOf(DRAFT));
+  else sessionStorage.setItem(SENT, target.action);
+});
+/** Fills in what was typed before, unless the page comes with a text of its own. */
+function restoreDrafts(part) {
+  for (const area of part.querySelectorAll('form textarea')) {
+    const draft = sessionStorage.getItem(draftOf(area));
+    if (draft && area.value === '') area.value = draft;
+  }
+}
+restoreDrafts(document);
 
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.hidden = false;
@@ -100,6 +136,7 @@ function replace(name, html) {
     part.open = wasOpen.get(keyOf(part, at)) ?? part.open;
   });
   for (const button of region.querySelectorAll('[data-copy]')) button.hidden = false;
+  restoreDrafts(region);
 }
 
 /** Replaces only the children that differ, so that unchanged forms keep what was typed and do not flash. */

@@ -69,12 +69,17 @@ export class SessionGuard {
     request.person = person;
   }
 
-  /** Responds to a request without a session. Only pages are returned to after sign-in; a stream gets a 401. */
-  async redirectToSignIn(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /**
+   * Responds to a request without a session. Sign-in leads back to the page that was requested, or to the one whose form was;
+   * a stream gets a 401.
+   */
+  async redirectToSignIn(request: FastifyRequest, reply: FastifyReply, formPage?: string): Promise<void> {
     if (sessionTokenOf(request) !== undefined) clearSessionCookie(reply);
     if (asksForStream(request)) return reply.code(401).send('');
-    const back = request.method === 'GET' ? `?return=${encodeURIComponent(request.url)}` : '';
-    return reply.redirect(`${SIGN_IN_PATH}${back}`, 303);
+    const isForm = request.method !== 'GET';
+    const page = isForm ? (formPage ?? request.view?.url) : request.url;
+    const query = new URLSearchParams({ ...(page && { return: page }), ...(isForm && { unsent: '1' }) });
+    return reply.redirect(`${SIGN_IN_PATH}?${query}`, 303);
   }
 
   /** What pages without a merchant are rendered from. */

@@ -194,12 +194,13 @@ export class Pages {
   }
 
   async #authorize(spec: PageSpec, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (sessionTokenOf(request) === undefined) return this.#guard.redirectToSignIn(request, reply);
+    const signIn = () => this.#guard.redirectToSignIn(request, reply, this.#parentPage(spec, request));
+    if (sessionTokenOf(request) === undefined) return signIn();
     try {
       request.view = await this.#viewOf(spec, request);
     } catch (error) {
       if (!isSessionError(error)) throw error;
-      await this.#guard.redirectToSignIn(request, reply);
+      await signIn();
     }
   }
 

@@ -1,15 +1,23 @@
+import { notice } from '../shell/components.ts';
 import { failureTexts } from '../shell/failures.texts.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, type PlainView, textsFor } from '../shell/view.ts';
 import { signInTexts } from './sign-in.texts.ts';
 import { FAULT_STATUS, type SignInFault } from './sign-in-faults.ts';
 
+interface SignIn {
+  readonly providerName: string;
+  readonly returnPath: string;
+  /** Whether a form was not accepted because there was no session any more. */
+  readonly isUnsent: boolean;
+}
+
 /** The sign-in page. It links to the provider, as the content security policy forbids forms to redirect there. */
-export function signInPage(view: PlainView, providerName: string, returnPath: string): Page {
+export function signInPage(view: PlainView, { providerName, returnPath, isUnsent }: SignIn): Page {
   const t = textsFor(view, signInTexts);
   return {
     title: t.signIn,
-    body: html`<p>${t.lead}</p>
+    body: html`${isUnsent ? notice('busy', t.unsent) : html`<p>${t.lead}</p>`}
 <p>${startLink(t.withProvider(providerName), returnPath)}</p>
 <p class="hint">${t.next}</p>`,
   };

@@ -58,7 +58,8 @@ export function signInRoutes(dependencies: RouteDependencies): void {
     const returnPath = requestedReturnPath(request);
     if (await guard.findPerson(request)) return reply.redirect(returnPath, 303);
     const view = guard.plainViewOf(request);
-    return sendPage(reply, view, signInPage(view, providerName, returnPath));
+    const isUnsent = (request.query as { unsent?: unknown }).unsent !== undefined;
+    return sendPage(reply, view, signInPage(view, { providerName, returnPath, isUnsent }));
   });
 
   app.get(

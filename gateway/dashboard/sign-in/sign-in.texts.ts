@@ -2,6 +2,8 @@ export const signInTexts = {
   'pt-BR': {
     signIn: 'Entrar no painel',
     lead: 'Acompanhe webhooks, recebíveis, reembolsos e antecipações da sua empresa.',
+    unsent:
+      'Sua sessão terminou, e o formulário não foi enviado. Entre novamente para voltar à página e enviá-lo.',
     withProvider: (host: string) => `Entrar com ${host}`,
     next: 'Você será direcionado ao seu provedor de identidade e depois voltará para cá.',
     tryAgain: 'Tentar novamente',
@@ -22,6 +24,8 @@ export const signInTexts = {
   en: {
     signIn: 'Sign in to the dashboard',
     lead: 'Manage your webhooks, receivables, refunds and advances.',
+    unsent:
+      'Your session has ended, so the form was not sent. Sign in again to return to the page and send it.',
     withProvider: (host: string) => `Sign in with ${host}`,
     next: 'You will be redirected to your identity provider and back.',
     tryAgain: 'Try again',

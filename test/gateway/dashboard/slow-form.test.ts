@@ -93,6 +93,7 @@ test('a form has no effect if the person is signed out while its body arrives', 
   const { merchantId, visitor, invited } = await shop();
   const { accountId } = visitor;
   const answer = await inviteSlowly(visitor, merchantId, () => accounts().endAllSessions({ accountId }));
-  expect(answer.headers.location).toBe('/sign-in');
+  const members = encodeURIComponent(`/live/${merchantId}/members`);
+  expect(answer.headers.location).toBe(`/sign-in?return=${members}&unsent=1`);
   expect(await invited()).toBe(0);
 });

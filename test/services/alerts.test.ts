@@ -138,8 +138,8 @@ function sampleNames(): Set<string> {
   );
 }
 
-/** Metrics that Prometheus gets from others: node_exporter and the kubelet. */
-const FOREIGN = /^(node_filesystem|kubelet_volume_stats)_(avail|available|size|capacity)_bytes$/;
+/** Metrics that Prometheus gets from others, node_exporter and the kubelet, and the one that it makes of each scrape. */
+const FOREIGN = /^((node_filesystem|kubelet_volume_stats)_(avail|available|size|capacity)_bytes|up)$/;
 
 /** Expects PromQL over metrics and labels that a scrape contains. */
 function expectToReadScrape(expr: string): void {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { Client } from 'pg';
@@ -60,7 +59,7 @@ test('reports all invalid settings at once', async () => {
   ]);
 });
 
-test('waits for PostgreSQL, not ready meanwhile, and says so in one line', async () => {
+test('waits for PostgreSQL, not ready meanwhile, says so in one line, and can be stopped', async () => {
   const url = new URL(await createTestDatabase('template0'));
   const link = await openLink(Number(url.port));
   onTestFinished(() => link[Symbol.asyncDispose]());
@@ -76,7 +75,10 @@ test('waits for PostgreSQL, not ready meanwhile, and says so in one line', async
   await expect.poll(readiness, { timeout: 40_000 }).toMatchObject({ status: 503 });
   expect((await readiness()).error).toContain('ECONNRESET');
   await expect.poll(waiting.logged).toContain('PostgreSQL is unavailable');
-  await delay(2_500);
+  const stopped = start({ ...settings, OPS_PORT: '0', DATABASE_URL: url.href });
+  await expect.poll(stopped.logged, { timeout: 40_000 }).toContain('PostgreSQL is unavailable');
+  stopped.child.kill('SIGTERM');
+  expect(await stopped.exited).toEqual({ exitCode: 0, stderr: '' });
   end();
   await listening(waiting);
   expect(await readiness()).toMatchObject({ status: 200 });

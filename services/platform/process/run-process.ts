@@ -8,17 +8,20 @@ export interface Running {
 
 /**
  * Runs a process of the system: starts it, and closes it gracefully on SIGTERM or SIGINT. A failed start is reported on
- * standard error without a stack trace, and exits with 1. A second signal ends the process immediately.
+ * standard error without a stack trace, and exits with 1. A signal during the start, and a second one while it closes,
+ * end the process immediately.
  */
 export async function runProcess(name: string, start: () => Promise<Running>): Promise<void> {
-  const running = await runTask(name, start);
+  let running: Running | undefined;
   const stop = async () => {
     process.off('SIGTERM', stop).off('SIGINT', stop);
-    await running.close();
+    await running?.close();
     await stopTracing();
     process.exit(0);
   };
+  // Before the start, which may wait for PostgreSQL: the first process of a container ignores signals without a listener.
   process.on('SIGTERM', stop).on('SIGINT', stop);
+  running = await runTask(name, start);
 }
 
 /** Runs a task once; a failure is reported on standard error without a stack trace, and exits with 1. */

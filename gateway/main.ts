@@ -11,7 +11,7 @@ import {
 import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
-import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
+import { createLogger } from '../services/platform/process/telemetry.ts';
 import type { TlsFiles } from '../services/platform/process/tls-files.ts';
 import {
   connectDashboardServices,
@@ -51,7 +51,6 @@ await runProcess('gateway', async () => {
       const { status } = await health.check({ service: DATABASE }, { timeoutMs: HEALTH_DEADLINE_MS });
       return { ok: status === Status.SERVING, details: { services: Status[status] } };
     },
-    metrics,
   });
   await listenAlone(live, { host: config.HOST, port: config.LIVE_PORT });
   await listenAlone(sandbox, { host: config.HOST, port: config.SANDBOX_PORT });

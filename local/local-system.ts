@@ -9,7 +9,6 @@ import { LISTEN_OPTIONS } from '../gateway/plugins/listening.ts';
 import { migrate } from '../services/platform/database/migrate.ts';
 import type { Config } from '../services/platform/process/config.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
-import { metrics } from '../services/platform/process/telemetry.ts';
 import { createServices } from '../services/server.ts';
 import { type PaymentsWorker, startWorker } from '../workflows/worker.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';
@@ -61,7 +60,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
     const database = await services.ping();
     return temporalReadiness(database, await isConnected(worker), temporal.status);
   };
-  const ops = createOpsServer({ ready, metrics });
+  const ops = createOpsServer({ ready });
   const transport = services.transportFor(GATEWAY_CALLER);
   // The guides of each environment link the other, which is not listening yet.
   const urlOf = (port: number) => (port === 0 ? undefined : `http://${config.HOST}:${port}`);

@@ -3,7 +3,7 @@ import { readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
-import { createLogger, metrics } from './platform/process/telemetry.ts';
+import { createLogger } from './platform/process/telemetry.ts';
 import { openRpcTls } from './platform/rpc/connect-services.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { createServices } from './server.ts';
@@ -21,7 +21,7 @@ await runProcess('services', async () => {
   // A database that only reads still answers most calls.
   const ready = () =>
     services.ping().then((database) => ({ ok: isListening, details: { database, areas: SERVICES } }));
-  const ops = createOpsServer({ ready, metrics, drain });
+  const ops = createOpsServer({ ready, drain });
   drain.endConnectionsOf(services.server.server);
   await ops.listen({ host: HOST, port: OPS_PORT });
   const applied = await migrateOnceReachable(DATABASE_URL, logger);

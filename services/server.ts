@@ -22,11 +22,11 @@ import type { TlsFiles } from './platform/process/tls-files.ts';
 import { Exports } from './platform/reads/exports.ts';
 import { Pagination } from './platform/reads/pagination.ts';
 import type { Caller } from './platform/rpc/call-context.ts';
+import { connectServices } from './platform/rpc/connect-services.ts';
 import { healthService } from './platform/rpc/health.service.ts';
 import { createInProcessTransport } from './platform/rpc/in-process-transport.ts';
 import { rpcInterceptors } from './platform/rpc/interceptors.ts';
 import { reflectionService } from './platform/rpc/reflection.service.ts';
-import { remoteTransport } from './platform/rpc/remote-transport.ts';
 import { createRpcServer, type RpcServer } from './platform/rpc/rpc-server.ts';
 import { bindService, type ServiceBinding } from './platform/rpc/service-binding.ts';
 import { serviceTokenService } from './platform/service-tokens/service-token.service.ts';
@@ -84,7 +84,8 @@ export async function createServices(options: ServicesOptions): Promise<Services
     bindService(WorkflowCommandService, workflowCommandService(commands)),
     bindService(ServiceTokenService, serviceTokenService({ database, pagination })),
   ];
-  const remote = remoteServices(config, tls);
+  const { SERVICES_URL } = config;
+  const remote = SERVICES_URL === undefined ? undefined : connectServices({ ...config, SERVICES_URL }, tls);
   const transportFor = (caller: Caller) => createInProcessTransport(bindings, interceptors, caller, remote);
   const writes = new Writes(database, outboxSignal, people, logger);
   const shared = {
@@ -140,16 +141,6 @@ function openDatabase({ config, databaseUrl, logger, onStatement }: ServicesOpti
     replicas: { urls: config.DATABASE_REPLICA_URLS, maxLagMs: config.DATABASE_REPLICA_MAX_LAG, logger },
     ...(onStatement && { onStatement }),
   });
-}
-
-/** A transport to the areas that other processes serve, if SERVICES_URL names them. */
-function remoteServices(
-  { SERVICES_URL, SERVICE_TOKEN, RPC_TLS_SERVER_NAME: serverName }: ServicesConfig,
-  files: TlsFiles | undefined,
-): Transport | undefined {
-  return SERVICES_URL
-    ? remoteTransport(SERVICES_URL, SERVICE_TOKEN, files && { files, serverName })
-    : undefined;
 }
 
 /** Health and reflection. They require no grant: see requiredGrant. */

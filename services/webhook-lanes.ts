@@ -5,7 +5,7 @@ import { RPC_TLS, readConfig, TEMPORAL_SECURITY } from './platform/process/confi
 import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
 import { runProcess } from './platform/process/run-process.ts';
-import { createLogger, metrics } from './platform/process/telemetry.ts';
+import { createLogger } from './platform/process/telemetry.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { Writes } from './platform/writes/writes.ts';
 import { startWebhookLanes } from './webhooks/lanes/start-webhook-lanes.ts';
@@ -30,22 +30,12 @@ await runProcess('webhook-lanes', async () => {
     entities: webhooks.entities,
   });
   const outboxSignal = new OutboxSignal(database, logger);
-  const writes = new Writes(
-    database,
-    outboxSignal,
-    new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
-    logger,
-  );
-  const lanes = startWebhookLanes({
-    config,
-    database,
-    writes,
-    outboxSignal,
-    logger,
-  });
+  const people = new PersonCheck(database, config.DASHBOARD_SESSION_IDLE);
+  const writes = new Writes(database, outboxSignal, people, logger);
+  const lanes = startWebhookLanes({ config, database, writes, outboxSignal, logger });
   const ready = () => database.ping().then((state) => ({ ok: state === 'up', details: { database: state } }));
   const drain = new Drain(config.STOP_DELAY);
-  const ops = createOpsServer({ ready, metrics, drain });
+  const ops = createOpsServer({ ready, drain });
   await ops.listen({ host: HOST, port: OPS_PORT });
   logger.info({ ops: OPS_PORT }, 'webhook lanes are running');
   return {

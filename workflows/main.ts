@@ -2,7 +2,7 @@ import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { Drain } from '../services/platform/process/drain.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
-import { createLogger, metrics } from '../services/platform/process/telemetry.ts';
+import { createLogger } from '../services/platform/process/telemetry.ts';
 import { connectServices, openRpcTls } from '../services/platform/rpc/connect-services.ts';
 import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { startWorker } from './worker.ts';
@@ -29,7 +29,6 @@ await runProcess('worker', async () => {
       const { temporal } = await worker.health();
       return { ok: temporal, details: { temporal: temporal ? 'up' : 'away' } };
     },
-    metrics,
   });
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });
   logger.info({ ops: config.OPS_PORT }, 'the worker has started');

@@ -2,7 +2,7 @@
 import { readConfig } from '../../services/platform/process/config.ts';
 import { createOpsServer } from '../../services/platform/process/ops-server.ts';
 import { runProcess } from '../../services/platform/process/run-process.ts';
-import { createLogger, metrics } from '../../services/platform/process/telemetry.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createServices } from '../../services/server.ts';
 import { startWorker } from '../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
@@ -21,7 +21,7 @@ await runProcess('the whole', async () => {
   await services.server.listen({ host: config.HOST, port: config.GRPC_PORT });
   services.startPeriodicTasks();
   services.startWebhookLanes();
-  const ops = createOpsServer({ ready: async () => ({ ok: true, details: {} }), metrics });
+  const ops = createOpsServer({ ready: async () => ({ ok: true, details: {} }) });
   // Only tests that read the metrics set a port.
   if (process.env.OPS_PORT) await ops.listen({ host: config.HOST, port: config.OPS_PORT });
   logger.info('the whole process is listening');

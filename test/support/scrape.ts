@@ -1,5 +1,4 @@
 import { createOpsServer } from '../../services/platform/process/ops-server.ts';
-import { metrics } from '../../services/platform/process/telemetry.ts';
 
 /** The value of a sample in /metrics, by its name with ordered labels: `up`, `up{job="a",instance="b"}`. */
 export type Scraped = (sample: string) => number | undefined;
@@ -19,7 +18,7 @@ export async function scrape(opsUrl?: string): Promise<Scraped> {
 export async function readMetrics(opsUrl?: string): Promise<string> {
   if (opsUrl) return (await fetch(`${opsUrl}/metrics`)).text();
   const ready = async () => ({ ok: true, details: {} });
-  return (await createOpsServer({ ready, metrics }).inject('/metrics')).body;
+  return (await createOpsServer({ ready }).inject('/metrics')).body;
 }
 
 /** Prometheus has its own spelling of NaN and infinities. */

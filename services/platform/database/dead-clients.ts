@@ -15,7 +15,7 @@ export function reclaimDeadClients(pool: Pool): void {
     client.once('end', () => {
       setTimeout(() => {
         if (inUse.has(client)) client.release(true);
-      }, GRACE_MS);
+      }, GRACE_MS).unref();
     });
   });
 }

@@ -1,7 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify';
-import type { Registry } from 'prom-client';
 import { messageOf } from '../errors.ts';
 import type { Drain } from './drain.ts';
+import { metrics } from './telemetry.ts';
 
 /** Whether the process can do its work, with details for /readyz. */
 export interface Readiness {
@@ -12,7 +12,6 @@ export interface Readiness {
 export interface OpsServerOptions {
   /** Called on every /readyz; a rejection means "not ready". */
   readonly ready: () => Promise<Readiness>;
-  readonly metrics: Registry;
   /** Once it has begun, the process is not ready. Default: it never begins. */
   readonly drain?: Drain;
 }
@@ -21,7 +20,7 @@ export interface OpsServerOptions {
  * Creates the internal operations listener: /healthz (the process runs), /readyz (200 when the process can do its work,
  * otherwise 503; details as JSON) and /metrics. The caller starts listening.
  */
-export function createOpsServer({ ready, metrics, drain }: OpsServerOptions): FastifyInstance {
+export function createOpsServer({ ready, drain }: OpsServerOptions): FastifyInstance {
   // Probes of a process that is shutting down need no response.
   const server = fastify({ logger: false, forceCloseConnections: true });
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ status: 'not found' }));

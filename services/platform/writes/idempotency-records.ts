@@ -8,7 +8,7 @@ import { tryAdvisoryLock } from '../database/advisory-lock.ts';
 import type { Run, Statement } from '../database/cross-tenant-database.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import { aborted, alreadyExists } from '../errors.ts';
-import { callerOf } from '../rpc/call-context.ts';
+import { callerNameOf } from '../rpc/call-context.ts';
 import { rpcName } from '../rpc/rpc-name.ts';
 import { type Tenant, tenantOf } from '../tenant.ts';
 
@@ -41,7 +41,7 @@ export function idempotencyScope(
 ): IdempotencyScope {
   return {
     ...tenantOf(request),
-    caller: callerOf(context.values)?.name ?? '',
+    caller: callerNameOf(context),
     method: rpcName(context.method),
     key: request.idempotencyKey,
     requestHash: hash('sha256', stringify(body)!, 'buffer'),

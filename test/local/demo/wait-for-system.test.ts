@@ -6,7 +6,6 @@ import { findFreePort } from '../../../local/ports.ts';
 import { temporalReadiness } from '../../../local/temporal/temporal-readiness.ts';
 import { TemporalServer } from '../../../local/temporal/temporal-server.ts';
 import { createOpsServer } from '../../../services/platform/process/ops-server.ts';
-import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { TEMPORAL_START_MS, temporalProgram } from '../../support/temporal.ts';
 import { createFakeMachine, type FakeMachine, fakeGoScript } from '../temporal/fake-go.ts';
 import { makeFolder } from '../temporary-data-folder.ts';
@@ -46,7 +45,7 @@ async function startParts(dataDir: string, { environment }: FakeMachine) {
   });
   let isWorkerConnected = false;
   const ready = async () => temporalReadiness('up', isWorkerConnected, temporal.status);
-  const ops = createOpsServer({ ready, metrics });
+  const ops = createOpsServer({ ready });
   await ops.listen({ host: '127.0.0.1', port: 0 });
   const stop = async () => {
     await ops.close();

@@ -1,10 +1,9 @@
-import { Registry } from 'prom-client';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Drain } from '../../../../services/platform/process/drain.ts';
 import { createOpsServer, type Readiness } from '../../../../services/platform/process/ops-server.ts';
+import { metrics } from '../../../../services/platform/process/telemetry.ts';
 
-const serverOf = (ready: () => Promise<Readiness>, metrics = new Registry()) =>
-  createOpsServer({ ready, metrics });
+const serverOf = (ready: () => Promise<Readiness>) => createOpsServer({ ready });
 const ready = async () => ({ ok: true, details: {} });
 
 it('reports that it is ready, and why it is not', async () => {
@@ -16,7 +15,7 @@ it('reports that it is ready, and why it is not', async () => {
 
 it('is no longer ready once the process begins to stop', async () => {
   const drain = new Drain(0);
-  const server = createOpsServer({ ready, metrics: new Registry(), drain });
+  const server = createOpsServer({ ready, drain });
   expect((await server.inject('/readyz')).statusCode).toBe(200);
   await drain.begin();
   const stopping = await server.inject('/readyz');
@@ -25,9 +24,9 @@ it('is no longer ready once the process begins to stop', async () => {
 });
 
 it('reveals nothing but the error message', async () => {
-  const broken = new Registry();
-  broken.metrics = () => Promise.reject(new Error('sesame'));
-  const server = serverOf(ready, broken);
+  const reading = vi.spyOn(metrics, 'metrics').mockRejectedValue(new Error('sesame'));
+  onTestFinished(() => reading.mockRestore());
+  const server = serverOf(ready);
   const answers = await Promise.all([
     server.inject('/nothing'),
     server.inject({ method: 'POST', url: '/healthz', payload: 'a=b' }),

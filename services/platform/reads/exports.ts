@@ -43,6 +43,8 @@ export class Exports {
   ): AsyncGenerator<Response> {
     const tenant = tenantOf(request);
     await this.#writes.checkPerson(tenant, context);
+    // An abort that has happened is not announced again, and the slot would stay taken.
+    context.signal.throwIfAborted();
     const release = this.#slots.acquire(tenant.environment, tenant.merchantId);
     if (typeof release === 'string') {
       throw resourceExhausted('TOO_MANY_EXPORTS', 'too many exports at once; try again');

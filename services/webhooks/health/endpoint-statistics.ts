@@ -11,6 +11,8 @@ const CHANGE_MS = 1_000;
 /** Other counts may wait longer, so that counting costs little. */
 const COUNT_MS = 5_000;
 const RETRY_MS = 1_000;
+/** Endpoints may fail until they are deleted. A recovery of one that was forgotten is stored with other counts. */
+const MAX_FAILING = 10_000;
 
 /**
  * Counts how attempts end and stores it with one statement every few seconds, however many there are. A process that dies
@@ -45,7 +47,10 @@ export class EndpointStatistics {
     tally.add(result);
     const wasFailing = this.#failing.has(subscriptionId);
     if (isSuccess(result)) this.#failing.delete(subscriptionId);
-    else this.#failing.add(subscriptionId);
+    else {
+      if (this.#failing.size >= MAX_FAILING) this.#failing.clear();
+      this.#failing.add(subscriptionId);
+    }
     this.#schedule(wasFailing || !isSuccess(result) ? CHANGE_MS : COUNT_MS);
   }
 

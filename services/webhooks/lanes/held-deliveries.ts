@@ -37,7 +37,7 @@ export interface HeldDeliveriesDeps {
  */
 export class HeldDeliveries {
   readonly #deps: HeldDeliveriesDeps;
-  /** When each probed subscription may send its next held delivery, by `performance.now()`. */
+  /** When each probed subscription may send its next held delivery, by `performance.now()`, until then. */
   readonly #probeAtMs = new Map<string, number>();
   /** Runs concurrently with reads, so that they do not wait for its row locks. */
   #ending: Promise<void> | undefined;
@@ -48,6 +48,8 @@ export class HeldDeliveries {
 
   async send(reader: DeliveryReader, subscriptions: SubscriptionCache): Promise<void> {
     const { reads, attempts, results, dispatcher } = this.#deps;
+    const nowMs = performance.now();
+    for (const [id, atMs] of this.#probeAtMs) if (atMs <= nowMs) this.#probeAtMs.delete(id);
     const limits = this.#limitsOf(subscriptions.held());
     if (limits.size === 0) return;
     const read = reads.begin();
@@ -94,7 +96,6 @@ export class HeldDeliveries {
 
   /** While the subscriptions are locked, no delivery becomes HELD: reports and pauses lock them too. */
   async #endHolding(ids: readonly string[]): Promise<void> {
-    for (const id of ids) this.#probeAtMs.delete(id);
     const end = async (run: Run) => {
       await run(LOCK_HOLDING, { ids });
       await run(END_HOLDING, { ids });

@@ -95,12 +95,19 @@ export class LaneDispatcher {
     return queue;
   }
 
-  /** Adds deliveries that were read, and starts the attempts that may start. */
+  /**
+   * Adds deliveries that were read, as far as memory allows, and starts the attempts that may start. The others stay in
+   * the table and are read later.
+   */
   add(deliveries: readonly QueuedDelivery[], isCurrent: (id: string) => boolean): void {
     for (const delivery of deliveries) {
       if (!isCurrent(delivery.id) || !isCurrent(delivery.subscription_id)) continue;
       if (!isCurrent(laneKey(delivery.lane))) continue;
       const queue = this.queueOf(delivery.subscription_id);
+      if (queue.isFull && !queue.has(delivery.id)) {
+        queue.leaveInTable();
+        continue;
+      }
       if (!queue.reserve(delivery.id)) continue;
       const waitMs = this.#firstWaitMs(delivery);
       if (waitMs <= 0) this.#enqueue(queue, delivery);

@@ -80,6 +80,15 @@ it('has a limited number of deliveries in memory, however many subscriptions the
   expect(taken).toBeLessThanOrEqual(100_000);
 });
 
+it('leaves what exceeds memory in the table, however many deliveries one read returns', () => {
+  leases.isConfirmed = false;
+  const ids = Array.from({ length: 1_000 }, (_, n) => `${n}`);
+  dispatcher.add(ids.map(delivery), () => true);
+  const queue = dispatcher.queueOf('shop');
+  expect(ids.filter((id) => queue.has(id))).toEqual(ids.slice(0, 200));
+  expect(queue.hasMore).toBe(true);
+});
+
 it('has a limited number of deliveries in memory that wait for the time of their first attempt', () => {
   const event = { objectId: '', body: '{}', merchantId: '', environment: 'live' as const };
   const added = { subscriptionId: 'shop', generation: 1n, ordered: false, status: 'PENDING' as const };

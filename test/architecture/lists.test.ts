@@ -15,7 +15,8 @@ test('every paginated RPC runs the list test suite', async () => {
   const suites: string[] = [];
   for await (const file of glob('test/services/**/list-*.test.ts', { cwd: root })) {
     const text = await readFile(new URL(file, root), 'utf8');
-    if (/\bdescribe(List|Queue)\(/.test(text)) suites.push(file.replace(/^.*\/(.*)\.test\.ts$/, '$1'));
+    if (/\b(testList|describeList|describeQueue)\(/.test(text))
+      suites.push(file.replace(/^.*\/(.*)\.test\.ts$/, '$1'));
   }
   const kebab = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
   const lists = (await pagingRpcs()).map(kebab);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from './harness.ts';
 import { sqlOf } from './harness-sql.ts';
@@ -64,6 +64,28 @@ export function describeList(name: string, subjectOf: () => ListSubject): void {
   });
 }
 
+/**
+ * The tests of a list in a harness of its own; see `describeList` and `describePlans`.
+ * @returns the harness, for other tests of the file.
+ */
+export function testList(
+  name: string,
+  services: string,
+  listOf: (harness: TestHarness) => ListSubject,
+  ...[plans, multiplied]: [plans: Plans, multiplied?: Multiplied]
+): () => TestHarness {
+  let harness: TestHarness;
+  const statements: string[] = [];
+  beforeAll(async () => {
+    harness = await startListHarness(services, statements);
+  });
+  afterAll(() => harness.close());
+  describeList(name, () => listOf(harness));
+  describePlans(() => listOf(harness), statements, plans, multiplied);
+  return () => harness;
+}
+
+type Plans = readonly (readonly [filter: string, index: string])[];
 type Multiplied = string | ((fixture: ListFixture) => Promise<void>);
 
 /**
@@ -74,7 +96,7 @@ type Multiplied = string | ((fixture: ListFixture) => Promise<void>);
 export function describePlans(
   subjectOf: () => ListSubject,
   statements: string[],
-  plans: readonly (readonly [filter: string, index: string])[],
+  plans: Plans,
   multiplied?: Multiplied,
 ): void {
   describe('at scale', () => {

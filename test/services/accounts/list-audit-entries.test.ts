@@ -1,23 +1,63 @@
-import { afterAll, beforeAll } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
-import { auditEntryList } from './audit-entry-list.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { testList } from '../../support/list-suite.ts';
+import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { accountsFixture } from './accounts-fixture.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('accounts', statements);
-});
-afterAll(() => harness.close());
-
-describeList('ListAuditEntries', () => auditEntryList(harness));
-
-describePlans(
-  () => auditEntryList(harness),
-  statements,
+testList(
+  'ListAuditEntries',
+  'accounts',
+  auditEntryList,
   [
     ['', String.raw`audit_entry_\d+_pkey`],
     ['accountId', String.raw`audit_entry_\d+_merchant_id_environment_account_id_id_idx`],
   ],
   'platform.audit_entry',
 );
+
+const START_MS = Date.UTC(2020, 0, 1);
+const ACCOUNTS = [randomUUID(), randomUUID()];
+
+/** The audit trail, for the list suite. Its entries never change. */
+function auditEntryList(harness: TestHarness): ListSubject {
+  const { client, write } = accountsFixture(harness.transports.inProcess);
+  return {
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
+    filters: { accountId: { values: [...ACCOUNTS, randomUUID()], isId: true } },
+    truth: `select id as key, id as "order", account_id as "accountId"
+      from platform.audit_entry where merchant_id = $1 and environment = $2`,
+    async fixtureOf(tenant) {
+      await sqlOf(harness, `select platform.ensure_audit_partitions('2020-01-01', '2020-01-30')`);
+      let inserted = 0;
+      return {
+        tenant,
+        list: ({ filters = {}, limit = 0, after = '' }) => {
+          const response = client.listAuditEntries({
+            ...tenant,
+            ...filters,
+            pageSize: limit,
+            pageToken: after,
+          });
+          return rpcPage(response, (answer) => answer.entries.map(({ id }) => id));
+        },
+        async insert(place) {
+          const accountId = ACCOUNTS[inserted++ % 3 === 0 ? 1 : 0]!;
+          const headers = { 'request-id': randomUUID() };
+          await client.setMerchantContact({ ...write(tenant), language: Language.EN }, { headers });
+          await sqlOf(
+            harness,
+            'update platform.audit_entry set id = $1, account_id = $2 where request_id = $3',
+            [uuidv7({ msecs: START_MS + place }), accountId, headers['request-id']],
+          );
+        },
+        async change() {},
+      };
+    },
+  };
+}

@@ -1,15 +1,45 @@
-import { afterAll, beforeAll } from 'vitest';
+import { randomUUID } from 'node:crypto';
 import type { TestHarness } from '../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
-import { invitationList } from './invitation-list.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
+import { testList } from '../../support/list-suite.ts';
+import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
+import { accountsFixture, isRemoved } from './accounts-fixture.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('accounts', statements);
-});
-afterAll(() => harness.close());
+testList('ListInvitations', 'accounts', invitationList, [['', 'invitation_newest']]);
 
-describeList('ListInvitations', () => invitationList(harness));
-
-describePlans(() => invitationList(harness), statements, [['', 'invitation_newest']]);
+/** The list of open invitations, for the list suite; the only change is that one is no longer open. */
+function invitationList(harness: TestHarness): ListSubject {
+  const { client, invite, write } = accountsFixture(harness.transports.inProcess);
+  return {
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 200,
+    filters: {},
+    acrossEnvironments: true,
+    truth: `select id as key, ${newestFirst('created_at')} from accounts.invitation
+      where merchant_id = $1 and $2::text is not null
+        and accepted_at is null and revoked_at is null and expires_at > now()`,
+    async fixtureOf(tenant) {
+      return {
+        tenant,
+        list: ({ limit = 0, after = '' }) => {
+          const response = client.listInvitations({ ...tenant, pageSize: limit, pageToken: after });
+          return rpcPage(response, (answer) => answer.invitations.map(({ id }) => id));
+        },
+        async insert(place) {
+          const { id } = await invite(tenant, `${randomUUID()}@shop.example`);
+          await placeRow(harness, 'accounts.invitation', 'created_at', id, place);
+        },
+        async change({ key }, pick) {
+          if (!isRemoved(pick)) return;
+          if (pick % 2) await client.revokeInvitation({ ...write(tenant), invitationId: key });
+          else
+            await sqlOf(harness, 'update accounts.invitation set expires_at = created_at where id = $1', [
+              key,
+            ]);
+        },
+      };
+    },
+  };
+}

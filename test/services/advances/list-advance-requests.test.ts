@@ -1,23 +1,13 @@
-import { afterAll, beforeAll } from 'vitest';
-import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { testList } from '../../support/list-suite.ts';
 import { type ListFixture, pageOf } from '../../support/list-walk.ts';
 import { copyRequest } from './advance-queue.ts';
 import { advanceRequestList } from './advance-request-list.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds,advances', statements);
-});
-afterAll(() => harness.close());
-
-describeList('ListAdvanceRequests', () => advanceRequestList(harness));
-
-describePlans(
-  () => advanceRequestList(harness),
-  statements,
+const harness = testList(
+  'ListAdvanceRequests',
+  'funds,advances',
+  advanceRequestList,
   [
     ['', 'request_newest'],
     ['status', 'request_status'],
@@ -29,6 +19,6 @@ describePlans(
 async function addManyRefused(fixture: ListFixture): Promise<void> {
   const [key] = (await pageOf(fixture, { limit: 1 })).keys;
   await fixture.change({ key: key!, order: '', status: 'PENDING_REVIEW' }, 0);
-  await copyRequest(harness, key!, 1_000);
-  await sqlOf(harness, 'analyze advances.request');
+  await copyRequest(harness(), key!, 1_000);
+  await sqlOf(harness(), 'analyze advances.request');
 }

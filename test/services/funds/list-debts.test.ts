@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TestHarness } from '../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { expect, it } from 'vitest';
+import { testList } from '../../support/list-suite.ts';
 import { debtList } from './debt-list.ts';
 import { fundsCaller } from './funds-caller.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds', statements);
-});
-afterAll(() => harness.close());
-
-describeList('ListDebts', () => debtList(harness));
-
-describePlans(() => debtList(harness), statements, [['', 'deduction_open_debt']]);
+const harness = testList('ListDebts', 'funds', debtList, [['', 'deduction_open_debt']]);
 
 it('returns the source of a deduction and its open amount', async () => {
-  const { client, tenant, write, sell } = fundsCaller(harness.transports.inProcess);
+  const { client, tenant, write, sell } = fundsCaller(harness().transports.inProcess);
   const { saleId } = await sell({ on: '2020-06-01', gross: 30n });
   const deduct = (on: string, amountMinor: bigint, sale: { saleId?: string }) => {
     const sourceId = randomUUID();

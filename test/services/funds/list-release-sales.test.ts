@@ -1,29 +1,20 @@
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, it } from 'vitest';
+import { it } from 'vitest';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { newTenant } from '../../support/harness.ts';
+import { testList } from '../../support/list-suite.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { DUE, releaseSaleList } from './release-sale-list.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds', statements);
-});
-afterAll(() => harness.close());
-
-describeList('ListReleaseSales', () => releaseSaleList(harness));
-
-describePlans(() => releaseSaleList(harness), statements, [
+const harness = testList('ListReleaseSales', 'funds', releaseSaleList, [
   ['', 'installment_date'],
   ['status', 'installment_blocked'],
 ]);
 
 it('accepts only tokens of the same day, and valid dates', async () => {
-  const fixture = await releaseSaleList(harness).fixtureOf(newTenant());
+  const fixture = await releaseSaleList(harness()).fixtureOf(newTenant());
   for (const place of [0, 2]) await fixture.insert(place);
-  const { client, tenant } = fundsCaller(harness.transports.inProcess, fixture.tenant);
+  const { client, tenant } = fundsCaller(harness().transports.inProcess, fixture.tenant);
   const { nextPageToken: pageToken } = await client.listReleaseSales({ ...tenant, date: DUE, pageSize: 1 });
   const other = client.listReleaseSales({ ...tenant, date: '2020-08-19', pageToken });
   await expectRefusal(other, Code.InvalidArgument, 'INVALID_PAGE_TOKEN');

@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TestHarness } from '../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { expect, it } from 'vitest';
+import { testList } from '../../support/list-suite.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { saleMovementList } from './movement-list.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds', statements);
-});
-afterAll(() => harness.close());
-
-describeList('ListSaleMovements', () => saleMovementList(harness));
-
-describePlans(() => saleMovementList(harness), statements, [['', 'movement_sale']], 'funds.movement');
+const harness = testList(
+  'ListSaleMovements',
+  'funds',
+  saleMovementList,
+  [['', 'movement_sale']],
+  'funds.movement',
+);
 
 it('lists the movements of the statement that name the sale, without balances', async () => {
-  const { client, tenant, sell, block, deduct } = fundsCaller(harness.transports.inProcess);
+  const { client, tenant, sell, block, deduct } = fundsCaller(harness().transports.inProcess);
   const { saleId } = await sell({ on: '2020-06-01', gross: 3_000n });
   const other = await sell({ on: '2020-06-01', gross: 500n });
   await block(saleId, randomUUID(), undefined, '2020-06-02', 200n);

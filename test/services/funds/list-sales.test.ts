@@ -1,23 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { testList } from '../../support/list-suite.ts';
+import { type ListFilters, type ListSubject, newestFirst, rpcPage } from '../../support/list-walk.ts';
 import { fundsCaller } from './funds-caller.ts';
-import { saleList } from './sale-list.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds', statements);
-});
-afterAll(() => harness.close());
-
-describeList('ListSales', () => saleList(harness));
-
-describePlans(
-  () => saleList(harness),
-  statements,
+const harness = testList(
+  'ListSales',
+  'funds',
+  saleList,
   [
     ['', 'sale_newest'],
     ['from', 'sale_newest'],
@@ -31,9 +25,9 @@ describePlans(
 );
 
 it('returns each sale like GetSale', async () => {
-  const fixture = await saleList(harness).fixtureOf(newTenant());
+  const fixture = await saleList(harness()).fixtureOf(newTenant());
   for (let n = 0; n < 6; n += 1) await fixture.insert(n);
-  const { client, tenant } = fundsCaller(harness.transports.grpc, fixture.tenant);
+  const { client, tenant } = fundsCaller(harness().transports.grpc, fixture.tenant);
   const { sales } = await client.listSales(tenant);
   expect(sales).toHaveLength(6);
   for (const listed of sales) {
@@ -44,7 +38,7 @@ it('returns each sale like GetSale', async () => {
 });
 
 it('filters by the date of capture in São Paulo, also beyond the last day that the calendar has', async () => {
-  const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
+  const { client, tenant, write } = fundsCaller(harness().transports.inProcess);
   const at = (text: string) => ({ seconds: BigInt(Date.parse(text)) / 1000n });
   // Clocks went forward at midnight of 2018-11-04: the day began at 01:00, 03:00 UTC.
   const captured = [
@@ -68,3 +62,65 @@ it('filters by the date of capture in São Paulo, also beyond the last day that 
   const turned = client.listSales({ ...tenant, fromDate: '2018-11-05', toDate: '2018-11-04' });
   await expectRefusal(turned, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'from_date' });
 });
+
+const SOLD = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-20', '2020-06-22'];
+const ORDER = { orderId: randomUUID(), orderNumber: 'R-10482' };
+const PRODUCT = randomUUID();
+
+/** The list of sales, for the list suite. */
+function saleList(harness: TestHarness): ListSubject {
+  return {
+    harness,
+    direction: 'desc',
+    maxLimit: 100,
+    maxTokenLength: 256,
+    filters: {
+      from: { values: ['2020-06-17'], fits: ({ date }, from) => date! >= from },
+      to: { values: ['2020-06-20'], fits: ({ date }, to) => date! <= to },
+      orderId: { values: [ORDER.orderId], isId: true },
+      orderNumber: { values: [ORDER.orderNumber] },
+      productId: { values: [PRODUCT], isId: true },
+      status: { values: ['BLOCKED', 'SCHEDULED'] },
+    },
+    truth: `select id as key, ${newestFirst('captured_at')}, status, order_id as "orderId", order_number as "orderNumber",
+        product_id as "productId", (captured_at at time zone 'America/Sao_Paulo')::date::text as date
+      from funds.sale where merchant_id = $1 and environment = $2`,
+    async fixtureOf(tenant) {
+      const { client, sell, block, unblock, releaseDue } = fundsCaller(harness.transports.inProcess, tenant);
+      let recorded = 0;
+      return {
+        tenant,
+        list: ({ filters = {}, limit = 0, after = '' }) => {
+          const request = { ...tenant, ...requestOf(filters), pageSize: limit, pageToken: after };
+          return rpcPage(client.listSales(request), ({ sales }) => sales.map(({ id }) => id));
+        },
+        async insert(place) {
+          const n = recorded++;
+          const instant = n % 5 === 4;
+          const { saleId } = await sell({
+            on: SOLD[place],
+            gross: 1_000n,
+            instant,
+            installments: instant ? 1 : 2,
+            sold: { ...(n % 3 !== 0 && ORDER), ...(n % 2 && { productId: PRODUCT }) },
+          });
+          if (n % 5 === 3) await block(saleId, saleId);
+        },
+        async change({ key, status }, pick) {
+          if (status === 'BLOCKED') await unblock(key, key);
+          else if (pick % 4 === 0) await releaseDue('2020-07-20');
+          else await block(key, key);
+        },
+      };
+    },
+  };
+}
+
+function requestOf({ from, to, status, ...sold }: ListFilters) {
+  return {
+    ...sold,
+    fromDate: from,
+    toDate: to,
+    status: status && SaleStatus[status as keyof typeof SaleStatus],
+  } as { fromDate?: string; toDate?: string; status?: SaleStatus };
+}

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -54,9 +53,6 @@ export function describeList(name: string, subjectOf: () => ListSubject): void {
       everyFilter(subjectOf(), await fixture()));
     it('skips and repeats nothing while rows are added and changed between pages', () =>
       changedBetweenPages(subjectOf()));
-    it('skips and repeats nothing while others concurrently add and change rows', () =>
-      changedMeanwhile(subjectOf()));
-    it('refuses a token that was changed', async () => changedTokens(subjectOf(), await fixture()));
     it('accepts only tokens of the same merchant, environment and filters, with any limit', async () =>
       boundTokens(subjectOf(), await fixture()));
     it('returns an empty page to a merchant or environment without rows', async () =>
@@ -140,70 +136,42 @@ async function everyFilter(subject: ListSubject, fixture: ListFixture): Promise<
   expect(answered).toBeGreaterThan(0);
 }
 
-/** To the pages, a row inserted in an earlier place is like a transaction that commits late. */
+/**
+ * To the pages, a row inserted in an earlier place is like a transaction that commits late. Each is read by one statement
+ * (see `describePlans`): writes beside it come before or after it.
+ */
 async function changedBetweenPages(subject: ListSubject): Promise<void> {
   // Few rows match several filters, so most walks have one filter or none.
   const filters = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...fewFilters(subject, 1)) },
     { weight: 1, arbitrary: fc.constantFrom(...allFilters(subject)) },
   );
-  const steps = fc.array(step, { minLength: 4, maxLength: 24 });
+  const steps = fc.noBias(fc.array(step, { minLength: 12, maxLength: 24 }));
   await fc.assert(
-    fc.asyncProperty(fc.array(place, { maxLength: 8 }), filters, steps, async (before, fits, then) => {
-      const own = await newFixture(subject);
-      for (const at of before) await own.insert(at);
-      const walking = new ListWalk(subject, own, fits);
-      for (const next of then) {
-        if ('insert' in next) await own.insert(next.insert);
-        else if ('change' in next) await change(subject, own, next.change);
-        else if (!walking.ended) await walking.exactPage(next.limit);
-        await walking.noteWhatFits();
-      }
-      while (!walking.ended) await walking.exactPage(2);
-      walking.expectComplete();
-    }),
+    fc.asyncProperty(
+      fc.array(place, { minLength: 5, maxLength: 8 }),
+      filters,
+      steps,
+      async (before, fits, then) => {
+        const own = await newFixture(subject);
+        for (const at of before) await own.insert(at);
+        const walks = [new ListWalk(subject, own, {}), new ListWalk(subject, own, fits)];
+        for (const next of then) {
+          if ('insert' in next) await own.insert(next.insert);
+          else if ('change' in next) await change(subject, own, next.change);
+          for (const walking of walks) {
+            if ('limit' in next && !walking.ended) await walking.exactPage(next.limit);
+            await walking.noteWhatFits();
+          }
+        }
+        for (const walking of walks) {
+          while (!walking.ended) await walking.exactPage(2);
+          walking.expectComplete();
+        }
+      },
+    ),
     { numRuns: WALKS },
   );
-}
-
-async function changedMeanwhile(subject: ListSubject): Promise<void> {
-  const own = await withRows(subject, 8);
-  const walking = new ListWalk(subject, own, {});
-  await walking.exactPage(1);
-  const write = async () => {
-    for (let n = 0; n < 4; n += 1) {
-      await Promise.all([own.insert(n % PLACES), own.insert((n * 5) % PLACES)]);
-      await change(subject, own, n * 7);
-      await walking.noteWhatFits();
-    }
-  };
-  const continueWalk = async () => {
-    for (; !walking.ended; await delay(2)) await walking.page(1);
-  };
-  await Promise.all([write(), continueWalk()]);
-  walking.expectComplete();
-}
-
-async function changedTokens(subject: ListSubject, fixture: ListFixture): Promise<void> {
-  const token = (await pageOf(fixture, { limit: 1 })).next!;
-  expect(token.length).toBeLessThanOrEqual(subject.maxTokenLength);
-  const wrong = [
-    token.slice(0, -1),
-    token.slice(1),
-    token.slice(0, 16),
-    `${token}A`,
-    `${token}=`,
-    'A',
-    '%',
-    'ł',
-  ];
-  for (const at of [0, token.length >> 1, token.length - 1]) {
-    const other = token[at] === 'A' ? 'B' : 'A';
-    wrong.push(token.slice(0, at) + other + token.slice(at + 1));
-  }
-  for (const after of wrong) {
-    expect([after, await fixture.list({ after })]).toEqual([after, 'TOKEN_REFUSED']);
-  }
 }
 
 async function boundTokens(subject: ListSubject, fixture: ListFixture): Promise<void> {
@@ -213,6 +181,7 @@ async function boundTokens(subject: ListSubject, fixture: ListFixture): Promise<
     const expected = (await fittingRows(subject, fixture, filters)).map(({ key }) => key);
     if (expected.length < 2) continue;
     const after = (await pageOf(fixture, { filters, limit: 1 })).next!;
+    expect(after.length).toBeLessThanOrEqual(subject.maxTokenLength);
     const rest = { filters: inUpperCase(subject, filters), after };
     expect((await pageOf(fixture, { ...rest, limit: 1 })).keys).toEqual(expected.slice(1, 2));
     expect((await pageOf(fixture, { ...rest, limit: subject.maxLimit })).keys).toEqual(

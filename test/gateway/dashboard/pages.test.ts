@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { glob, readFile } from 'node:fs/promises';
 import { parse } from 'node-html-parser';
 import { beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
@@ -127,4 +128,14 @@ test('a page shows only its own notices', async () => {
     'role\r\nset-cookie: a=b',
   ];
   for (const name of others) expect(await said(name), name).toBeUndefined();
+});
+
+test('no page can contain text that is not escaped: all are written by the escaping templates of one file', async () => {
+  const root = new URL('../../../gateway/dashboard/', import.meta.url);
+  const found: string[] = [];
+  for await (const file of glob('**/*.ts', { cwd: root })) {
+    const source = await readFile(new URL(file, root), 'utf8');
+    for (const [line] of source.matchAll(/^.*(from 'hono|isEscaped).*$/gm)) found.push(`${file}: ${line}`);
+  }
+  expect(found).toEqual(["shell/html.ts: import { html } from 'hono/html';"]);
 });

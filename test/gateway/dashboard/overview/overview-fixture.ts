@@ -9,8 +9,6 @@ import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newUrl, webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts';
 import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
 
-export const HOSTILE = '"><img src=x onerror=alert(1)></script>';
-
 /** How a subscription got into trouble, as the service records it. */
 export interface Trouble {
   readonly error: SubscriptionError;

@@ -65,6 +65,9 @@ it('a token is rejected if any of it was changed', async () => {
     const changed = token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);
     await expect(startOf(OLD, changed)).rejects.toMatchObject({ reason: 'INVALID_PAGE_TOKEN' });
   }
+  const others = [token.slice(0, -1), token.slice(1), token.slice(0, 16), `${token}A`, `${token}=`];
+  for (const other of [...others, 'A', '%', 'ł'])
+    await expect(startOf(OLD, other), other).rejects.toMatchObject({ reason: 'INVALID_PAGE_TOKEN' });
 });
 
 it('a page has 50 rows if its size is not given', async () => {

@@ -2,8 +2,11 @@ import { type DomainError, failedPrecondition } from '../platform/errors.ts';
 import { later } from '../platform/timestamps.ts';
 import { type AdvanceRequest, wrongState } from './advance-request.ts';
 
-/** FAILED: an error, no answer before the deadline, or an answer that is not valid. */
-export type PayoutAnswerName = 'ACCEPTED' | 'REFUSED' | 'FAILED';
+/**
+ * FAILED: an error, no answer before the deadline, or an answer that is not valid. RETURNED: the bank returned the accepted
+ * payout.
+ */
+export type PayoutAnswerName = 'ACCEPTED' | 'REFUSED' | 'FAILED' | 'RETURNED';
 
 /** The payout of a released advance, from its first submission to the provider. */
 export interface Payout {
@@ -12,9 +15,10 @@ export interface Payout {
   readonly payoutAttempts: number;
   readonly payoutLastAnswerAt: Date | null;
   readonly payoutLastAnswer: PayoutAnswerName | null;
-  /** Why it was not accepted. */
+  /** Why it was not accepted, or was returned. */
   readonly payoutLastReason: string | null;
   readonly payoutAcceptedAt: Date | null;
+  /** Of the accepted payout, or of the returned one. */
   readonly payoutProviderId: string | null;
 }
 
@@ -25,10 +29,14 @@ export type PayoutAnswer =
       readonly providerPayoutId: string;
       readonly acceptedAt: Date | undefined;
     }
-  | { readonly answer: 'REFUSED' | 'FAILED'; readonly reason: string };
+  | { readonly answer: 'REFUSED' | 'FAILED'; readonly reason: string }
+  | { readonly answer: 'RETURNED'; readonly providerPayoutId: string; readonly reason: string };
 
-/** The calls after which a payout that is not accepted counts as stuck. The predicate of its index has it too. */
+/** The calls after which a payout that is not accepted counts as stuck. */
 export const STUCK_AFTER_ATTEMPTS = 5;
+
+/** Selects payouts that are stuck or returned, as the predicate of their index does. */
+export const TO_RESOLVE = `payout_accepted_at is null and (payout_attempts >= ${STUCK_AFTER_ATTEMPTS} or payout_last_answer = 'RETURNED')`;
 
 /** The payout of a new request. */
 export const NO_PAYOUT: Payout = {
@@ -42,8 +50,9 @@ export const NO_PAYOUT: Payout = {
 };
 
 /**
- * Records an answer. Once the payout is accepted, an answer has no effect, but a second payout is refused: the merchant may
- * have been paid twice. ADVANCE_REQUEST_STATE before the release, PAYOUT_ALREADY_ACCEPTED.
+ * Records an answer. Once the payout is accepted, it changes only if the bank returns it, and a second payout is refused: the
+ * merchant may have been paid twice. Once it was returned, only the acceptance of another one changes it.
+ * ADVANCE_REQUEST_STATE before the release, PAYOUT_ALREADY_ACCEPTED, PAYOUT_RETURNED, PAYOUT_NOT_ACCEPTED.
  */
 export function recordPayoutAnswer(
   request: AdvanceRequest & Payout,
@@ -52,12 +61,16 @@ export function recordPayoutAnswer(
 ): Partial<Payout> {
   const { releasedAt, payoutLastAnswerAt, payoutSubmittedAt, payoutAttempts } = request;
   if (releasedAt === null) throw wrongState(request);
+  const answeredAt = later(payoutLastAnswerAt ?? releasedAt, at);
+  if (answer.answer === 'RETURNED') return returnPayout(request, answer, answeredAt);
   const isAccepted = answer.answer === 'ACCEPTED';
+  const isKnown = isAccepted && answer.providerPayoutId === request.payoutProviderId;
   if (request.payoutAcceptedAt !== null) {
-    if (isAccepted && answer.providerPayoutId !== request.payoutProviderId) throw alreadyAccepted(request);
+    if (isAccepted && !isKnown) throw alreadyAccepted(request);
     return {};
   }
-  const answeredAt = later(payoutLastAnswerAt ?? releasedAt, at);
+  if (isKnown) throw failedPrecondition('PAYOUT_RETURNED', 'the bank has returned this payout');
+  if (request.payoutLastAnswer === 'RETURNED' && !isAccepted) return {};
   return {
     payoutSubmittedAt: payoutSubmittedAt ?? answeredAt,
     payoutAttempts: payoutAttempts + 1,
@@ -68,6 +81,27 @@ export function recordPayoutAnswer(
       payoutAcceptedAt: answer.acceptedAt ?? answeredAt,
       payoutProviderId: answer.providerPayoutId,
     }),
+  };
+}
+
+/** Records that the bank returned the accepted payout. Without effect if it is already recorded. */
+function returnPayout(
+  request: Payout,
+  { providerPayoutId, reason }: Extract<PayoutAnswer, { answer: 'RETURNED' }>,
+  payoutLastAnswerAt: Date,
+): Partial<Payout> {
+  const { payoutProviderId } = request;
+  if (providerPayoutId !== payoutProviderId) {
+    throw failedPrecondition('PAYOUT_NOT_ACCEPTED', 'this payout of the advance has not been accepted', {
+      providerPayoutId: payoutProviderId ?? '',
+    });
+  }
+  if (request.payoutLastAnswer === 'RETURNED') return {};
+  return {
+    payoutLastAnswerAt,
+    payoutLastAnswer: 'RETURNED',
+    payoutLastReason: reason,
+    payoutAcceptedAt: null,
   };
 }
 

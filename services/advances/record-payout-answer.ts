@@ -10,7 +10,7 @@ import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { type PayoutAnswer, recordPayoutAnswer as record } from './advance-payout.ts';
 import { lockRequest } from './advance-store.ts';
 
-/** Records how the provider answered a call that submitted a payout. Publishes nothing. */
+/** Records how the provider answered a call that submitted a payout, or that the bank returned it. Publishes nothing. */
 export function recordPayoutAnswer(
   writes: Writes,
   request: RecordPayoutAnswerRequest,
@@ -34,6 +34,10 @@ function answerOf({ answer }: RecordPayoutAnswerRequest): PayoutAnswer {
       return { answer: 'REFUSED', reason: answer.value };
     case 'failed':
       return { answer: 'FAILED', reason: answer.value };
+    case 'returned': {
+      const { providerPayoutId, reason } = answer.value;
+      return { answer: 'RETURNED', providerPayoutId, reason };
+    }
     case undefined:
       throw new TypeError('a validated request has an answer');
     default:

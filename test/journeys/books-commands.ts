@@ -267,9 +267,13 @@ const advanceCommands: Record<string, Command> = {
   ReleaseAdvance: ofAdvance((advances, request) => advances.releaseAdvance(request)),
   SettleAdvance: ofAdvance((advances, request) => advances.settleAdvance(request)),
   RecordPayoutAnswer(builder) {
-    const accepted = { case: 'accepted', value: { providerPayoutId: randomUUID() } } as const;
-    const refused = { case: 'refused', value: 'the account is closed' } as const;
-    const answer = builder.draw.choice % 2 === 0 ? accepted : refused;
+    const providerPayoutId = builder.pick('po_1', 'po_2');
+    const reason = 'the account is closed';
+    const answer = builder.pick(
+      { case: 'accepted', value: { providerPayoutId } } as const,
+      { case: 'refused', value: reason } as const,
+      { case: 'returned', value: { providerPayoutId, reason } } as const,
+    );
     const request = { ...builder.write(), advanceRequestId: builder.id('advances'), answer };
     return () => builder.clients.advances.recordPayoutAnswer(request);
   },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
-import type { AdvanceRequest } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import { type AdvanceRequest, PayoutAnswer } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type {
   PayOutAdvanceInput,
   PayoutResult,
@@ -20,13 +20,16 @@ export function createPayoutActivities({ advances, payoutProvider }: AdvanceClie
   return {
     /**
      * Submits the payout once and records the answer; fails unless the provider accepts it, to be retried. Idempotent: an
-     * accepted payout is not submitted again, and the provider returns its first acceptance to a repeated call.
+     * accepted payout is not submitted again, and the provider returns its first acceptance to a repeated call. So a payout that
+     * the bank returned is paid again by other means.
      */
     async submitPayout(input: PayOutAdvanceInput): Promise<PayoutResult> {
       if (payoutProvider === undefined) return 'NO_PROVIDER';
       const { advanceRequest } = await advances.getAdvanceRequest(requestOf(input), CALL);
       if (!advanceRequest) throw new TypeError('the response contains no advance request');
-      if (advanceRequest.payout?.acceptedAt) return 'ACCEPTED';
+      const { payout } = advanceRequest;
+      if (payout?.acceptedAt) return 'ACCEPTED';
+      if (payout?.lastAnswer === PayoutAnswer.RETURNED) return 'RETURNED';
       const submission = { provider: 'payout', environment: input.environment } as const;
       try {
         const answer = await callProvider(submission, (options) =>

@@ -4,6 +4,7 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
   type AdvanceService,
+  PayoutAnswer,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import {
   BlockReason,
@@ -158,6 +159,7 @@ function advanceState({ id, amountMinor, status, payout }: AdvanceRequest): Adva
     status: enumName(AdvanceRequestStatus, status),
     payout: answeredAt && {
       isAccepted: payout?.acceptedAt !== undefined,
+      isReturned: payout?.lastAnswer === PayoutAnswer.RETURNED,
       lastAnswerAtMs: timestampMs(answeredAt),
     },
   };

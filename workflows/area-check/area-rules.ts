@@ -81,11 +81,14 @@ export function checkDisputeDeduction(
 
 export interface AdvanceState extends Amount {
   readonly status: 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'SETTLED';
-  readonly payout: { readonly isAccepted: boolean; readonly lastAnswerAtMs: number } | undefined;
+  /** `isReturned`: its queue says so, and has an alert of its own. */
+  readonly payout:
+    | { readonly isAccepted: boolean; readonly isReturned: boolean; readonly lastAnswerAtMs: number }
+    | undefined;
 }
 
 /**
- * A RELEASED or SETTLED advance has a settled reservation of its amount, and a payout that is accepted or being
+ * A RELEASED or SETTLED advance has a settled reservation of its amount, and a payout that is accepted, returned or being
  * submitted, if payouts are submitted by us. Any other reservation belongs to a request that is reviewed or approved.
  */
 export function checkAdvance(
@@ -116,9 +119,10 @@ function checkPaidReservation(
 }
 
 function checkPayout({ payout }: AdvanceState, nowMs: number): Finding[] {
-  const expected = 'a payout that is accepted or being submitted';
+  const expected = 'a payout that is accepted, returned or being submitted';
   if (payout === undefined) return finding('PAYOUT_MISSING', expected, 'none');
-  if (payout.isAccepted || nowMs - payout.lastAnswerAtMs < PAYOUT_SILENT_MS) return [];
+  const isWaiting = !payout.isAccepted && !payout.isReturned;
+  if (!isWaiting || nowMs - payout.lastAnswerAtMs < PAYOUT_SILENT_MS) return [];
   const lastAnswerAt = new Date(payout.lastAnswerAtMs).toISOString();
   return finding('PAYOUT_MISSING', expected, `last submitted at ${lastAnswerAt}`);
 }

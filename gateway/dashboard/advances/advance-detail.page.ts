@@ -10,7 +10,7 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
-import { isPaying, statusBadge } from './advance-status.ts';
+import { isPaying, isReturned, statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { coveredTable } from './covered-table.ts';
 
@@ -71,17 +71,33 @@ function advanceTimeline(view: PlainView, request: AdvanceRequest, lastDate: str
   );
 }
 
+/** The payout of a released advance. */
+function paidStep(view: PlainView, request: AdvanceRequest): Step {
+  const t = textsFor(view, advancesTexts).detail;
+  const { payout, releasedAt } = request;
+  const name = t.paidStep;
+  const net = view.format.money(request.netAmountMinor);
+  if (isReturned(request)) {
+    return {
+      state: 'now',
+      name,
+      text: t.returned(net),
+      at: payout?.lastAnswerAt,
+      reason: payout?.lastReason,
+    };
+  }
+  if (isPaying(request)) return { state: 'now', name, text: (payout ? t.paying : t.ordered)(net) };
+  return { state: 'done', name, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
+}
+
 function stepsOf(view: PlainView, request: AdvanceRequest, lastDate: string): Step[] {
   const t = textsFor(view, advancesTexts).detail;
-  const { status, requestedAt, reviewedAt, reviewReason, releasedAt, netAmountMinor, payout } = request;
+  const { status, requestedAt, reviewedAt, reviewReason } = request;
   const requested: Step = { state: 'done', name: t.requestedStep, text: t.requestedText, at: requestedAt };
   const reviewed = { at: reviewedAt, reason: reviewReason };
   const approved: Step = { state: 'done', name: t.approvedStep, text: t.approvedText, ...reviewed };
   const toPay: Step = { state: 'waiting', name: t.paidStep, text: t.paidWaiting };
-  const net = view.format.money(netAmountMinor);
-  const paid: Step = isPaying(request)
-    ? { state: 'now', name: t.paidStep, text: (payout ? t.paying : t.ordered)(net) }
-    : { state: 'done', name: t.paidStep, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
+  const paid = paidStep(view, request);
   const toSettle: Step = {
     state: 'waiting',
     name: t.settledStep,

@@ -16,6 +16,7 @@ export const advancesTexts = {
       PENDING_REVIEW: 'Em análise',
       APPROVED: 'Aprovada',
       PAYING: 'Pagamento em andamento',
+      RETURNED: 'Pagamento devolvido',
       RELEASED: 'Paga',
       REFUSED: 'Recusada',
       SETTLED: 'Quitada',
@@ -43,6 +44,8 @@ export const advancesTexts = {
       ordered: (amount: string) => `O pagamento de ${amount} foi solicitado. Ainda não foi confirmado.`,
       paying: (amount: string) =>
         `O provedor de pagamentos ainda não aceitou o pagamento de ${amount}. Continuamos tentando.`,
+      returned: (amount: string) =>
+        `O banco devolveu o pagamento de ${amount}. Vamos pagar de novo; se a sua conta mudou, fale conosco.`,
       paidText: (amount: string) => `${amount} pagos.`,
       settledStep: 'Quitação',
       settledWaiting: (date: string) => `Depois de ${date}, a data da última parcela coberta.`,
@@ -127,6 +130,7 @@ export const advancesTexts = {
       PENDING_REVIEW: 'Under review',
       APPROVED: 'Approved',
       PAYING: 'Payout in progress',
+      RETURNED: 'Payout returned',
       RELEASED: 'Paid',
       REFUSED: 'Refused',
       SETTLED: 'Settled',
@@ -154,6 +158,8 @@ export const advancesTexts = {
       ordered: (amount: string) => `The payout of ${amount} was ordered. It has not been confirmed yet.`,
       paying: (amount: string) =>
         `The payment provider has not accepted the payout of ${amount} yet. We keep trying.`,
+      returned: (amount: string) =>
+        `The bank returned the payout of ${amount}. We will pay it again; if your account has changed, tell us.`,
       paidText: (amount: string) => `${amount} paid out.`,
       settledStep: 'Settlement',
       settledWaiting: (date: string) => `After ${date}, the date of the last covered installment.`,

@@ -30,11 +30,15 @@ export async function listProviderQueue(
 }
 
 function itemOf(row: ReleasedReadRow): ProviderQueueItem {
-  const isStuck = row.payout_attempts >= STUCK_AFTER_ATTEMPTS;
   return {
     $typeName: 'payments.advances.v1.ProviderQueueItem',
     advanceRequest: advanceRequestMessage(row),
-    nextAction: ProviderQueueAction[isStuck ? 'CONTACT_PROVIDER' : 'AWAIT_PROVIDER'],
+    nextAction: ProviderQueueAction[nextAction(row)],
     waitingSince: row.released_at,
   };
+}
+
+function nextAction({ payout_attempts, payout_last_answer }: ReleasedReadRow) {
+  if (payout_last_answer === 'RETURNED') return 'PAY_AGAIN';
+  return payout_attempts >= STUCK_AFTER_ATTEMPTS ? 'CONTACT_PROVIDER' : 'AWAIT_PROVIDER';
 }

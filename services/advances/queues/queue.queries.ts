@@ -7,7 +7,7 @@ import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf } from '../../platform/reads/read-table.ts';
 import { AdvanceRequestEntity } from '../advance.entity.ts';
 import type { AdvanceRequestReadRow } from '../advance.queries.ts';
-import { STUCK_AFTER_ATTEMPTS } from '../advance-payout.ts';
+import { TO_RESOLVE } from '../advance-payout.ts';
 import type { AdvanceRequestStatus } from '../advance-request.ts';
 
 // The conditions that select open work are literals, not parameters: only then does the planner use the partial indexes.
@@ -47,20 +47,20 @@ export const providerQueueOrder: ListOrder<ReleasedReadRow> = {
 
 /** A page of payouts that await the provider. */
 interface ProviderQueuePage extends MerchantFilter, PageRange {
-  /** True for only those that are stuck; undefined for all. */
+  /** True for only those that are stuck or returned; undefined for all. */
   readonly stuckOnly: true | undefined;
 }
 
 /** One page of payouts that await the provider. */
 export const selectProviderQueue = prepareRead<ProviderQueuePage, ReleasedReadRow>((parameters) => {
-  const waiting = matchingMerchant(
+  const requests = matchingMerchant(
     db.selectFrom('advances.request').select(columnsOf(AdvanceRequestEntity)),
     parameters,
-  )
-    .where('payout_accepted_at', 'is', null)
-    .$narrowType<{ released_at: NotNull }>();
+  ).$narrowType<{ released_at: NotNull }>();
   const query = parameters.has('stuckOnly')
-    ? waiting.where('payout_attempts', '>=', sql.lit(STUCK_AFTER_ATTEMPTS))
-    : waiting.where(sql<boolean>`(status = 'RELEASED' or payout_submitted_at is not null)`);
+    ? requests.where(sql.raw<boolean>(TO_RESOLVE))
+    : requests
+        .where('payout_accepted_at', 'is', null)
+        .where(sql<boolean>`(status = 'RELEASED' or payout_submitted_at is not null)`);
   return inOrder(query, providerQueueOrder, parameters).compile();
 });

@@ -9,8 +9,8 @@ export interface PayOutAdvanceInput extends Tenant {
   readonly advanceRequestId: string;
 }
 
-/** How a payout ended. NO_PROVIDER: none is set, so payouts are made elsewhere. */
-export type PayoutResult = 'ACCEPTED' | 'NO_PROVIDER';
+/** How a payout ended. NO_PROVIDER: none is set, so payouts are made elsewhere. RETURNED: by the bank, once it was accepted. */
+export type PayoutResult = 'ACCEPTED' | 'NO_PROVIDER' | 'RETURNED';
 
 /** Starts the workflow once the transaction commits. */
 export const startCommand = (input: PayOutAdvanceInput) =>

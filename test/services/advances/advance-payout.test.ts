@@ -24,46 +24,66 @@ const released: AdvanceRequest = {
   releasedAt,
 };
 
+const providerPayoutId = fc.constantFrom('po_1', 'po_2', 'po_3');
+const reason = fc.string({ minLength: 1 });
 const answer = fc.oneof(
-  fc.record({
-    answer: fc.constantFrom('REFUSED' as const, 'FAILED' as const),
-    reason: fc.string({ minLength: 1 }),
-  }),
+  fc.record({ answer: fc.constantFrom('REFUSED' as const, 'FAILED' as const), reason }),
   fc.record({
     answer: fc.constant('ACCEPTED' as const),
-    providerPayoutId: fc.string({ minLength: 1 }),
+    providerPayoutId,
     acceptedAt: fc.constantFrom(undefined, releasedAt),
   }),
+  fc.record({ answer: fc.constant('RETURNED' as const), providerPayoutId, reason }),
 ) satisfies fc.Arbitrary<PayoutAnswer>;
 
-const ALREADY_ACCEPTED = expect.objectContaining({ reason: 'PAYOUT_ALREADY_ACCEPTED' });
+/** What the answers so far amount to. */
+interface Expected {
+  readonly attempts: number;
+  readonly last: PayoutAnswer | undefined;
+}
+
+/** The state after an answer, or the reason for which it is refused. */
+function next({ attempts, last }: Expected, answer: PayoutAnswer): Expected | string {
+  const known = last && 'providerPayoutId' in last ? last.providerPayoutId : undefined;
+  if (answer.answer === 'RETURNED') {
+    if (answer.providerPayoutId !== known) return 'PAYOUT_NOT_ACCEPTED';
+    return { attempts, last: last?.answer === 'RETURNED' ? last : answer };
+  }
+  if (known === undefined) return { attempts: attempts + 1, last: answer };
+  if (answer.answer !== 'ACCEPTED') return { attempts, last };
+  const isAnother = answer.providerPayoutId !== known;
+  if (last?.answer === 'ACCEPTED') return isAnother ? 'PAYOUT_ALREADY_ACCEPTED' : { attempts, last };
+  return isAnother ? { attempts: attempts + 1, last: answer } : 'PAYOUT_RETURNED';
+}
 
 describe('the payout', () => {
-  it('counts answers up to the first acceptance, which is final, even if a clock is behind', () => {
+  it('is accepted once, until the bank returns it and another one is accepted, even if a clock is behind', () => {
     const step = fc.record({ answer, at: fc.date({ noInvalidDate: true }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
         let request = { ...released, ...NO_PAYOUT };
+        let expected: Expected = { attempts: 0, last: undefined };
         for (const { answer, at } of steps) {
           const record = () => recordPayoutAnswer(request, answer, at);
-          const { payoutProviderId } = request;
-          const isAnother = answer.answer === 'ACCEPTED' && answer.providerPayoutId !== payoutProviderId;
-          if (payoutProviderId !== null && isAnother) expect(record).toThrow(ALREADY_ACCEPTED);
-          else request = { ...request, ...record() };
+          const after = next(expected, answer);
+          if (typeof after === 'string') {
+            expect(record).toThrow(expect.objectContaining({ reason: after }));
+            continue;
+          }
+          request = { ...request, ...record() };
+          expected = after;
+          const { last } = expected;
+          expect(request).toMatchObject({
+            payoutAttempts: expected.attempts,
+            payoutLastAnswer: last?.answer ?? null,
+            payoutLastReason: last && 'reason' in last ? last.reason : null,
+            payoutProviderId: last && 'providerPayoutId' in last ? last.providerPayoutId : null,
+          });
+          expect(request.payoutAcceptedAt !== null).toBe(last?.answer === 'ACCEPTED');
+          const times = [releasedAt, request.payoutSubmittedAt, request.payoutLastAnswerAt];
+          const known = times.filter((time) => time !== null).map((time) => time.getTime());
+          expect(known).toEqual(known.toSorted((a, b) => a - b));
         }
-        const first = steps.findIndex((step) => step.answer.answer === 'ACCEPTED');
-        const counted = first === -1 ? steps : steps.slice(0, first + 1);
-        const last = counted.at(-1)?.answer;
-        expect(request).toMatchObject({
-          payoutAttempts: counted.length,
-          payoutLastAnswer: last?.answer ?? null,
-          payoutLastReason: last && 'reason' in last ? last.reason : null,
-          payoutProviderId: last && 'providerPayoutId' in last ? last.providerPayoutId : null,
-        });
-        expect(request.payoutAcceptedAt === null).toBe(first === -1);
-        const times = [releasedAt, request.payoutSubmittedAt, request.payoutLastAnswerAt];
-        const known = times.filter((time) => time !== null).map((time) => time.getTime());
-        expect(known).toEqual(known.toSorted((a, b) => a - b));
       }),
     );
   });
@@ -132,6 +152,28 @@ describe('RecordPayoutAnswer', () => {
       providerPayoutId,
     });
     expect((await accepted(providerPayoutId)).payout).toMatchObject({ attempts: 1, providerPayoutId });
+  });
+
+  it('records that the bank returned the accepted payout, until another one is accepted', async () => {
+    const { id, release, record, get } = await approved();
+    await release(id);
+    const accept = (providerPayoutId: string) => record({ case: 'accepted', value: { providerPayoutId } });
+    const giveBack = (providerPayoutId: string) =>
+      record({ case: 'returned', value: { providerPayoutId, reason: 'account closed' } }, '2020-06-22');
+    await expectRefusal(giveBack('po_1'), Code.FailedPrecondition, 'PAYOUT_NOT_ACCEPTED');
+    await accept('po_1');
+    await expectRefusal(giveBack('po_2'), Code.FailedPrecondition, 'PAYOUT_NOT_ACCEPTED', {
+      providerPayoutId: 'po_1',
+    });
+    await giveBack('po_1');
+    const returned = { lastAnswer: Answer.RETURNED, lastReason: 'account closed', providerPayoutId: 'po_1' };
+    expect((await giveBack('po_1')).payout).toMatchObject(returned);
+    expect((await get(id)).payout).toMatchObject({ ...returned, attempts: 1 });
+    expect((await get(id)).payout?.acceptedAt).toBeUndefined();
+    await expectRefusal(accept('po_1'), Code.FailedPrecondition, 'PAYOUT_RETURNED');
+    const paid = { lastAnswer: Answer.ACCEPTED, providerPayoutId: 'po_2', attempts: 2 };
+    expect((await accept('po_2')).payout).toMatchObject(paid);
+    expect((await get(id)).payout?.lastReason).toBeUndefined();
   });
 
   it('refuses a request that is not released, and callers without the grant advances:write', async () => {

@@ -15,7 +15,7 @@ afterAll(() => harness.close());
 
 describeQueue('ListProviderQueue', () => providerQueue(harness), statements, [
   ['', 'request_provider_queue'],
-  ['stuckOnly', 'request_stuck_payout'],
+  ['stuckOnly', 'request_payout_to_resolve'],
 ]);
 
 it('has a payout from its release on, asks to contact the provider when it is stuck, until it is accepted', async () => {
@@ -36,4 +36,24 @@ it('has a payout from its release on, asks to contact the provider when it is st
   expect(await item(true)).toMatchObject({ advanceRequest: { id }, nextAction: Action.CONTACT_PROVIDER });
   await accept(id);
   expect(await item()).toBeUndefined();
+});
+
+it('asks to pay again what the bank has returned, until another payout is accepted', async () => {
+  const tenant = newTenant();
+  const { client, release, accept, giveBack } = payoutsOf(harness, tenant);
+  const items = async (stuckOnly: boolean) =>
+    (await client.listProviderQueue({ ...tenant, stuckOnly })).items;
+  const id = await release();
+  await accept(id);
+  await giveBack(id);
+  for (const stuckOnly of [false, true]) {
+    expect(await items(stuckOnly)).toMatchObject([
+      {
+        advanceRequest: { id, payout: { lastReason: 'account closed' } },
+        nextAction: Action.PAY_AGAIN,
+      },
+    ]);
+  }
+  await accept(id, 'po_2');
+  expect([await items(false), await items(true)]).toEqual([[], []]);
 });

@@ -86,11 +86,17 @@ export function payoutsOf(harness: TestHarness, tenant: Tenant) {
       advanceRequestId,
       answer: { case: 'refused', value: 'no account' },
     });
-  const accept = (advanceRequestId: string) =>
+  const accept = (advanceRequestId: string, providerPayoutId = 'po_1') =>
     client.recordPayoutAnswer({
       ...write(SOLD),
       advanceRequestId,
-      answer: { case: 'accepted', value: { providerPayoutId: 'po_1' } },
+      answer: { case: 'accepted', value: { providerPayoutId } },
+    });
+  const giveBack = (advanceRequestId: string, providerPayoutId = 'po_1') =>
+    client.recordPayoutAnswer({
+      ...write(SOLD),
+      advanceRequestId,
+      answer: { case: 'returned', value: { providerPayoutId, reason: 'account closed' } },
     });
   const release = async () => {
     await sell({ on: SOLD, gross: 100n });
@@ -110,5 +116,5 @@ export function payoutsOf(harness: TestHarness, tenant: Tenant) {
     await refuse(advanceRequestId);
     return advanceRequestId;
   };
-  return { client, tenant, release, payOut, refuse, accept };
+  return { client, tenant, release, payOut, refuse, accept, giveBack };
 }

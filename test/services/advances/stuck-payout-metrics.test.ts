@@ -26,8 +26,8 @@ async function stuck(environment: 'live' | 'test') {
 const unrecorded = async (environment: 'live' | 'test') =>
   (await samples(environment))('payments_payouts_unrecorded_seconds');
 
-it('counts stuck payouts by environment, until they are accepted', async () => {
-  const { payOut, refuse, accept } = payoutsOf(harness, newTenant(Environment.TEST));
+it('counts payouts that are stuck or returned by environment, until they are accepted', async () => {
+  const { payOut, refuse, accept, giveBack } = payoutsOf(harness, newTenant(Environment.TEST));
   expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 });
   const id = await payOut(0);
   for (let n = 1; n < STUCK_AFTER_ATTEMPTS; n += 1) await refuse(id);
@@ -37,6 +37,12 @@ it('counts stuck payouts by environment, until they are accepted', async () => {
   expect(await stuck('live')).toEqual({ payouts: 0, seconds: 0 });
   await accept(id);
   await vi.waitFor(async () => expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 }), 40_000);
+  const returned = await payOut(0);
+  await accept(returned);
+  await giveBack(returned);
+  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), 40_000);
+  await accept(returned, 'po_2');
+  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(0), 40_000);
 });
 
 it('says how long ago an advance was released of whose payout nothing is recorded, until something is', async () => {

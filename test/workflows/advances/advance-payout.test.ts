@@ -148,6 +148,22 @@ describe('the payout of an advance', () => {
     expect(await payout()).toMatchObject({ attempts: 1, lastAnswer: PayoutAnswer.ACCEPTED });
   });
 
+  it.concurrent('is not submitted again once the bank has returned it', async () => {
+    const { id, release, isAccepted, payout, input, client, funds } = await approved();
+    provider.payout(id, () => accepted());
+    await release(id);
+    await isAccepted();
+    const { providerPayoutId } = (await payout())!;
+    const value = { providerPayoutId: providerPayoutId!, reason: 'account closed' };
+    await client.recordPayoutAnswer({
+      ...funds.write(),
+      advanceRequestId: id,
+      answer: { case: 'returned', value },
+    });
+    expect(await submit(input)).toBe('RETURNED');
+    expect(provider.callsOf(id)).toHaveLength(1);
+  });
+
   it.concurrent('is not submitted without a provider, and never counts as stuck', async () => {
     const { id, input, payout, client, funds } = await approved();
     expect(await activitiesOf().submitPayout(input)).toBe('NO_PROVIDER');

@@ -119,6 +119,7 @@ export const AREA_CORRUPTIONS: readonly AreaCorruption[] = [
     record: 'released',
     breaking: advance(`payout_last_answer_at = now() - interval '3 hours', payout_last_answer = 'FAILED',
       payout_last_reason = 'no answer', payout_accepted_at = null, payout_provider_id = null`),
-    repair: advance(ACCEPTED_PAYOUT),
+    // What the bank returned awaits operations, however long.
+    repair: advance("payout_last_answer = 'RETURNED', payout_provider_id = 'po_1'"),
   },
 ];

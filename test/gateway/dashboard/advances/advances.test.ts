@@ -121,6 +121,13 @@ describe('a request', () => {
     await answer({ case: 'accepted', value: { providerPayoutId: 'po_1' } });
     expect(steps(await see()).slice(2)).toEqual(['done Payout', 'done Settlement']);
     expect(badge(await see())).toBe('Settled');
+    await answer({ case: 'returned', value: { providerPayoutId: 'po_1', reason: 'closed account' } });
+    const returned = await see();
+    expect(steps(returned).slice(2)).toEqual(['now Payout', 'done Settlement']);
+    expect(textOf(returned.querySelector('.timeline'))).toMatch(
+      /The bank returned the payout of R\$.*Reason: closed account/,
+    );
+    expect(badge(returned)).toBe('Payout returned');
   });
 
   it('lists what it covers, which adds up to its amount and cost, and until when', async () => {

@@ -45,21 +45,21 @@ export declare type AdvancePayout = Message<"payments.advances.v1.AdvancePayout"
   lastAnswer: PayoutAnswer;
 
   /**
-   * Why it was not accepted: the provider's reason, or a description of the error.
+   * Why it was not accepted or was returned: the provider's reason, or a description of the error.
    *
    * @generated from field: optional string last_reason = 5;
    */
   lastReason?: string | undefined;
 
   /**
-   * Absent until the payout is accepted.
+   * Absent until the payout is accepted, and again once it was returned.
    *
    * @generated from field: google.protobuf.Timestamp accepted_at = 6;
    */
   acceptedAt?: Timestamp | undefined;
 
   /**
-   * The provider's id of the payout. Absent until it is accepted.
+   * The provider's id of the payout that it accepted last. Absent until then.
    *
    * @generated from field: optional string provider_payout_id = 7;
    */
@@ -1040,7 +1040,34 @@ export declare type PayoutAcceptance = Message<"payments.advances.v1.PayoutAccep
 export declare const PayoutAcceptanceSchema: GenMessage<PayoutAcceptance>;
 
 /**
- * The provider's answer to a submitted payout.
+ * An accepted payout that the bank has returned.
+ *
+ * @generated from message payments.advances.v1.PayoutReturn
+ */
+export declare type PayoutReturn = Message<"payments.advances.v1.PayoutReturn"> & {
+  /**
+   * The provider's id of the payout, as it was accepted.
+   *
+   * @generated from field: string provider_payout_id = 1;
+   */
+  providerPayoutId: string;
+
+  /**
+   * Why it was returned, such as a closed account.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.PayoutReturn.
+ * Use `create(PayoutReturnSchema)` to create a new message.
+ */
+export declare const PayoutReturnSchema: GenMessage<PayoutReturn>;
+
+/**
+ * The provider's answer to a submitted payout, or the return of an accepted one.
  *
  * @generated from message payments.advances.v1.RecordPayoutAnswerRequest
  */
@@ -1090,6 +1117,12 @@ export declare type RecordPayoutAnswerRequest = Message<"payments.advances.v1.Re
      */
     value: string;
     case: "failed";
+  } | {
+    /**
+     * @generated from field: payments.advances.v1.PayoutReturn returned = 9;
+     */
+    value: PayoutReturn;
+    case: "returned";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1362,7 +1395,7 @@ export declare type ListProviderQueueRequest = Message<"payments.advances.v1.Lis
   environment: Environment;
 
   /**
-   * Only payouts that were not accepted in five calls or more.
+   * Only payouts that were not accepted in five calls or more, or were returned.
    *
    * @generated from field: bool stuck_only = 3;
    */
@@ -1487,7 +1520,7 @@ export enum AdvanceRequestStatus {
 export declare const AdvanceRequestStatusSchema: GenEnum<AdvanceRequestStatus>;
 
 /**
- * How the provider answered a call that submitted a payout.
+ * How the provider answered a call that submitted a payout, or what became of it.
  *
  * @generated from enum payments.advances.v1.PayoutAnswer
  */
@@ -1517,6 +1550,13 @@ export enum PayoutAnswer {
    * @generated from enum value: PAYOUT_ANSWER_FAILED = 3;
    */
   FAILED = 3,
+
+  /**
+   * The bank returned the payout after the provider had accepted it.
+   *
+   * @generated from enum value: PAYOUT_ANSWER_RETURNED = 4;
+   */
+  RETURNED = 4,
 }
 
 /**
@@ -1581,6 +1621,14 @@ export enum ProviderQueueAction {
    * @generated from enum value: PROVIDER_QUEUE_ACTION_CONTACT_PROVIDER = 2;
    */
   CONTACT_PROVIDER = 2,
+
+  /**
+   * The bank returned it, for payout.last_reason. It is not submitted again: make the payout yourself, to a corrected account
+   * if need be, and record it (RecordPayoutAnswer) with its own id.
+   *
+   * @generated from enum value: PROVIDER_QUEUE_ACTION_PAY_AGAIN = 3;
+   */
+  PAY_AGAIN = 3,
 }
 
 /**
@@ -1724,9 +1772,12 @@ export declare const AdvanceService: GenService<{
   },
   /**
    * Records how the provider answered a call that submitted the payout of a released advance. Also records a payout
-   * that was made by other means. Once the payout is accepted, an answer has no effect. FAILED_PRECONDITION
-   * (PAYOUT_ALREADY_ACCEPTED) for a second payout, with the accepted one in the metadata: the merchant may have been
-   * paid twice.
+   * that was made by other means, and one that the bank has returned after it was accepted: it is not submitted again, but
+   * waits in ListProviderQueue until the acceptance of another payout is recorded. Once the payout is accepted, `refused` and
+   * `failed` have no effect, nor once it was returned. FAILED_PRECONDITION (PAYOUT_ALREADY_ACCEPTED) for a second payout, with
+   * the accepted one in the metadata: the merchant may have been paid twice. FAILED_PRECONDITION (PAYOUT_RETURNED) for the
+   * acceptance of the payout that was returned. FAILED_PRECONDITION (PAYOUT_NOT_ACCEPTED) for the return of another payout
+   * than the accepted one.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RecordPayoutAnswer
    */
@@ -1759,8 +1810,8 @@ export declare const AdvanceService: GenService<{
     output: typeof ListAdvanceQueueResponseSchema;
   },
   /**
-   * The work queue of payouts: those of all merchants that the provider has not accepted, from their release on, longest
-   * waiting first by (released_at, id). One that was never submitted leaves the queue when its request is SETTLED. The
+   * The work queue of payouts: those of all merchants that the provider has not accepted or the bank has returned, from their
+   * release on, longest waiting first by (released_at, id). One that was never submitted leaves the queue when its request is SETTLED. The
    * queue of refunds is in RefundCaseService. Requires the grant operations. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when
    * the token belongs to other filters.
    *

@@ -42,7 +42,7 @@ select waiting.query as waits, holding.query as holds
   join pg_stat_activity holding on holding.pid = any (pg_blocking_pids(waiting.pid))
  where waiting.wait_event_type = 'Lock' and holding.query ~* '^(alter|drop) table'
    and waiting.query !~* '^(alter|drop) table'
-   and waiting.query !~* '^select .* from "webhooks"\\."(delivery|attempt|event)"'`;
+   and waiting.query !~* '^select .* from "webhooks"\\."(delivery|delivery_attempt|event)"'`;
 
 let databaseUrl: string;
 let services: Services;

@@ -47,9 +47,9 @@ const OWN: Readonly<Record<string, RegExp>> = {
   '(computed)': /^workflows\/temporal\/custom-codec\.ts$/,
   // Forks the process that bundles the workflow code.
   'node:child_process': /^workflows\/workflow-bundle\.ts$/,
-  // BlockList and isIP; the connections to the database.
+  // BlockList and isIP; the connections to the database and, with a deadline, to the mail server.
   'node:net':
-    /^(services\/platform\/(process\/setting-parsers|database\/connection-settings)|workflows\/temporal\/tls-refusal)\.ts$/,
+    /^(services\/platform\/(process\/setting-parsers|database\/connection-settings)|workflows\/(temporal\/tls-refusal|accounts\/smtp-mailer))\.ts$/,
   // Checks certificates, and finds out why Temporal refuses a connection.
   'node:tls': /^(services\/platform\/process\/tls-files|workflows\/temporal\/tls-refusal)\.ts$/,
   // The agent of connections to the services.

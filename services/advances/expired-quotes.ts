@@ -3,7 +3,10 @@ import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
 
 const BATCH_ROWS = 200;
 
-/** Without row locks, which Citus takes only within a merchant: nobody requests a quote of that age. */
+/**
+ * Locks no rows, because Citus supports that only within one merchant. A quote that expired this long ago can no longer be
+ * requested.
+ */
 const DELETE = `
 with expired as (
   select merchant_id, environment, id from advances.quote

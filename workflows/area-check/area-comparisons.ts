@@ -158,8 +158,8 @@ function advanceState({ id, amountMinor, status, payout }: AdvanceRequest): Adva
     amountMinor,
     status: enumName(AdvanceRequestStatus, status),
     payout: answeredAt && {
-      isAccepted: payout?.acceptedAt !== undefined,
-      isReturned: payout?.lastAnswer === PayoutAnswer.RETURNED,
+      // A payout that the bank returned is in a work queue with an alert of its own.
+      awaitsProvider: !payout?.acceptedAt && payout?.lastAnswer !== PayoutAnswer.RETURNED,
       lastAnswerAtMs: timestampMs(answeredAt),
     },
   };

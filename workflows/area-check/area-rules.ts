@@ -81,10 +81,7 @@ export function checkDisputeDeduction(
 
 export interface AdvanceState extends Amount {
   readonly status: 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'SETTLED';
-  /** `isReturned`: its queue says so, and has an alert of its own. */
-  readonly payout:
-    | { readonly isAccepted: boolean; readonly isReturned: boolean; readonly lastAnswerAtMs: number }
-    | undefined;
+  readonly payout: { readonly awaitsProvider: boolean; readonly lastAnswerAtMs: number } | undefined;
 }
 
 /**
@@ -121,8 +118,7 @@ function checkPaidReservation(
 function checkPayout({ payout }: AdvanceState, nowMs: number): Finding[] {
   const expected = 'a payout that is accepted, returned or being submitted';
   if (payout === undefined) return finding('PAYOUT_MISSING', expected, 'none');
-  const isWaiting = !payout.isAccepted && !payout.isReturned;
-  if (!isWaiting || nowMs - payout.lastAnswerAtMs < PAYOUT_SILENT_MS) return [];
+  if (!payout.awaitsProvider || nowMs - payout.lastAnswerAtMs < PAYOUT_SILENT_MS) return [];
   const lastAnswerAt = new Date(payout.lastAnswerAtMs).toISOString();
   return finding('PAYOUT_MISSING', expected, `last submitted at ${lastAnswerAt}`);
 }

@@ -10,7 +10,7 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
-import { isPaying, isReturned, statusBadge } from './advance-status.ts';
+import { openPayout, statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { coveredTable } from './covered-table.ts';
 
@@ -77,17 +77,16 @@ function paidStep(view: PlainView, request: AdvanceRequest): Step {
   const { payout, releasedAt } = request;
   const name = t.paidStep;
   const net = view.format.money(request.netAmountMinor);
-  if (isReturned(request)) {
-    return {
-      state: 'now',
-      name,
-      text: t.returned(net),
-      at: payout?.lastAnswerAt,
-      reason: payout?.lastReason,
-    };
+  switch (openPayout(request)) {
+    case 'PAYING':
+      return { state: 'now', name, text: (payout ? t.paying : t.ordered)(net) };
+    case 'RETURNED': {
+      const text = t.returned(net);
+      return { state: 'now', name, text, at: payout?.lastAnswerAt, reason: payout?.lastReason };
+    }
+    case undefined:
+      return { state: 'done', name, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
   }
-  if (isPaying(request)) return { state: 'now', name, text: (payout ? t.paying : t.ordered)(net) };
-  return { state: 'done', name, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
 }
 
 function stepsOf(view: PlainView, request: AdvanceRequest, lastDate: string): Step[] {

@@ -10,15 +10,15 @@ import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 /**
- * Whether the payout of a released advance has not been accepted yet. Once an advance is settled, one without a recorded
- * payout counts as paid: without a provider, operations may pay without recording it.
+ * Whether the payout of a released advance has not been accepted yet (PAYING), or was returned by the bank and not made again
+ * (RETURNED). Undefined otherwise. Once an advance is settled, one without a recorded payout counts as paid: without a
+ * provider, operations may pay without recording it.
  */
-export const isPaying = ({ payout, status }: Pick<AdvanceRequest, 'status' | 'payout'>) =>
-  payout === undefined ? status === AdvanceRequestStatus.RELEASED : payout.acceptedAt === undefined;
-
-/** Whether the bank has returned the payout, and no other one is recorded yet. */
-export const isReturned = ({ payout }: Pick<AdvanceRequest, 'payout'>) =>
-  payout?.lastAnswer === PayoutAnswer.RETURNED;
+export function openPayout({ payout, status }: Pick<AdvanceRequest, 'status' | 'payout'>) {
+  if (payout === undefined) return status === AdvanceRequestStatus.RELEASED ? 'PAYING' : undefined;
+  if (payout.acceptedAt) return undefined;
+  return payout.lastAnswer === PayoutAnswer.RETURNED ? 'RETURNED' : 'PAYING';
+}
 
 const TONES = {
   PENDING_REVIEW: 'busy',
@@ -32,11 +32,6 @@ const TONES = {
 
 /** A request's status as a badge. */
 export function statusBadge(view: PlainView, request: Pick<AdvanceRequest, 'status' | 'payout'>): Html {
-  const name = statusName(request);
+  const name = openPayout(request) ?? enumName(AdvanceRequestStatus, request.status);
   return badge(TONES[name], textsFor(view, advancesTexts).statuses[name]);
-}
-
-function statusName(request: Pick<AdvanceRequest, 'status' | 'payout'>) {
-  if (isReturned(request)) return 'RETURNED';
-  return isPaying(request) ? 'PAYING' : enumName(AdvanceRequestStatus, request.status);
 }

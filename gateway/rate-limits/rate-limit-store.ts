@@ -147,6 +147,8 @@ export class RateLimitStore {
   }
 
   async #deleteExpired(): Promise<void> {
+    // Without requests, nothing else would notice that the database is back.
+    if (this.#retryAt !== undefined) await this.open();
     const text = `delete from ${SCHEMA}.${TABLE} where key = any (array(
       select key from ${SCHEMA}.${TABLE} where expire < :before limit ${DELETE_BATCH} for update skip locked))`;
     try {

@@ -13,11 +13,16 @@ import {
 } from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 
-/** Makes columns as wide as their words and headings on wide pages. */
-const TABLE_STYLE = `@media (min-width: 1000px) {
-.scalar-app .markdown table { table-layout: auto }
+/** Makes columns as wide as their words and headings; where the page is narrower than that, the table scrolls. */
+const TABLE_STYLE = `.scalar-app .markdown table { table-layout: auto }
 .scalar-app .markdown :is(th, td) { word-break: normal }
-.scalar-app .markdown :is(th, td code) { white-space: nowrap }
+.scalar-app .markdown :is(th, td) code { white-space: nowrap }
+@media (min-width: 1000px) {
+.scalar-app .markdown th { white-space: nowrap }
+}
+@media (max-width: 999.98px) {
+.scalar-app .markdown table { display: block; overflow-x: auto }
+.scalar-app .markdown td { min-width: 8rem }
 }`;
 
 /** Scalar with everything disabled that calls another host: fonts, telemetry, assistants and product links. */

@@ -42,8 +42,8 @@ export function dataTable<Row>(
         html`<td data-label="${label}"${isFreeText ? html` class="free"` : numeric(isNumber)}${narrow ? html` data-narrow="${narrow}"` : nothing}>${cell(row)}</td>`,
     );
   const isCompact = columns.some(({ narrow }) => narrow);
-  return html`<table${isCompact ? html` class="compact"` : nothing}><caption>${caption}</caption><thead><tr>${head}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table>`;
+  return html`<div class="table"><table${isCompact ? html` class="compact"` : nothing}><caption>${caption}</caption><thead><tr>${head}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table></div>`;
 }
 
 const numeric = (isNumber: boolean | undefined) => (isNumber ? html` class="number"` : nothing);

@@ -1,4 +1,5 @@
 import type { ConnectError } from '@connectrpc/connect';
+import { checkWebhookUrl, type WebhookUrlRules } from '../../../../services/platform/egress/webhook-url.ts';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -20,16 +21,33 @@ const INVALID = 422;
 const REFUSED = 409;
 const BUSY = 503;
 
-/** What a form leaves out that every subscription has, each at its place; undefined for a complete form. */
+/** Which ports and hosts are allowed is for the services to say. */
+const ANY_HOST: WebhookUrlRules = {
+  addresses: { classify: () => 'PUBLIC', hasExemptions: true },
+  allowedPorts: [{ from: 0, to: 65_535 }],
+};
+
+/**
+ * What a form leaves out that every subscription has, each at its place, and what is wrong with how its URL is written, so
+ * that the person corrects both at once; undefined for a complete form.
+ */
 export function incompleteFault(
   view: View,
   typed: string,
   eventTypes: readonly string[],
 ): CreationFault | undefined {
   const t = textsFor(view, newSubscriptionTexts);
-  const url = typed === '' && { url: t.urlMissing };
+  if (typed !== '' && eventTypes.length > 0) return undefined;
+  const url = typed === '' ? t.urlMissing : writtenUrlFault(view, typed);
   const types = eventTypes.length === 0 && { eventTypes: t.eventTypesMissing };
-  return url || types ? { status: INVALID, ...url, ...types } : undefined;
+  return { status: INVALID, ...(url && { url }), ...types };
+}
+
+function writtenUrlFault(view: View, typed: string): string | undefined {
+  const check = checkWebhookUrl(typed, ANY_HOST);
+  if (check.ok) return undefined;
+  const reason = check.reason === 'TOO_LONG' ? 'INVALID_REQUEST' : 'INVALID_WEBHOOK_URL';
+  return `${textsFor(view, newSubscriptionTexts).urlFaults[check.reason]} (${reason})`;
 }
 
 /** The faults of a refused creation or change that the person can correct; undefined for other errors. */

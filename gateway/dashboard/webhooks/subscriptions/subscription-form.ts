@@ -66,11 +66,12 @@ function eventTypeChoice(
   const group = ([topic, types]: [string, EventType[]]) =>
     html`<fieldset><legend>${groups[topic] ?? topic}</legend>${types.map((type) => option(view, type, checked))}</fieldset>`;
   // The search field is outside the form, so that Enter does not submit it.
-  return html`<fieldset class="event-types"${fault ? html` aria-describedby="event-types-fault"` : nothing}>
+  const faulty = fault ? html` aria-invalid="true" aria-describedby="event-types-fault" autofocus` : nothing;
+  return html`<fieldset class="event-types">
 <legend>${t.eventTypes}</legend>
 <p class="hint">${t.eventTypesHint}</p>
 ${fault ? html`<p class="fault" id="event-types-fault">${fault}</p>` : nothing}
-<label class="option every"><input type="checkbox" name="every" value="on"${checkedIf(every)}> ${t.every}</label>
+<label class="option every"><input type="checkbox" name="every" value="on"${checkedIf(every)}${faulty}> ${t.every}</label>
 <div class="field" data-filter="${LIST_ID}" hidden><label for="event-type-search">${t.search}</label>
 <input id="event-type-search" type="search" form="none" autocomplete="off"></div>
 <div class="groups" id="${LIST_ID}">${[...topics].map(group)}</div>

@@ -134,6 +134,16 @@ test('says at each place of an empty form what it takes, also when a subscriptio
   }
 });
 
+test('says what is wrong with a URL also when the event types are missing', async () => {
+  const { developer, at } = await fixture.newMerchant();
+  const fields = { url: 'http://93.184.215.14/', event_types: [] };
+  const refused = await developer.submit(at('/webhooks/new'), '/webhooks/new', fields);
+  expect(faultsOf(refused)).toEqual([
+    expect.stringContaining('must use https'),
+    'Select at least one event type.',
+  ]);
+});
+
 test('a rejected form can be corrected on the same page', async () => {
   const merchant = await fixture.newMerchant();
   const refused = await create(merchant, { url: 'http://93.184.215.14/', event_types: TYPES });

@@ -60,6 +60,7 @@ export function createActivities(dependencies: ActivityDependencies) {
       subscriptions,
       refunds,
       funds,
+      advances,
       sendMail: createMailer(config),
       links: mailLinks(config),
     }),

@@ -35,6 +35,9 @@ export type PayoutAnswer =
 /** The calls after which a payout that is not accepted counts as stuck. */
 export const STUCK_AFTER_ATTEMPTS = 5;
 
+/** Long enough for a provider that is down to come back: then there is nothing that the merchant has to know. */
+const UNPAID_NOTICE_MS = 2 * 3_600_000;
+
 /** Selects payouts that are stuck or returned, as the predicate of their index does. */
 export const TO_RESOLVE = `payout_accepted_at is null and (payout_attempts >= ${STUCK_AFTER_ATTEMPTS} or payout_last_answer = 'RETURNED')`;
 
@@ -103,6 +106,21 @@ function returnPayout(
     payoutLastReason: reason,
     payoutAcceptedAt: null,
   };
+}
+
+/**
+ * When the merchant is notified that it is not paid, if it still is not by then; null if an answer changed nothing about
+ * that. At once after a return, which nothing but another payout ends.
+ */
+export function unpaidNoticeAt({
+  payoutAttempts,
+  payoutLastAnswer,
+  payoutLastAnswerAt,
+}: Partial<Payout>): Date | null {
+  if (!payoutLastAnswerAt || payoutLastAnswer === 'ACCEPTED') return null;
+  if (payoutLastAnswer === 'RETURNED') return payoutLastAnswerAt;
+  const isStuckNow = payoutAttempts === STUCK_AFTER_ATTEMPTS;
+  return isStuckNow ? new Date(payoutLastAnswerAt.getTime() + UNPAID_NOTICE_MS) : null;
 }
 
 const alreadyAccepted = ({ payoutProviderId }: Payout): DomainError =>

@@ -4,10 +4,11 @@ import type {
   RecordPayoutAnswerRequest,
   RecordPayoutAnswerResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
-import { type PayoutAnswer, recordPayoutAnswer as record } from './advance-payout.ts';
+import { type PayoutAnswer, recordPayoutAnswer as record, unpaidNoticeAt } from './advance-payout.ts';
 import { lockRequest } from './advance-store.ts';
 
 /** Records how the provider answered a call that submitted a payout, or that the bank returned it. Publishes nothing. */
@@ -19,7 +20,13 @@ export function recordPayoutAnswer(
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordPayoutAnswerResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    Object.assign(row, record(row, answerOf(request), at));
+    const changes = record(row, answerOf(request), at);
+    Object.assign(row, changes);
+    const noticeAt = unpaidNoticeAt(changes);
+    const quietUntil = noticeAt?.toISOString();
+    const unpaid = { ...tx.tenant, kind: 'ADVANCE_UNPAID', subjectId: row.id, quietUntil } as const;
+    const notice = noticeAt && notifyContact.outcomeCommand(unpaid, noticeAt, new Date());
+    if (notice) await tx.command(notice);
     return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
 }

@@ -8,6 +8,7 @@ import { formatTime } from './mail-format.ts';
 import { type MailLinks, merchantUrl } from './mail-links.ts';
 import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
+import { outcomeMail } from './outcome-mail.ts';
 import type { Mail } from './smtp-mailer.ts';
 
 /** A notice as a mail in the merchant's language. It contains no event data and no secrets. */
@@ -29,6 +30,10 @@ export function composeMail(
       return { language, ...dueDisputeMail(subject.dispute, { language, merchant }, input, links) };
     case 'DEBTS':
       return { language, ...debtsMail(subject.owedMinor, { language, merchant }, input, links) };
+    case 'DISPUTE_ENDED':
+    case 'ADVANCE_REFUSED':
+    case 'ADVANCE_UNPAID':
+      return { language, ...outcomeMail(subject, { language, merchant }, input, links) };
     default:
       return subject satisfies never;
   }

@@ -6,6 +6,7 @@ import {
   Language,
   MailTopic,
 } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
@@ -17,12 +18,19 @@ import type { NotifyContactInput } from '../../services/contracts/accounts/notif
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
+import {
+  findEndedDispute,
+  findRefusedAdvance,
+  findUnpaidAdvance,
+  type OutcomeSubject,
+} from './outcome-notice.ts';
 
 export interface NoticeClients {
   readonly accounts: Client<typeof AccountService>;
   readonly subscriptions: Client<typeof WebhookSubscriptionService>;
   readonly refunds: Client<typeof RefundCaseService>;
   readonly funds: Client<typeof FundsService>;
+  readonly advances: Client<typeof AdvanceService>;
 }
 
 /** A notice that is due, and its recipients. */
@@ -42,12 +50,16 @@ export type NoticeSubject =
     }
   | { readonly kind: 'INVITATION'; readonly invitation: Invitation }
   | DeadlineSubject
-  | DebtSubject;
+  | DebtSubject
+  | OutcomeSubject;
 
 const TOPICS = {
   REFUND_DEADLINES: MailTopic.REFUND_DEADLINES,
   DISPUTE_DUE: MailTopic.DISPUTE_DEADLINES,
   DEBTS: MailTopic.DEBTS,
+  DISPUTE_ENDED: MailTopic.DISPUTE_DEADLINES,
+  ADVANCE_REFUSED: MailTopic.ADVANCES,
+  ADVANCE_UNPAID: MailTopic.ADVANCES,
 } as const;
 const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
@@ -83,7 +95,7 @@ export async function readNotice(
 type TenantRequest = ReturnType<typeof tenantFields>;
 
 async function findSubject(
-  { accounts, subscriptions, refunds, funds }: NoticeClients,
+  { accounts, subscriptions, refunds, funds, advances }: NoticeClients,
   { kind, subjectId }: NotifyContactInput,
   tenant: TenantRequest,
 ): Promise<NoticeSubject | undefined> {
@@ -105,6 +117,12 @@ async function findSubject(
       return findDueDispute(refunds, tenant, subjectId);
     case 'DEBTS':
       return findUncoveredDebts(funds, tenant);
+    case 'DISPUTE_ENDED':
+      return findEndedDispute(refunds, tenant, subjectId);
+    case 'ADVANCE_REFUSED':
+      return findRefusedAdvance(advances, tenant, subjectId);
+    case 'ADVANCE_UNPAID':
+      return findUnpaidAdvance(advances, tenant, subjectId);
     default:
       return kind satisfies never;
   }

@@ -11,10 +11,11 @@ export const accountTexts = {
       legend: 'Quero receber e-mails sobre',
       topics: {
         REFUND_DEADLINES: 'reembolsos com prazo de decisão próximo',
-        DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo ou não informado',
+        DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo ou não informado, e o resultado delas',
         WEBHOOK_PROBLEMS:
           'webhooks com falha (administradores e desenvolvedores, quando a empresa não tem contato)',
         DEBTS: 'débitos que o saldo não cobre (financeiro e administradores)',
+        ADVANCES: 'antecipações recusadas ou ainda não pagas (financeiro e administradores)',
       },
       save: 'Salvar',
       saved: 'Escolha salva.',
@@ -48,9 +49,11 @@ export const accountTexts = {
       legend: 'Email me about',
       topics: {
         REFUND_DEADLINES: 'refunds whose decision is due soon',
-        DISPUTE_DEADLINES: 'disputes whose response is due soon, or whose due date is not known',
+        DISPUTE_DEADLINES:
+          'disputes whose response is due soon or has no known due date, and how disputes end',
         WEBHOOK_PROBLEMS: 'failing webhooks (administrators and developers of a merchant without a contact)',
         DEBTS: 'debts that the balance does not cover (finance staff and administrators)',
+        ADVANCES: 'advances that were refused or are not paid out (finance staff and administrators)',
       },
       save: 'Save',
       saved: 'Choice saved.',

@@ -29,6 +29,7 @@ const ROLES: Readonly<Record<MailTopicName, readonly RoleName[]>> = {
   DISPUTE_DEADLINES: ['FINANCE', 'DEVELOPER', 'ADMIN'],
   WEBHOOK_PROBLEMS: ['DEVELOPER', 'ADMIN'],
   DEBTS: ['FINANCE', 'ADMIN'],
+  ADVANCES: ['FINANCE', 'ADMIN'],
 };
 
 /** The verified addresses of the longest-serving members who may act on a topic and want mail about it. */

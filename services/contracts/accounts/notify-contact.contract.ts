@@ -6,7 +6,7 @@ export const workflowType = 'notifyContact';
 /**
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
  * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
- * the balance does not cover.
+ * the balance does not cover, a dispute that was closed or reversed, an advance that was refused, one that is not paid out.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -15,13 +15,17 @@ export type NoticeKind =
   | 'INVITATION'
   | 'REFUND_DEADLINES'
   | 'DISPUTE_DUE'
-  | 'DEBTS';
+  | 'DEBTS'
+  | OutcomeKind;
+
+/** What became of a dispute or an advance. */
+export type OutcomeKind = 'DISPUTE_ENDED' | 'ADVANCE_REFUSED' | 'ADVANCE_UNPAID';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
 
 export interface NotifyContactInput extends Tenant {
   readonly kind: NoticeKind;
-  /** The id of the subscription, invitation or dispute; of the merchant for its refund cases and debts. */
+  /** The id of the subscription, invitation, dispute or advance request; of the merchant for its refund cases and debts. */
   readonly subjectId: string;
   /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */
   readonly lastHappenedAt?: string | undefined;
@@ -44,3 +48,18 @@ export type NotifyContactResult =
 /** Notifies the merchant's contact once the transaction commits. */
 export const startCommand = (input: NotifyContactInput) =>
   startWorkflow(workflowType, workflowId(input.kind, input.subjectId), input);
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Has the merchant's staff mailed about an outcome once the transaction commits. Undefined in the sandbox, which does not
+ * matter enough for mail, and for what is recorded more than a day late: an import must not mail about each old outcome.
+ */
+export function outcomeCommand(
+  input: NotifyContactInput & { readonly kind: OutcomeKind },
+  happenedAt: Date,
+  recordedAt: Date,
+) {
+  const isImport = recordedAt.getTime() - happenedAt.getTime() > DAY_MS;
+  return input.environment !== 'live' || isImport ? undefined : startCommand(input);
+}

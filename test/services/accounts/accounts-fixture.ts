@@ -1,10 +1,11 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
-import { newKey, type newTenant } from '../../support/harness.ts';
+import { newKey } from '../../support/harness.ts';
 
-type Tenant = ReturnType<typeof newTenant>;
+type Tenant = Readonly<{ merchantId: string; environment: Environment }>;
 
 const sha256 = (token: string) => createHash('sha256').update(token).digest();
 const newToken = () => randomBytes(32).toString('base64url');

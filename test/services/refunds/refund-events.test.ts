@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DisputeOutcome,
   DisputeReason,
@@ -10,7 +11,7 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
@@ -199,12 +200,15 @@ describe('a refund case', () => {
     await refunds.closeDispute({ ...write(), disputeId });
     await refunds.closeDispute({ ...write(), disputeId: silent });
     const start = { kind: 'START', arguments: [{ ...tenant, environment: 'live', disputeId }] };
-    const notice = (id: string) => expect.objectContaining({ workflow_id: `notice-DISPUTE_DUE-${id}` });
+    const notice = (id: string, kind = 'DISPUTE_DUE') =>
+      expect.objectContaining({ workflow_id: `notice-${kind}-${id}` });
     expect(await commandsOf(tenant.merchantId)).toEqual([
       { ...start, workflow_id: `dispute-hold-${disputeId}`, workflow_type: 'holdDisputedFunds' },
       notice(disputeId),
       notice(silent),
       { ...start, workflow_id: `dispute-hold-end-${disputeId}`, workflow_type: 'endDisputeHold' },
+      notice(disputeId, 'DISPUTE_ENDED'),
+      notice(silent, 'DISPUTE_ENDED'),
     ]);
   });
 
@@ -228,6 +232,22 @@ describe('a refund case', () => {
       `notice-DISPUTE_DUE-${recent}`,
       `notice-DISPUTE_DUE-${lateWithDueDate}`,
     ]);
+  });
+
+  it('mails about the end of a dispute unless it is recorded more than a day late, or in the sandbox', async () => {
+    const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * 3_600_000);
+    const endings = async (environment: Environment, closedHoursAgo: number) => {
+      const { refunds, tenant, write } = refundsOf(harness, 'inProcess', newTenant(environment));
+      const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
+      await refunds.openDispute({ ...write(), ...dispute, occurredAt: hoursAgo(48) });
+      const { disputeId } = dispute;
+      await refunds.closeDispute({ ...write(), disputeId, occurredAt: hoursAgo(closedHoursAgo) });
+      const commands = await commandsOf(tenant.merchantId);
+      return commands.filter(({ workflow_id: id }) => id === `notice-DISPUTE_ENDED-${disputeId}`).length;
+    };
+    expect(await endings(Environment.LIVE, 23)).toBe(1);
+    expect(await endings(Environment.LIVE, 25)).toBe(0);
+    expect(await endings(Environment.TEST, 23)).toBe(0);
   });
 
   it('publishes the opening, the response and the closing of a dispute, with the data known by then', async () => {

@@ -3,6 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -55,6 +56,7 @@ beforeAll(async () => {
       subscriptions: createClient(WebhookSubscriptionService, harness.transports.inProcess),
       refunds: createClient(RefundCaseService, harness.transports.inProcess),
       funds: createClient(FundsService, harness.transports.inProcess),
+      advances: createClient(AdvanceService, harness.transports.inProcess),
       sendMail: createMailer(harness.config),
       links: mailLinks(harness.config),
     }),

@@ -1507,7 +1507,7 @@ export enum MailTopic {
   REFUND_DEADLINES = 1,
 
   /**
-   * Disputes whose response is due soon or has no due date, to the same people.
+   * Disputes whose response is due soon or has no due date, and those that were won, lost or reversed, to the same people.
    *
    * @generated from enum value: MAIL_TOPIC_DISPUTE_DEADLINES = 2;
    */
@@ -1526,6 +1526,14 @@ export enum MailTopic {
    * @generated from enum value: MAIL_TOPIC_DEBTS = 4;
    */
   DEBTS = 4,
+
+  /**
+   * Advances that were refused, or whose payout was returned by the bank or is not accepted by the provider, to finance
+   * staff and administrators.
+   *
+   * @generated from enum value: MAIL_TOPIC_ADVANCES = 5;
+   */
+  ADVANCES = 5,
 }
 
 /**

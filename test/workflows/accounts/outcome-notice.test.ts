@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  type NoticeKind,
+  workflowType,
+} from '../../../services/contracts/accounts/notify-contact.contract.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
+import type { PaymentsWorker } from '../../../workflows/worker.ts';
+import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
+import { advancesCaller } from '../../services/advances/advances-caller.ts';
+import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
+import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
+import { DASHBOARD, noticeHandle, startNoticeHarness } from './notice-fixture.ts';
+import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
+
+const DAY_MS = 86_400_000;
+const WAIT = { timeout: 40_000, interval: 50 };
+
+let temporal: TestNamespace;
+let inbox: SmtpInbox;
+let harness: TestHarness;
+let worker: PaymentsWorker;
+
+beforeAll(async () => {
+  [temporal, inbox] = await Promise.all([createTestNamespace(), startSmtpInbox()]);
+  harness = await startNoticeHarness(inbox);
+  worker = await startHarnessWorker(harness, temporal);
+}, TEMPORAL_START_MS);
+
+afterAll(async () => {
+  await worker?.close();
+  await harness?.close();
+  await inbox?.[Symbol.asyncDispose]();
+  await temporal?.[Symbol.asyncDispose]();
+});
+
+type TestTenant = Readonly<{ merchantId: string; environment: Environment }>;
+
+/** A merchant's finance person, who gets mail, and an administrator, who has opted out. */
+async function staff(tenant: TestTenant, unwanted: MailTopic, language?: Language) {
+  const { client, join } = accountsFixture(harness.transports.inProcess);
+  if (language) {
+    const email = 'webhooks@shop.example';
+    await client.setMerchantContact({ ...tenant, idempotencyKey: newKey(), email, language });
+  }
+  const [finance, admin] = [await join(tenant, Role.FINANCE), await join(tenant, Role.ADMIN)];
+  await client.setMailPreferences({ accountId: admin.accountId, unwanted: [unwanted] });
+  const about = (id: string, { email }: { email: string }) =>
+    inbox.mailTo(email).flatMap(({ mail: { subject = '', text = '' } }) => {
+      const link = `${DASHBOARD}/live/${tenant.merchantId}/`;
+      return text.includes(link) && text.includes(`/${id}\n`) ? [{ subject, text }] : [];
+    });
+  return {
+    /** The last mail about a dispute or an advance, once there are as many. */
+    mail: async (id: string, count = 1) => {
+      await vi.waitFor(() => expect(about(id, finance)).toHaveLength(count), WAIT);
+      expect(about(id, admin)).toEqual([]);
+      return about(id, finance).at(-1)!;
+    },
+    mailCount: (id: string) => about(id, finance).length,
+  };
+}
+
+const resultOf = (kind: NoticeKind, id: string) =>
+  vi.waitFor(() => noticeHandle(temporal, kind, id).result(), WAIT);
+
+it('mails those who want it about a dispute that is won, lost or reversed', async () => {
+  const { tenant, refunds, write } = refundsOf(harness, 'inProcess', newTenant());
+  const { mail } = await staff(tenant, MailTopic.DISPUTE_DEADLINES);
+  // So far in the future that nobody is mailed about it.
+  const dueAt = timestampFromMs(Date.now() + 10 * DAY_MS);
+  const open = async () => {
+    const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 12_345n };
+    await refunds.openDispute({ ...write(), ...dispute, dueAt });
+    return dispute.disputeId;
+  };
+  const [won, lost] = [await open(), await open()];
+  await refunds.closeDispute({ ...write(), disputeId: won, outcome: DisputeOutcome.WON });
+  const aboutWon = await mail(won);
+  expect(aboutWon.subject).toBe(`Disputa ganha: ${tenant.merchantId}`);
+  expect(aboutWon.text).toMatch(/\nValor: R\$\s123,45\n\nNada é descontado/);
+  expect(aboutWon.text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/disputes/${won}\n`);
+  expect(aboutWon.text).toContain(`recebe: ${DASHBOARD}/account\n`);
+  await refunds.closeDispute({ ...write(), disputeId: lost, outcome: DisputeOutcome.LOST });
+  expect((await mail(lost)).subject).toBe(`Disputa perdida: ${tenant.merchantId}`);
+  expect(await resultOf('DISPUTE_ENDED', lost)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
+  await refunds.reverseDispute({ ...write(), disputeId: lost });
+  expect((await mail(lost, 2)).subject).toBe(`Disputa revertida a seu favor: ${tenant.merchantId}`);
+});
+
+it('mails those who want it about an advance that is refused', async () => {
+  const { client, funds, quote, request } = await advancesCaller(harness.transports.inProcess);
+  const { mail } = await staff(funds.tenant, MailTopic.ADVANCES, Language.EN);
+  const { id } = await request((await quote()).id);
+  await client.refuseAdvance({ ...funds.write(), advanceRequestId: id, reason: 'not this time' });
+  const { subject, text } = await mail(id);
+  expect(subject).toBe(`Advance refused: ${funds.tenant.merchantId}`);
+  expect(text).toContain('Amount: R$144.00\n\nThe installments will be released');
+  expect(text).toContain(`/advances/${id}\n`);
+  // What people write stays in the dashboard.
+  expect(text).not.toContain('not this time');
+});
+
+it('mails about a payout at once if the bank returns it, and if it is refused for two hours', async () => {
+  const { client, funds, quote, request, approve, release } = await advancesCaller(
+    harness.transports.inProcess,
+  );
+  const { mail, mailCount } = await staff(funds.tenant, MailTopic.ADVANCES, Language.EN);
+  const { id } = await request((await quote()).id);
+  await approve(id);
+  await release(id);
+  const record = (answer: MessageInitShape<typeof RecordPayoutAnswerRequestSchema>['answer']) =>
+    client.recordPayoutAnswer({ ...funds.write(), advanceRequestId: id, answer });
+  const refuse = () => record({ case: 'refused', value: 'no bank account' });
+  const handle = noticeHandle(temporal, 'ADVANCE_UNPAID', id);
+  for (let attempts = 0; attempts < 4; attempts += 1) await refuse();
+  await expect(handle.describe()).rejects.toThrow(/not found/i);
+  for (let attempts = 0; attempts < 2; attempts += 1) await refuse();
+  const waits = () =>
+    vi.waitFor(async () => {
+      const { events } = await handle.fetchHistory();
+      const timer = events!.find((event) => event.timerStartedEventAttributes)?.timerStartedEventAttributes;
+      const seconds = Number(timer!.startToFireTimeout!.seconds);
+      expect(seconds).toBeGreaterThan(7_100);
+      expect(seconds).toBeLessThanOrEqual(7_200);
+    }, WAIT);
+  await waits();
+  expect(mailCount(id)).toBe(0);
+  // Instead of two hours.
+  await handle.terminate();
+  const { merchantId } = funds.tenant;
+  const start = () =>
+    temporal.client.workflow.execute(workflowType, {
+      taskQueue: TASK_QUEUE,
+      workflowId: handle.workflowId,
+      args: [{ merchantId, environment: 'live', kind: 'ADVANCE_UNPAID', subjectId: id }],
+    });
+  expect(await start()).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
+  const delayed = await mail(id);
+  expect(delayed.subject).toBe(`Advance payout delayed: ${merchantId}`);
+  expect(delayed.text).toMatch(/Amount: R\$\d+\.\d\d\n\nWe keep trying/);
+  await record({ case: 'accepted', value: { providerPayoutId: 'po_1' } });
+  expect(await start()).toEqual({ outcome: 'NO_LONGER_DUE' });
+  const returned = { providerPayoutId: 'po_1', reason: 'account closed' };
+  for (let times = 0; times < 2; times += 1) await record({ case: 'returned', value: returned });
+  expect((await mail(id, 2)).subject).toBe(`Advance payout returned: ${merchantId}`);
+});

@@ -1,0 +1,131 @@
+import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { formatMoney } from './mail-format.ts';
+import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
+import type { Notice } from './notice.ts';
+import type { Outcome, OutcomeSubject } from './outcome-notice.ts';
+
+/** What happened, in the subject and in the first sentence, and what it means for the merchant. */
+interface OutcomeTexts {
+  readonly subject: string;
+  readonly happened: string;
+  readonly means: string;
+}
+
+interface Facts {
+  readonly merchant: string;
+  /** Empty if it is not known. */
+  readonly amount: string;
+  readonly link: string;
+  /** Where people choose which mails they get. */
+  readonly choices: string;
+}
+
+const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
+  DISPUTE_WON: {
+    subject: 'Disputa ganha',
+    happened: 'O banco decidiu uma disputa a favor da sua empresa.',
+    means: 'Nada é descontado, e o que a disputa bloqueava volta aos seus recebíveis.',
+  },
+  DISPUTE_LOST: {
+    subject: 'Disputa perdida',
+    happened: 'O banco decidiu uma disputa a favor do cliente.',
+    means: 'O valor é descontado dos seus recebíveis.',
+  },
+  DISPUTE_REVERSED: {
+    subject: 'Disputa revertida a seu favor',
+    happened: 'Uma disputa que sua empresa havia perdido foi revertida a seu favor.',
+    means: 'O que foi descontado por ela volta aos seus recebíveis.',
+  },
+  ADVANCE_REFUSED: {
+    subject: 'Antecipação recusada',
+    happened: 'A antecipação que sua empresa solicitou foi recusada.',
+    means: 'As parcelas serão liberadas nas datas previstas. O motivo está no painel.',
+  },
+  PAYOUT_RETURNED: {
+    subject: 'Pagamento da antecipação devolvido',
+    happened: 'O banco devolveu o pagamento de uma antecipação, e sua empresa não recebeu o valor.',
+    means: 'Vamos pagar de novo. Se a sua conta mudou, fale conosco. O motivo está no painel.',
+  },
+  PAYOUT_DELAYED: {
+    subject: 'Pagamento da antecipação atrasado',
+    happened: 'O provedor de pagamentos ainda não aceitou o pagamento de uma antecipação.',
+    means: 'Continuamos tentando. Se a sua conta mudou, fale conosco.',
+  },
+};
+
+const english: Readonly<Record<Outcome, OutcomeTexts>> = {
+  DISPUTE_WON: {
+    subject: 'Dispute won',
+    happened: 'The bank decided a dispute in your favor.',
+    means: 'Nothing is deducted, and what the dispute blocked goes back to your receivables.',
+  },
+  DISPUTE_LOST: {
+    subject: 'Dispute lost',
+    happened: "The bank decided a dispute in the customer's favor.",
+    means: 'The amount is deducted from your receivables.',
+  },
+  DISPUTE_REVERSED: {
+    subject: 'Dispute reversed in your favor',
+    happened: 'A dispute that you had lost was reversed in your favor.',
+    means: 'What it took goes back to your receivables.',
+  },
+  ADVANCE_REFUSED: {
+    subject: 'Advance refused',
+    happened: 'The advance that you requested was refused.',
+    means: 'The installments will be released on their scheduled dates. The reason is in the dashboard.',
+  },
+  PAYOUT_RETURNED: {
+    subject: 'Advance payout returned',
+    happened: 'The bank returned the payout of an advance, and you have not received the amount.',
+    means: 'We will pay it again. If your account has changed, tell us. The reason is in the dashboard.',
+  },
+  PAYOUT_DELAYED: {
+    subject: 'Advance payout delayed',
+    happened: 'The payment provider has not accepted the payout of an advance yet.',
+    means: 'We keep trying. If your account has changed, tell us.',
+  },
+};
+
+const texts = {
+  'pt-BR': {
+    outcomes: portuguese,
+    text: ({ happened, means }: OutcomeTexts, { merchant, amount, link, choices }: Facts) => `${happened}
+
+Empresa: ${merchant}
+${amount && `Valor: ${amount}\n`}
+${means}
+   ${link}
+
+Escolha quais e-mails você recebe: ${choices}
+`,
+  },
+  en: {
+    outcomes: english,
+    text: ({ happened, means }: OutcomeTexts, { merchant, amount, link, choices }: Facts) => `${happened}
+
+Merchant: ${merchant}
+${amount && `Amount: ${amount}\n`}
+${means}
+   ${link}
+
+Choose which emails you get: ${choices}
+`,
+  },
+};
+
+/** A mail about what became of a dispute or an advance. */
+export function outcomeMail(
+  { outcome, amountMinor, path }: OutcomeSubject,
+  { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
+  input: NotifyContactInput,
+  links: MailLinks,
+) {
+  const { outcomes, text } = texts[language];
+  const facts = {
+    merchant,
+    amount: amountMinor === undefined ? '' : formatMoney(language, amountMinor),
+    link: `${merchantUrl(input, links)}/${path}`,
+    choices: mailChoicesUrl(links),
+  };
+  return { subject: `${outcomes[outcome].subject}: ${merchant}`, text: text(outcomes[outcome], facts) };
+}

@@ -1,0 +1,103 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import {
+  type AdvanceRequest,
+  AdvanceRequestStatus,
+  type AdvanceService,
+  PayoutAnswer,
+} from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DisputeOutcome, type RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
+
+/** How a dispute ended, or why an advance is not paid. */
+export type Outcome =
+  | 'DISPUTE_WON'
+  | 'DISPUTE_LOST'
+  | 'DISPUTE_REVERSED'
+  | 'ADVANCE_REFUSED'
+  | 'PAYOUT_RETURNED'
+  | 'PAYOUT_DELAYED';
+
+/** What became of a dispute or an advance. */
+export interface OutcomeSubject {
+  readonly kind: OutcomeKind;
+  readonly outcome: Outcome;
+  /** In centavos; undefined if it is not known. */
+  readonly amountMinor: bigint | undefined;
+  /** Its page, below the merchant's. */
+  readonly path: string;
+  /** When it happened; identifies the occasion. */
+  readonly happenedAt: Date;
+}
+
+type Tenant = { readonly merchantId: string; readonly environment: Environment };
+
+const CALL = { timeoutMs: 10_000 };
+
+/** How a dispute was closed, or that its loss was reversed; undefined while it is open. */
+export async function findEndedDispute(
+  refunds: Client<typeof RefundCaseService>,
+  tenant: Tenant,
+  disputeId: string,
+): Promise<OutcomeSubject | undefined> {
+  const { dispute } = await refunds.getDispute({ ...tenant, disputeId }, CALL);
+  const at = dispute?.reversedAt ?? dispute?.closedAt;
+  if (!dispute || !at) return undefined;
+  return {
+    kind: 'DISPUTE_ENDED',
+    outcome: disputeOutcome(dispute.outcome),
+    amountMinor: dispute.lostAmountMinor ?? dispute.amountMinor,
+    path: `disputes/${dispute.id}`,
+    happenedAt: timestampDate(at),
+  };
+}
+
+function disputeOutcome(outcome: DisputeOutcome): Outcome {
+  if (outcome === DisputeOutcome.REVERSED) return 'DISPUTE_REVERSED';
+  return outcome === DisputeOutcome.LOST ? 'DISPUTE_LOST' : 'DISPUTE_WON';
+}
+
+type Advances = Client<typeof AdvanceService>;
+
+/** That an advance was refused; undefined otherwise. */
+export async function findRefusedAdvance(
+  advances: Advances,
+  tenant: Tenant,
+  advanceRequestId: string,
+): Promise<OutcomeSubject | undefined> {
+  const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId }, CALL);
+  if (advanceRequest?.status !== AdvanceRequestStatus.REFUSED) return undefined;
+  const { amountMinor, reviewedAt } = advanceRequest;
+  return {
+    kind: 'ADVANCE_REFUSED',
+    outcome: 'ADVANCE_REFUSED',
+    amountMinor,
+    ...at(advanceRequest, reviewedAt),
+  };
+}
+
+/** That the payout of an advance was submitted and is not accepted, or was returned; undefined otherwise. */
+export async function findUnpaidAdvance(
+  advances: Advances,
+  tenant: Tenant,
+  advanceRequestId: string,
+): Promise<OutcomeSubject | undefined> {
+  const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId }, CALL);
+  const payout = advanceRequest?.payout;
+  if (!payout || payout.acceptedAt) return undefined;
+  const { netAmountMinor: amountMinor, releasedAt } = advanceRequest;
+  const isReturned = payout.lastAnswer === PayoutAnswer.RETURNED;
+  return {
+    kind: 'ADVANCE_UNPAID',
+    outcome: isReturned ? 'PAYOUT_RETURNED' : 'PAYOUT_DELAYED',
+    amountMinor,
+    // Of a delay, the last answer would change with every attempt.
+    ...at(advanceRequest, isReturned ? payout.lastAnswerAt : releasedAt),
+  };
+}
+
+const at = ({ id }: AdvanceRequest, happenedAt: Timestamp | undefined) => ({
+  path: `advances/${id}`,
+  happenedAt: timestampDate(happenedAt!),
+});

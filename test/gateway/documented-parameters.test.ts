@@ -71,6 +71,7 @@ function parameterFaults(schema: Schema): Fault[] {
   if (format === 'date') {
     return of('a valid date as YYYY-MM-DD', [
       '2026-02-30',
+      '2100-02-29',
       '2026-13-01',
       '2026-1-1',
       '26-01-01',

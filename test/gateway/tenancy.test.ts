@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
@@ -9,8 +8,9 @@ import { seedMerchant } from './seed-merchant.ts';
 /** Four tenants, two merchants in two environments, that share everything they may: order, URL, key. */
 const ORDER_ID = randomUUID();
 const SUBSCRIPTION = { url: 'https://93.184.215.14/hooks', eventTypes: ['refund.requested.v1'] };
-const WORLDS = [0, 1, 2, 3];
 const ITEMS = 3;
+/** Less than there are refund cases. */
+const LIMIT = 2;
 
 interface World {
   readonly environment: 'live' | 'test';
@@ -79,10 +79,10 @@ const sumOf = (items: { [name: string]: number }[], name: string) =>
   BigInt(items.reduce((sum, item) => sum + item[name]!, 0));
 
 /** The response of each operation to a tenant that names records of another one, or its own. */
-const OPERATIONS: Readonly<Record<string, (caller: World, target: World, limit: number) => Promise<void>>> = {
-  async listRefundCases(caller, _target, limit) {
-    const answer = await ask(caller, `/v1/refund-cases?orderId=${ORDER_ID}&limit=${limit}`);
-    expect(idsOf(answer)).toEqual(caller.refundCaseIds.slice(0, limit));
+const OPERATIONS: Readonly<Record<string, (caller: World, target: World) => Promise<void>>> = {
+  async listRefundCases(caller) {
+    const answer = await ask(caller, `/v1/refund-cases?orderId=${ORDER_ID}&limit=${LIMIT}`);
+    expect(idsOf(answer)).toEqual(caller.refundCaseIds.slice(0, LIMIT));
   },
   async getProduct(caller, target) {
     const answer = await ask(caller, `/v1/products/${target.productId}`);
@@ -108,9 +108,9 @@ const OPERATIONS: Readonly<Record<string, (caller: World, target: World, limit: 
     expect(sumOf(calendar.json.days, 'scheduledAmountMinor')).toBe(sumOf(rows, 'scheduledAmountMinor'));
     expect(sumOf(calendar.json.days, 'salesCount')).toBe(BigInt(rows.length));
   },
-  async listAdvanceRequests(caller, _target, limit) {
-    const answer = await ask(caller, `/v1/advance/requests?limit=${limit}`);
-    expect(idsOf(answer)).toEqual(caller.advanceIds.slice(0, limit));
+  async listAdvanceRequests(caller) {
+    const answer = await ask(caller, `/v1/advance/requests?limit=${LIMIT}`);
+    expect(idsOf(answer)).toEqual(caller.advanceIds.slice(0, LIMIT));
   },
   async createWebhookSubscription(caller) {
     const answer = await create(caller);
@@ -141,28 +141,8 @@ const OPERATIONS: Readonly<Record<string, (caller: World, target: World, limit: 
   },
 };
 
-const step = fc.record({
-  operation: fc.constantFrom(...Object.keys(OPERATIONS)),
-  caller: fc.constantFrom(...WORLDS),
-  target: fc.constantFrom(...WORLDS),
-  limit: fc.integer({ min: 1, max: 50 }),
-});
-
-it('a key sees only its own merchant and environment, for arbitrary requests and references', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-      await Promise.all(
-        steps.map(({ operation, caller, target, limit }) =>
-          OPERATIONS[operation]!(worlds[caller]!, worlds[target]!, limit),
-        ),
-      );
-    }),
-    { numRuns: 80 },
+it.each(Object.keys(OPERATIONS))('%s keeps all tenants apart, also at once', async (operation) => {
+  await Promise.all(
+    worlds.flatMap((caller) => worlds.map((target) => OPERATIONS[operation]!(caller, target))),
   );
-});
-
-it.each(Object.keys(OPERATIONS))('%s keeps all tenants apart', async (operation) => {
-  for (const caller of worlds) {
-    for (const target of worlds) await OPERATIONS[operation]!(caller, target, 2);
-  }
 });

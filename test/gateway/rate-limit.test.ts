@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rateLimitAddress } from '../../gateway/rate-limits/client-address.ts';
 import { RateLimit } from '../../gateway/rate-limits/rate-limit.ts';
+import { RateLimitStore } from '../../gateway/rate-limits/rate-limit-store.ts';
+import { RateLimits } from '../../gateway/rate-limits/rate-limits.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { rpcDuration } from '../../services/platform/process/telemetry.ts';
+import { query } from '../support/query.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 
@@ -269,4 +273,27 @@ describe('a limit in memory', () => {
     await delay(1_200);
     expect(limiter.dump().storage).toHaveLength(0);
   });
+});
+
+it('a store deletes all past counts in batches', async () => {
+  const url = gateways.harness.databaseUrl;
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const logger = pino({ level: 'silent' });
+  const store = new RateLimitStore({ url, listener: 'live', preparedStatements: false, logger });
+  onTestFinished(() => store.close());
+  const fill = (name: string, expires: number, count: number) =>
+    `insert into rate_limit.request_count select '${name}' || n, 1, ${expires} from generate_series(1, ${count}) n`;
+  await query(url, fill('old', Date.now() - 11_000, 25_000), fill('new', Date.now() + 1_000, 3));
+  vi.advanceTimersByTime(10_000);
+  const kept = () => query(url, 'select key from rate_limit.request_count order by key');
+  await expect.poll(kept).toEqual([{ key: 'new1' }, { key: 'new2' }, { key: 'new3' }]);
+});
+
+it("counting in the services' database requires DATABASE_URL", () => {
+  const config = { ...gateways.harness.config, RATE_LIMIT_STORE: 'postgresql', DATABASE_URL: undefined };
+  const logger = pino({ level: 'silent' });
+  expect(() => new RateLimits({ environment: 'live', config, logger })).toThrow(
+    'RATE_LIMIT_STORE=postgresql requires DATABASE_URL',
+  );
 });

@@ -98,6 +98,11 @@ test.each([
   ['TEMPORAL_ADDRESS', 'https://temporal:7233', 'must be host:port such as localhost:7233'],
   ['TEMPORAL_ADDRESS', 'temporal:99999', 'must be host:port such as localhost:7233'],
   [
+    'RATE_LIMIT_STORE',
+    'redis://:secret@cache',
+    'must be memory, postgresql or a URL such as postgres://user:password@host:5432/database',
+  ],
+  [
     'SERVICE_TOKENS',
     `a|${sha256}|saga;b|${sha256}|saga`,
     'gives two callers the same sha256 of the token in hex',

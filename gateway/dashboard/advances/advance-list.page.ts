@@ -1,33 +1,68 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type AdvanceRequest, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import {
+  type AdvanceRequest,
+  AdvanceRequestStatus,
+  AdvanceService,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { ADVANCE_COLUMNS } from '../exports/list-columns.ts';
-import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
-import { amountColumn, dataTable, link, moment, pageParameter, pager } from '../shell/components.ts';
+import {
+  type DateRange,
+  type DateRangeFaults,
+  dateRangeFaults,
+  dateRangeFields,
+  dateRangeOf,
+  dateRangeParameters,
+  fileName,
+  fileParameters,
+  isFaulty,
+  requireValidRange,
+} from '../funds/date-range.ts';
+import {
+  amountColumn,
+  dataTable,
+  field,
+  link,
+  moment,
+  pageParameter,
+  pager,
+  select,
+} from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
+import { filterParameter, queryForm, refusedFilters } from '../shell/query-form.ts';
 import { may, pathTo, textsFor, type View } from '../shell/view.ts';
 import { statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 const PAGE_SIZE = 25;
 
-const query = Type.Object({ page: pageParameter });
-/** Of requests made in the range. */
-const csvQuery = Type.Object(fileParameters);
+const STATUSES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED', 'SETTLED', 'REFUSED'] as const;
+
+const query = Type.Object({ ...dateRangeParameters, status: filterParameter, page: pageParameter });
+const csvQuery = Type.Object({ ...fileParameters, status: filterParameter });
+
+/** The range is of dates of the request. */
+interface Filters extends DateRange {
+  readonly status: (typeof STATUSES)[number] | undefined;
+}
 
 /** /advances: the list of advance requests. */
 export function advanceListPage(pages: Pages): void {
   const options = { path: '/advances', role: Role.VIEWER, section: 'advances', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, advancesTexts);
+    const filters = filtersOf(query);
+    const faults = dateRangeFaults(view, filters);
+    const form = filterForm(view, filters, faults);
+    if (isFaulty(faults)) return refusedFilters(t.title, form, t.none);
     const pageToken = query.page ?? '';
-    const request = { pageSize: PAGE_SIZE, pageToken };
+    const request = { ...requestOf(filters), pageSize: PAGE_SIZE, pageToken };
     const { advanceRequests, nextPageToken } = await view.clients.advances.listAdvanceRequests(request);
-    const requests = requestTable(view, advanceRequests, pageToken === '' ? t.empty : t.emptyPage);
+    const requests = requestTable(view, advanceRequests, emptyText(view, filters, pageToken));
     return {
       title: t.title,
       body: html`<p class="soft">${t.intro}</p>
@@ -36,7 +71,8 @@ ${
     ? html`<p><a class="button" href="${pathTo(view, '/advances/new')}">${t.newAdvance}</a></p>`
     : nothing
 }
-${csvLinks(view, '/advances.csv', {})}
+${form}
+${csvLinks(view, '/advances.csv', { ...filters, status: filters.status ?? '' })}
 ${liveRegion('requests', requests)}
 ${pager(view, nextPageToken)}`,
       live: { requests },
@@ -49,15 +85,43 @@ export function advanceDownload(pages: Pages): void {
   const rpc = AdvanceService.method.exportAdvanceRequests;
   const options = { path: '/advances.csv', rpc, section: 'advances', query: csvQuery } as const;
   pages.download(options, async (view, { query }) => {
-    const range = requireValidRange(view, query);
+    const filters = filtersOf(query);
+    const range = requireValidRange(view, filters);
     return listDownload({
       name: fileName('advances', range),
       columns: ADVANCE_COLUMNS,
       format: query.format,
-      stream: (options) => view.clients.advances.exportAdvanceRequests(dateRangeOf(range), options),
+      stream: (options) => view.clients.advances.exportAdvanceRequests(requestOf(filters), options),
       rowsOf: ({ advanceRequests }) => advanceRequests,
     });
   });
+}
+
+/** Ignores unknown values of a drop-down. */
+const filtersOf = ({ from = '', to = '', status }: Static<typeof csvQuery>): Filters => ({
+  from: from.trim(),
+  to: to.trim(),
+  status: STATUSES.find((name) => name === status),
+});
+
+const requestOf = ({ status, ...range }: Filters) => ({
+  ...dateRangeOf(range),
+  ...(status && { status: AdvanceRequestStatus[status] }),
+});
+
+function emptyText(view: View, { from, to, status }: Filters, pageToken: string): string {
+  const t = textsFor(view, advancesTexts);
+  if (pageToken !== '') return t.emptyPage;
+  return from !== '' || to !== '' || status ? t.none : t.empty;
+}
+
+function filterForm(view: View, filters: Filters, faults: DateRangeFaults): Html {
+  const t = textsFor(view, advancesTexts);
+  const names = { ...t.statuses, RELEASED: t.paidOrPaying };
+  const statuses = STATUSES.map((name) => [name, names[name]] as const);
+  const fields = html`${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], filters.status ?? ''))}
+${dateRangeFields(filters, faults, t)}`;
+  return queryForm(view, { fields, narrow: isFaulty(faults) ? 'open' : 'collapsed' });
 }
 
 function requestTable(view: View, requests: readonly AdvanceRequest[], empty: string): Html {

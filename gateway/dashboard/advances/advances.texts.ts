@@ -12,6 +12,12 @@ export const advancesTexts = {
     net: 'Você recebe',
     netAmount: 'Valor líquido',
     status: 'Situação',
+    anyStatus: 'Todas as situações',
+    from: 'Solicitada de',
+    to: 'até',
+    none: 'Nenhuma solicitação corresponde aos filtros.',
+    // The list does not tell which payouts the provider has accepted.
+    paidOrPaying: 'Paga ou com pagamento pendente',
     statuses: {
       PENDING_REVIEW: 'Em análise',
       APPROVED: 'Aprovada',
@@ -126,6 +132,11 @@ export const advancesTexts = {
     net: 'You receive',
     netAmount: 'Net amount',
     status: 'Status',
+    anyStatus: 'All statuses',
+    from: 'Requested from',
+    to: 'to',
+    none: 'No requests match these filters.',
+    paidOrPaying: 'Paid, or payout pending',
     statuses: {
       PENDING_REVIEW: 'Under review',
       APPROVED: 'Approved',

@@ -13,7 +13,7 @@ import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, dataTable } from '../shell/components.ts';
+import { amountColumn, dataTable, link } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -81,13 +81,16 @@ async function sections(view: View, range: DateRange) {
   return html`${section('statement', balancesTable(view, statement))}
 ${section('sales', fundsTable(view, sales.totals!))}
 ${section('releases', fundsTable(view, releases.totals!))}
-${section('refunds', refundTable(view, refunds.totals))}
-${section('advances', advanceTable(view, advanced.totals))}`;
+${section('refunds', refundTable(view, range, refunds.totals))}
+${section('advances', advanceTable(view, range, advanced.totals))}`;
 }
 
-const during = (path: string) => (range: DateRange) => `${path}?${new URLSearchParams({ ...range })}`;
+const during =
+  (path: string, status?: string) =>
+  (range: DateRange): string =>
+    `${path}?${new URLSearchParams({ ...(status !== undefined && { status }), ...range })}`;
 
-/** The page and the file of each list. Not every page has a filter for dates. */
+/** The page and the file of each list. The calendar shows a month. */
 const LISTS = {
   statement: { pageOf: during('/funds/statement'), csv: '/funds/statement.csv' },
   sales: { pageOf: during('/funds/sales'), csv: '/funds/sales.csv' },
@@ -95,8 +98,8 @@ const LISTS = {
     pageOf: ({ from }: DateRange) => `/funds?month=${from.slice(0, 7)}`,
     csv: '/funds/releases.csv',
   },
-  refunds: { pageOf: () => '/refunds?status=', csv: '/refunds.csv' },
-  advances: { pageOf: () => '/advances', csv: '/advances.csv' },
+  refunds: { pageOf: during('/refunds', ''), csv: '/refunds.csv' },
+  advances: { pageOf: during('/advances'), csv: '/advances.csv' },
 } as const;
 
 function fundsTable(view: View, totals: FundsTotals): Html {
@@ -120,13 +123,19 @@ function fundsTable(view: View, totals: FundsTotals): Html {
   );
 }
 
-function refundTable(view: View, totals: readonly RefundCaseTotal[]): Html {
+function refundTable(view: View, range: DateRange, totals: readonly RefundCaseTotal[]): Html {
   const t = textsFor(view, reconcileTexts);
   const { states } = textsFor(view, refundsTexts);
   return dataTable<RefundCaseTotal>(
     t.byStatus,
     [
-      { label: t.status, cell: ({ status }) => states[enumName(RefundCaseStatus, status)] },
+      {
+        label: t.status,
+        cell: ({ status }) => {
+          const name = enumName(RefundCaseStatus, status);
+          return link(view, during('/refunds', name)(range), states[name]);
+        },
+      },
       { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
       amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
     ],
@@ -135,14 +144,21 @@ function refundTable(view: View, totals: readonly RefundCaseTotal[]): Html {
   );
 }
 
-function advanceTable(view: View, totals: readonly AdvanceRequestTotal[]): Html {
+function advanceTable(view: View, range: DateRange, totals: readonly AdvanceRequestTotal[]): Html {
   const t = textsFor(view, reconcileTexts);
+  const advances = textsFor(view, advancesTexts);
   // The totals do not tell which payouts the provider has accepted.
-  const statuses = { ...textsFor(view, advancesTexts).statuses, RELEASED: t.paidOrPaying };
+  const statuses = { ...advances.statuses, RELEASED: advances.paidOrPaying };
   return dataTable<AdvanceRequestTotal>(
     t.byStatus,
     [
-      { label: t.status, cell: ({ status }) => statuses[enumName(AdvanceRequestStatus, status)] },
+      {
+        label: t.status,
+        cell: ({ status }) => {
+          const name = enumName(AdvanceRequestStatus, status);
+          return link(view, during('/advances', name)(range), statuses[name]);
+        },
+      },
       { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
       amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
       amountColumn(view, t.fee, ({ feeAmountMinor }) => feeAmountMinor),

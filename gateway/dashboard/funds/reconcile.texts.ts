@@ -11,7 +11,6 @@ export const reconcileTexts = {
     amount: 'Valor',
     fee: 'Custo',
     net: 'Líquido',
-    paidOrPaying: 'Paga ou com pagamento em andamento',
     none: 'Nada neste período.',
     lists: {
       statement: { name: 'Extrato', hint: 'Tudo o que mudou o saldo no período.' },
@@ -42,7 +41,6 @@ export const reconcileTexts = {
     amount: 'Amount',
     fee: 'Cost',
     net: 'Net',
-    paidOrPaying: 'Paid, or payout in progress',
     none: 'Nothing in this period.',
     lists: {
       statement: { name: 'Statement', hint: 'Everything that changed the balance in the period.' },

@@ -10,7 +10,17 @@ import {
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { REFUND_COLUMNS } from '../exports/list-columns.ts';
-import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
+import {
+  type DateRange,
+  dateRangeFaults,
+  dateRangeFields,
+  dateRangeOf,
+  dateRangeParameters,
+  fileName,
+  fileParameters,
+  isFaulty,
+  requireValidRange,
+} from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import {
@@ -41,24 +51,22 @@ const PAGE_SIZE = 25;
 const EXCERPT_LENGTH = 80;
 const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 
-const Choice = { status: filterParameter, initiator: filterParameter };
-/** Without a status, cases awaiting the merchant's decision; with an empty one, all. */
-const Query = Type.Object({
-  ...Choice,
+const Filter = {
+  ...dateRangeParameters,
+  status: filterParameter,
+  initiator: filterParameter,
   payment: filterParameter,
   order: filterParameter,
-  page: pageParameter,
-  notice: filterParameter,
-});
-/** Of cases that were requested in the range; without a status, all. */
-const CsvQuery = Type.Object({ ...Choice, ...fileParameters });
+};
+/** Without a status, cases awaiting the merchant's decision; with an empty one, all. */
+const Query = Type.Object({ ...Filter, page: pageParameter, notice: filterParameter });
+/** Without a status, all. */
+const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
-interface Choices {
+/** The range is of dates of the request. */
+interface Filters extends DateRange {
   readonly state: StateName | undefined;
   readonly initiator: (typeof INITIATORS)[number] | undefined;
-}
-
-interface Filters extends Choices {
   readonly payment: string;
   readonly order: string;
 }
@@ -67,9 +75,9 @@ interface Filters extends Choices {
 export function refundListPage(pages: Pages): void {
   const options = { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query } as const;
   pages.page(options, async (view, { query }) => {
-    const filters = filtersOf(query);
+    const filters = filtersOf({ status: 'MERCHANT_REVIEW', ...query });
     const t = textsFor(view, refundsTexts);
-    if (!isIdOrEmpty(filters.payment) || !isIdOrEmpty(filters.order)) {
+    if (hasFault(view, filters)) {
       return refusedFilters(t.title, filterForm(view, filters), t.none);
     }
     const { refundCases, nextPageToken } = await view.clients.refundCases.listRefundCases({
@@ -80,7 +88,7 @@ export function refundListPage(pages: Pages): void {
     const names = await readSaleNames(view, refundCases);
     const cases = caseTable(view, filters, refundCases, names);
     const body = html`${filterForm(view, filters)}
-${csvLinks(view, '/refunds.csv', { status: filters.state ?? '', initiator: filters.initiator ?? '' })}
+${csvLinks(view, '/refunds.csv', linkOf(filters))}
 ${liveRegion('cases', cases)}
 ${pager(view, nextPageToken)}`;
     return { title: t.title, body, live: { cases } };
@@ -92,8 +100,9 @@ export function refundDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportRefundCases;
   const options = { path: '/refunds.csv', rpc, section: 'refunds', query: CsvQuery } as const;
   pages.download(options, async (view, { query }) => {
-    const range = requireValidRange(view, query);
-    const request = { ...dateRangeOf(range), ...chosenFields(choicesOf(query)) };
+    const filters = filtersOf(query);
+    const range = requireValidRange(view, filters);
+    const request = matching(filters);
     return listDownload({
       name: fileName('refunds', range),
       columns: REFUND_COLUMNS,
@@ -104,45 +113,59 @@ export function refundDownload(pages: Pages): void {
   });
 }
 
+const linkOf = ({ state, initiator, ...filters }: Filters) => ({
+  ...filters,
+  status: state ?? '',
+  initiator: initiator ?? '',
+});
+
 /** Ignores unknown values of a drop-down. */
-const choicesOf = ({ status, initiator }: { status?: string; initiator?: string }): Choices => ({
-  state: STATES.find((name) => name === status),
-  initiator: INITIATORS.find((name) => name === initiator),
-});
-
-const chosenFields = ({ state, initiator }: Choices) => ({
-  ...(state && { status: RefundCaseStatus[state] }),
-  ...(initiator && { initiator: RefundInitiator[initiator] }),
-});
-
-function filtersOf({ payment = '', order = '', ...choices }: Static<typeof Query>): Filters {
+function filtersOf({
+  from = '',
+  to = '',
+  status,
+  initiator,
+  payment = '',
+  order = '',
+}: Static<typeof CsvQuery>): Filters {
   return {
-    ...choicesOf({ status: 'MERCHANT_REVIEW', ...choices }),
+    from: from.trim(),
+    to: to.trim(),
+    state: STATES.find((name) => name === status),
+    initiator: INITIATORS.find((name) => name === initiator),
     payment: payment.trim(),
     order: order.trim(),
   };
 }
 
-function requestOf({ state, initiator, payment, order }: Filters) {
-  const awaitsDecision = state === 'MERCHANT_REVIEW';
-  return {
-    ...(awaitsDecision && { order: RefundCaseOrder.REVIEW_DEADLINE }),
-    ...chosenFields({ state: awaitsDecision ? undefined : state, initiator }),
-    ...(payment && { paymentIntentId: payment }),
-    ...(order && { orderId: order }),
-  };
-}
+const hasFault = (view: View, { payment, order, ...range }: Filters): boolean =>
+  !isIdOrEmpty(payment) || !isIdOrEmpty(order) || isFaulty(dateRangeFaults(view, range));
 
-function filterForm(view: View, { state, initiator, payment, order }: Filters): Html {
+const matching = ({ state, initiator, payment, order, ...range }: Filters) => ({
+  ...dateRangeOf(range),
+  ...(state && { status: RefundCaseStatus[state] }),
+  ...(initiator && { initiator: RefundInitiator[initiator] }),
+  ...(payment && { paymentIntentId: payment }),
+  ...(order && { orderId: order }),
+});
+
+/** Cases awaiting the merchant's decision are listed by deadline. */
+const requestOf = (filters: Filters) =>
+  filters.state === 'MERCHANT_REVIEW'
+    ? { ...matching({ ...filters, state: undefined }), order: RefundCaseOrder.REVIEW_DEADLINE }
+    : matching(filters);
+
+function filterForm(view: View, filters: Filters): Html {
   const t = textsFor(view, refundsTexts);
+  const { state, initiator, payment, order } = filters;
   const states = STATES.map((name) => [name, t.states[name]] as const);
   const initiators = INITIATORS.map((name) => [name, t.initiators[name]] as const);
   const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
 ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator ?? ''))}
+${dateRangeFields(filters, dateRangeFaults(view, filters), t)}
 ${idFilterField(view, 'payment', t.payment, payment)}
 ${idFilterField(view, 'order', t.order, order)}`;
-  const hasFault = !isIdOrEmpty(payment) || !isIdOrEmpty(order);
-  return queryForm(view, { fields, narrow: hasFault ? 'open' : 'collapsed' });
+  return queryForm(view, { fields, narrow: hasFault(view, filters) ? 'open' : 'collapsed' });
 }
 
 function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[], names: SaleNames): Html {

@@ -52,6 +52,27 @@ describe('the list of requests', () => {
     expect((await visitor.get(`${home}?page=tampered`)).status).toBe(422);
   });
 
+  it('shows the requests behind each total of Reconcile', async () => {
+    const { approve, client, funds, requestOne, visitor, home } = await oldMerchant();
+    const { id } = await requestOne();
+    await approve(id);
+    await funds.sell({ on: '2020-07-01', gross: 30_000n, installments: 3 });
+    const { quote } = await client.quoteAdvance({ ...funds.write('2020-07-01'), maxAmountMinor: 15_000n });
+    await client.requestAdvance({ ...funds.write('2020-07-01'), quoteId: quote!.id });
+    const reconcile = `${home.replace('/advances', '/funds/reconcile')}?from=2020-06-01&to=2020-06-30`;
+    const [total, ...others] = (await visitor.get(reconcile)).document.querySelectorAll(
+      '[aria-labelledby=advances] tbody a',
+    );
+    expect([total!.text, others]).toEqual(['Approved', []]);
+    const { document } = await visitor.get(total!.getAttribute('href')!);
+    const links = document.querySelectorAll('tbody a').map((link) => link.getAttribute('href'));
+    expect(links).toEqual([`${home}/${id}`]);
+    const file = await visitor.get(document.querySelector('a[download]')!.getAttribute('href')!);
+    expect(file.text.match(/^item;.*/gm)).toEqual([expect.stringContaining(id)]);
+    const refused = await visitor.get(`${home}?status=REFUSED`);
+    expect(textOf(refused.document.querySelector('.empty'))).toBe('No requests match these filters.');
+  });
+
   it('is empty for a merchant without requests, and offers a new one to developers only', async () => {
     const { visitor, home, merchantId } = await oldMerchant();
     const seen = await visitor.get(home);
@@ -114,7 +135,7 @@ describe('a request', () => {
     const month = 'from=2020-06-01&to=2020-06-30';
     const totals = (await visitor.get(`/live/${merchantId}/funds/reconcile?${month}`)).document;
     expect(textOf(totals.querySelector('section[aria-labelledby=advances] tbody td'))).toBe(
-      'Paid, or payout in progress',
+      'Paid, or payout pending',
     );
     await settle(advanceRequestId);
     expect(steps(await see()).slice(2)).toEqual(['now Payout', 'done Settlement']);

@@ -91,7 +91,7 @@ it('leads from what disputes hold, take and leave as a debt to the dispute, and 
   const other = await open({ amountMinor: 90_000n });
   await funds.client.applyDeduction({ ...funds.write('2020-07-03'), sourceId: other, amountMinor: 90_000n });
   const statement = await visitor.get(`${home}/statement?from=2020-07-01&to=2020-07-31`);
-  const seen = links(statement, '#movements ~ table tbody');
+  const seen = links(statement, '#movements ~ .table tbody');
   expect(seen).toContainEqual(['Block', `/disputes/${ofSale}`]);
   expect(seen).toContainEqual(['Deduction', `/disputes/${other}`]);
   expect(links(await visitor.get(home), 'section.debts')).toEqual([

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
@@ -12,6 +12,7 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
@@ -57,8 +58,8 @@ it('lists cases awaiting a decision first, soonest deadline first, with the time
   for (const one of left) expect(one.querySelector('time')!.getAttribute('datetime')).toMatch(/^2\d{3}-/);
 });
 
-it('filters by status, initiator, payment and order, and paginates', async () => {
-  const { visitor, list, open, refunds, write } = await merchant();
+it('filters by status, initiator, date, payment and order, also its file, and paginates', async () => {
+  const { visitor, list, open, openDaysAgo, refunds, write } = await merchant();
   const orderId = randomUUID();
   const [first] = [await open({ reason: 'first', orderId }), await open({ reason: 'second' })];
   await open({ reason: 'third', initiator: RefundInitiator.MERCHANT });
@@ -71,6 +72,14 @@ it('filters by status, initiator, payment and order, and paginates', async () =>
   expect(await seen(`status=&payment=${first.paymentIntentId.toUpperCase()}`)).toEqual(['first']);
   expect(await seen(`status=&order=${orderId}`)).toEqual(['first']);
   expect(await seen('status=nonsense')).toHaveLength(3);
+  const { document } = await visitor.get(`${list}?status=&order=${orderId}`);
+  const file = await visitor.get(document.querySelector('a[download]')!.getAttribute('href')!);
+  expect(file.text.match(/^item;/gm)).toHaveLength(1);
+  const { requestedAt } = await openDaysAgo(3);
+  const date = civilDateAt(timestampDate(requestedAt!));
+  expect(await seen(`status=&from=${date}&to=${date}`)).toEqual(['3 days']);
+  expect(await seen(`from=${date}&to=${date}`)).toEqual(['3 days']);
+  expect(await seen(`status=&from=${addDays(date, 1)}`)).toHaveLength(3);
   const mistaken = await visitor.get(`${list}?status=&payment=12`);
   expect([mistaken.status, mistaken.document.querySelector('#payment-fault')?.text]).toEqual([
     422,
@@ -80,7 +89,7 @@ it('filters by status, initiator, payment and order, and paginates', async () =>
   const page = await visitor.get(list);
   const next = await visitor.get(page.document.querySelector('a[rel=next]')!.getAttribute('href')!);
   const all = [...firstCells(page), ...firstCells(next)];
-  expect([all.length, new Set(all).size]).toEqual([26, 26]);
+  expect([all.length, new Set(all).size]).toEqual([27, 27]);
 });
 
 it('shows every detail of a case: blockers, disputes, the provider and its events', async () => {

@@ -30,6 +30,7 @@ export function composeMail(
       return { language, ...dueDisputeMail(subject.dispute, { language, merchant }, input, links) };
     case 'DEBTS':
       return { language, ...debtsMail(subject.owedMinor, { language, merchant }, input, links) };
+    case 'REFUND_FAILED':
     case 'DISPUTE_ENDED':
     case 'ADVANCE_REFUSED':
     case 'ADVANCE_UNPAID':

@@ -20,6 +20,7 @@ import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 import {
   findEndedDispute,
+  findFailedRefund,
   findRefusedAdvance,
   findUnpaidAdvance,
   type OutcomeSubject,
@@ -57,6 +58,7 @@ const TOPICS = {
   REFUND_DEADLINES: MailTopic.REFUND_DEADLINES,
   DISPUTE_DUE: MailTopic.DISPUTE_DEADLINES,
   DEBTS: MailTopic.DEBTS,
+  REFUND_FAILED: MailTopic.REFUND_DEADLINES,
   DISPUTE_ENDED: MailTopic.DISPUTE_DEADLINES,
   ADVANCE_REFUSED: MailTopic.ADVANCES,
   ADVANCE_UNPAID: MailTopic.ADVANCES,
@@ -117,6 +119,8 @@ async function findSubject(
       return findDueDispute(refunds, tenant, subjectId);
     case 'DEBTS':
       return findUncoveredDebts(funds, tenant);
+    case 'REFUND_FAILED':
+      return findFailedRefund(refunds, tenant, subjectId);
     case 'DISPUTE_ENDED':
       return findEndedDispute(refunds, tenant, subjectId);
     case 'ADVANCE_REFUSED':

@@ -21,6 +21,11 @@ interface Facts {
 }
 
 const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
+  REFUND_FAILED: {
+    subject: 'Reembolso com falha',
+    happened: 'Um reembolso falhou no provedor de pagamentos, e o cliente não recebeu o valor.',
+    means: 'O valor volta ao seu saldo. Não tentamos de novo: o reembolso precisa ser solicitado outra vez.',
+  },
   DISPUTE_WON: {
     subject: 'Disputa ganha',
     happened: 'O banco decidiu uma disputa a favor da sua empresa.',
@@ -39,12 +44,12 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
   ADVANCE_REFUSED: {
     subject: 'Antecipação recusada',
     happened: 'A antecipação que sua empresa solicitou foi recusada.',
-    means: 'As parcelas serão liberadas nas datas previstas. O motivo está no painel.',
+    means: 'As parcelas serão liberadas nas datas previstas.',
   },
   PAYOUT_RETURNED: {
     subject: 'Pagamento da antecipação devolvido',
     happened: 'O banco devolveu o pagamento de uma antecipação, e sua empresa não recebeu o valor.',
-    means: 'Vamos pagar de novo. Se a sua conta mudou, fale conosco. O motivo está no painel.',
+    means: 'Vamos pagar de novo. Se a sua conta mudou, fale conosco.',
   },
   PAYOUT_DELAYED: {
     subject: 'Pagamento da antecipação atrasado',
@@ -54,6 +59,11 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
 };
 
 const english: Readonly<Record<Outcome, OutcomeTexts>> = {
+  REFUND_FAILED: {
+    subject: 'Refund failed',
+    happened: 'A refund failed at the payment provider, and the customer has not received the amount.',
+    means: 'It goes back to your balance. We do not try again: the refund has to be requested again.',
+  },
   DISPUTE_WON: {
     subject: 'Dispute won',
     happened: 'The bank decided a dispute in your favor.',
@@ -72,12 +82,12 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
   ADVANCE_REFUSED: {
     subject: 'Advance refused',
     happened: 'The advance that you requested was refused.',
-    means: 'The installments will be released on their scheduled dates. The reason is in the dashboard.',
+    means: 'The installments will be released on their scheduled dates.',
   },
   PAYOUT_RETURNED: {
     subject: 'Advance payout returned',
     happened: 'The bank returned the payout of an advance, and you have not received the amount.',
-    means: 'We will pay it again. If your account has changed, tell us. The reason is in the dashboard.',
+    means: 'We will pay it again. If your account has changed, tell us.',
   },
   PAYOUT_DELAYED: {
     subject: 'Advance payout delayed',
@@ -93,7 +103,7 @@ const texts = {
 
 Empresa: ${merchant}
 ${amount && `Valor: ${amount}\n`}
-${means}
+${means} Os detalhes estão no painel:
    ${link}
 
 Escolha quais e-mails você recebe: ${choices}
@@ -105,7 +115,7 @@ Escolha quais e-mails você recebe: ${choices}
 
 Merchant: ${merchant}
 ${amount && `Amount: ${amount}\n`}
-${means}
+${means} The details are in the dashboard:
    ${link}
 
 Choose which emails you get: ${choices}
@@ -113,7 +123,7 @@ Choose which emails you get: ${choices}
   },
 };
 
-/** A mail about what became of a dispute or an advance. */
+/** A mail about what became of a refund, a dispute or an advance. */
 export function outcomeMail(
   { outcome, amountMinor, path }: OutcomeSubject,
   { language, merchant }: Pick<Notice, 'language' | 'merchant'>,

@@ -7,11 +7,16 @@ import {
   PayoutAnswer,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { DisputeOutcome, type RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DisputeOutcome,
+  type RefundCaseService,
+  RefundCaseStatus,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
 
-/** How a dispute ended, or why an advance is not paid. */
+/** That a refund failed, how a dispute ended, or why an advance is not paid. */
 export type Outcome =
+  | 'REFUND_FAILED'
   | 'DISPUTE_WON'
   | 'DISPUTE_LOST'
   | 'DISPUTE_REVERSED'
@@ -19,7 +24,7 @@ export type Outcome =
   | 'PAYOUT_RETURNED'
   | 'PAYOUT_DELAYED';
 
-/** What became of a dispute or an advance. */
+/** What became of a refund, a dispute or an advance. */
 export interface OutcomeSubject {
   readonly kind: OutcomeKind;
   readonly outcome: Outcome;
@@ -34,6 +39,23 @@ export interface OutcomeSubject {
 type Tenant = { readonly merchantId: string; readonly environment: Environment };
 
 const CALL = { timeoutMs: 10_000 };
+
+/** That the provider failed or returned a refund; undefined otherwise. */
+export async function findFailedRefund(
+  refunds: Client<typeof RefundCaseService>,
+  tenant: Tenant,
+  refundCaseId: string,
+): Promise<OutcomeSubject | undefined> {
+  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId }, CALL);
+  if (refundCase?.status !== RefundCaseStatus.FAILED) return undefined;
+  return {
+    kind: 'REFUND_FAILED',
+    outcome: 'REFUND_FAILED',
+    amountMinor: refundCase.amountMinor,
+    path: `refunds/${refundCase.id}`,
+    happenedAt: timestampDate(refundCase.updatedAt!),
+  };
+}
 
 /** How a dispute was closed, or that its loss was reversed; undefined while it is open. */
 export async function findEndedDispute(

@@ -6,7 +6,8 @@ export const workflowType = 'notifyContact';
 /**
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
  * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
- * the balance does not cover, a dispute that was closed or reversed, an advance that was refused, one that is not paid out.
+ * the balance does not cover, a refund that failed, a dispute that was closed or reversed, an advance that was refused, one that
+ * is not paid out.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -18,14 +19,14 @@ export type NoticeKind =
   | 'DEBTS'
   | OutcomeKind;
 
-/** What became of a dispute or an advance. */
-export type OutcomeKind = 'DISPUTE_ENDED' | 'ADVANCE_REFUSED' | 'ADVANCE_UNPAID';
+/** What became of a refund, a dispute or an advance. */
+export type OutcomeKind = 'REFUND_FAILED' | 'DISPUTE_ENDED' | 'ADVANCE_REFUSED' | 'ADVANCE_UNPAID';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
 
 export interface NotifyContactInput extends Tenant {
   readonly kind: NoticeKind;
-  /** The id of the subscription, invitation, dispute or advance request; of the merchant for its refund cases and debts. */
+  /** The id of the subscription, invitation, refund case, dispute or advance request; of the merchant for its refund cases and debts. */
   readonly subjectId: string;
   /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */
   readonly lastHappenedAt?: string | undefined;

@@ -177,6 +177,7 @@ describe('a refund case', () => {
         workflow_type: 'reverseRefund',
         arguments: [{ merchantId, environment: 'live', refundCaseId }],
       },
+      expect.objectContaining({ workflow_id: `notice-REFUND_FAILED-${refundCaseId}` }),
     ]);
   });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DisputeOutcome, ProviderOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   type NoticeKind,
   workflowType,
@@ -95,6 +95,17 @@ it('mails those who want it about a dispute that is won, lost or reversed', asyn
   expect(await resultOf('DISPUTE_ENDED', lost)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   await refunds.reverseDispute({ ...write(), disputeId: lost });
   expect((await mail(lost, 2)).subject).toBe(`Disputa revertida a seu favor: ${tenant.merchantId}`);
+});
+
+it('mails those who want it about a refund that fails', async () => {
+  const { tenant, refunds, write, processing } = refundsOf(harness, 'inProcess', newTenant());
+  const { mail } = await staff(tenant, MailTopic.REFUND_DEADLINES);
+  const { id: refundCaseId } = await processing();
+  await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.FAILED });
+  const { subject, text } = await mail(refundCaseId);
+  expect(subject).toBe(`Reembolso com falha: ${tenant.merchantId}`);
+  expect(text).toContain('O valor volta ao seu saldo.');
+  expect(text).toContain(`/live/${tenant.merchantId}/refunds/${refundCaseId}\n`);
 });
 
 it('mails those who want it about an advance that is refused', async () => {

@@ -72,7 +72,11 @@ export function isReset(code: string | undefined): boolean {
   return code !== undefined && RESET_CODES.has(code);
 }
 
-/** Whether the peer sent something other than HTTP/1.1. */
+/** undici's messages, all with the code of a closed connection, for a 100 Continue or a change of protocol. */
+const UNASKED_RESPONSES = new Set(['bad response', 'bad upgrade']);
+
+/** Whether the peer sent something other than HTTP/1.1, or an answer that the request did not ask for. */
 export function isNotHttp(error: unknown): boolean {
+  if (error instanceof errors.SocketError) return UNASKED_RESPONSES.has(error.message);
   return error instanceof errors.HTTPParserError;
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { ConnectionTrace } from './connection-trace.ts';
 import type { GuardedConnector } from './guarded-connector.ts';
@@ -53,6 +54,8 @@ export interface TracedHandler extends Dispatcher.DispatchHandler {
 export interface TracedConnection {
   /** The steps of the current connection; a later request may open it again. */
   trace: ConnectionTrace | undefined;
+  /** Undefined until the first connection is open. */
+  socket: Socket | undefined;
 }
 
 /** One connection of a pool, which passes itself to the handlers of its requests. */
@@ -75,12 +78,16 @@ function createPool(origin: string, options: GuardedPoolsOptions): Pool {
     (connection: TracedConnection): buildConnector.connector =>
     (target, callback) => {
       connection.trace = new ConnectionTrace();
-      options.connector(target, callback, connection.trace);
+      const onConnected: buildConnector.Callback = (...result) => {
+        connection.socket = result[1] ?? undefined;
+        callback(...result);
+      };
+      options.connector(target, onConnected, connection.trace);
     };
   return new Pool(origin, {
-    connect: connectorOf({ trace: undefined }),
+    connect: connectorOf({ trace: undefined, socket: undefined }),
     factory(url, clientOptions) {
-      const connection: TracedConnection = { trace: undefined };
+      const connection: TracedConnection = { trace: undefined, socket: undefined };
       return new TracedClient(url, { ...clientOptions, connect: connectorOf(connection) }, connection);
     },
     connections: options.connectionsPerPool,

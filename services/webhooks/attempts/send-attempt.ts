@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { ConnectionStep } from '../../platform/egress/connection-trace.ts';
@@ -30,6 +31,13 @@ export interface Attempt {
 
 const TIMED_OUT = new Error('the deadline of the attempt has passed');
 const ABORTED = new Error('this side ended the attempt');
+const TOO_LONG = new Error('the rest of the response is not read');
+const NO_FINAL_RESPONSE = new Error('interim responses take up the whole limit');
+/**
+ * What is read of one exchange with its interim responses, headers and chunk extensions: parsing them keeps the process
+ * from other endpoints, and undici limits only each block of headers. Leaves room for a body in chunks of one byte.
+ */
+const MAX_READ_BYTES = 512 * 1024;
 
 /** The failure of an attempt that exceeds its deadline, by the step in progress. */
 const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
@@ -42,8 +50,9 @@ const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
 
 /**
  * Sends one webhook and waits for the response. The egress guard checks the URL again, and each address when it
- * connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1
- * or is shorter than it declares; WORKER_LOST, if this side aborted it; and those of the guard.
+ * connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1,
+ * is shorter than it declares or consists of interim responses only; WORKER_LOST, if this side aborted it; and those of
+ * the guard.
  * @param signal aborts the attempt.
  * @returns a result, whatever the receiver or the network does.
  * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is not a valid header
@@ -120,14 +129,15 @@ function retryAfterOf({ httpStatus, retryAfter }: Answer): number | undefined {
 function failureOf(error: unknown): AttemptFailureName {
   if (error === ABORTED) return 'WORKER_LOST';
   if (error instanceof EgressError) return error.kind;
-  if (isNotHttp(error)) return 'PROTOCOL';
+  if (error === NO_FINAL_RESPONSE || isNotHttp(error)) return 'PROTOCOL';
   const code = codeOf(error);
   if (code === undefined || code === 'UND_ERR_INVALID_ARG') throw error;
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'WORKER_LOST';
   // undici's code for a peer that closed the connection before its response was complete.
   if (code === 'UND_ERR_SOCKET') return 'CONNECTION_RESET';
   if (code.startsWith('ERR_SSL_')) return 'TLS';
-  if (code.startsWith('UND_ERR_')) return 'PROTOCOL';
+  // undici asserts that a status is at least 100.
+  if (code.startsWith('UND_ERR_') || code === 'ERR_ASSERTION') return 'PROTOCOL';
   return 'CONNECTION_RESET';
 }
 
@@ -241,6 +251,8 @@ class Exchange implements TracedHandler {
   #headers: Headers = {};
   /** Why it was stopped before its response was complete. */
   #stopped: Error | undefined;
+  /** Ends the limit of reading. */
+  #unlimit: (() => void) | undefined;
 
   /** Rejects with the error of undici, of the connector or of `stop`. */
   get answer(): Promise<Answer> {
@@ -288,6 +300,7 @@ class Exchange implements TracedHandler {
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     this.#sentAtMs = performance.now();
+    this.#limitReading(this.#connection?.socket);
     // undici can abort a request only once it has a connection.
     if (this.#stopped) controller.abort(this.#stopped);
   }
@@ -300,12 +313,11 @@ class Exchange implements TracedHandler {
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
-    if (this.#stopped || this.#excerpt.add(chunk)) return;
-    this.onResponseEnd();
-    this.stop(TOO_LONG);
+    if (!this.#stopped && !this.#excerpt.add(chunk)) this.#cutShort();
   }
 
   onResponseEnd(): void {
+    this.#unlimit?.();
     this.#answer.resolve({
       httpStatus: this.#httpStatus,
       responseExcerpt: this.#excerpt.text(),
@@ -315,12 +327,28 @@ class Exchange implements TracedHandler {
   }
 
   onResponseError(_controller: Controller, error: Error): void {
+    this.#unlimit?.();
     this.#answer.reject(error);
+  }
+
+  /** Stops at the limit, after undici has parsed what came last. */
+  #limitReading(socket: Socket | undefined): void {
+    if (!socket) return;
+    const endAt = socket.bytesRead + MAX_READ_BYTES;
+    const onReadable = () => {
+      if (socket.bytesRead > endAt) this.#cutShort();
+    };
+    socket.on('readable', onReadable);
+    this.#unlimit = () => socket.off('readable', onReadable);
+  }
+
+  /** Reads no more: the response is complete without the rest, unless it has not begun. */
+  #cutShort(): void {
+    if (this.#httpStatus > 0) this.onResponseEnd();
+    this.stop(this.#httpStatus > 0 ? TOO_LONG : NO_FINAL_RESPONSE);
   }
 
   #header(name: string): string | undefined {
     return [this.#headers[name]].flat()[0];
   }
 }
-
-const TOO_LONG = new Error('the rest of the response is not read');

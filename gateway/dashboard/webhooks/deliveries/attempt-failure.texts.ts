@@ -88,7 +88,7 @@ const portuguese: FailureTexts = {
   [AttemptFailure.PROTOCOL]: {
     summary: 'Resposta HTTP inválida',
     advice:
-      'A resposta não é HTTP/1.1 válido. Verifique o servidor, ou o proxy à frente dele, com curl --http1.1.',
+      'A resposta não é HTTP/1.1 válido, tem mais de 16 KB de cabeçalhos, ou é 100 Continue sem que o pedíssemos. Verifique o servidor, ou o proxy à frente dele, com curl --http1.1 -v.',
   },
   [AttemptFailure.EGRESS_DENIED]: {
     summary: 'O host aponta para um endereço não público',
@@ -183,7 +183,7 @@ const english: FailureTexts = {
   [AttemptFailure.PROTOCOL]: {
     summary: 'Invalid HTTP response',
     advice:
-      'The response is not valid HTTP/1.1. Check your server, or the proxy in front of it, with curl --http1.1.',
+      'The response is not valid HTTP/1.1, has more than 16 KB of headers, or is a 100 Continue that we did not ask for. Check your server, or the proxy in front of it, with curl --http1.1 -v.',
   },
   [AttemptFailure.EGRESS_DENIED]: {
     summary: 'The host resolves to a non-public address',

@@ -168,6 +168,13 @@ describe('sending an attempt', () => {
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
+  it('counts a 2xx with an endless extension of a chunk as a success, without reading it', async () => {
+    await using receiver = await startScripted((socket) =>
+      flood(socket, 'x', `${HEAD_200}transfer-encoding: chunked\r\n\r\n1;`),
+    );
+    expect(await send(receiver)).toMatchObject({ httpStatus: 200, responseExcerpt: '' });
+  });
+
   it('keeps headers of the response, short and without secrets', async () => {
     await using receiver = await startReceiver((_request, response) => {
       response.setHeader('set-cookie', ['session=1; HttpOnly', 'other=2']);
@@ -326,6 +333,17 @@ describe('an attempt without a whole answer', () => {
       (socket: TLSSocket) => socket.write(`${HEAD_200}transfer-encoding: chunked\r\n\r\nzz\r\n`),
       'PROTOCOL',
     ],
+    [
+      'continues a request that did not ask for it',
+      (socket: TLSSocket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${HEAD_200}\r\n`),
+      'PROTOCOL',
+    ],
+    ['sends a status of 000', (socket: TLSSocket) => socket.write('HTTP/1.1 000 None\r\n\r\n'), 'PROTOCOL'],
+    [
+      'floods with interim answers',
+      (socket: TLSSocket) => flood(socket, 'HTTP/1.1 102 Processing\r\n\r\n'),
+      'PROTOCOL',
+    ],
   ])('is named when the receiver %s', async (_what, script, failure) => {
     await using receiver = await startScripted((socket) => void script(socket));
     expect(await send(receiver)).toMatchObject({ failure });
@@ -388,4 +406,11 @@ async function drip(socket: TLSSocket, text: string, start = ''): Promise<void> 
     socket.write(character);
     await delay(20);
   }
+}
+
+/** Sends the start, then the text over and over for as long as anyone reads. */
+async function flood(socket: TLSSocket, text: string, start = ''): Promise<void> {
+  socket.write(start);
+  const chunk = text.repeat(1_000);
+  while (!socket.destroyed) await new Promise((go) => socket.write(chunk, go));
 }

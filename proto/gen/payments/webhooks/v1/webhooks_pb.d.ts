@@ -3859,7 +3859,7 @@ export enum AttemptFailure {
   EGRESS_DENIED = 7,
 
   /**
-   * The response is not HTTP/1.1, or contradicts itself.
+   * The response is not HTTP/1.1, contradicts itself, has more than 16 KB of headers, or is an interim one without end.
    *
    * @generated from enum value: ATTEMPT_FAILURE_PROTOCOL = 8;
    */

@@ -1,17 +1,13 @@
 /** Ends a turn: the next call on the account takes its own. */
 export type EndTurn = () => void;
 
-interface Waiter {
-  start(): void;
-}
-
 /**
  * Lets one call of this process at a time write to an account, in the order of arrival. Calls wait in memory, without a
  * database connection, so the calls on one account never exhaust the pool.
  */
 export class AccountQueue {
-  /** The waiting calls of each account on which a call is running. */
-  readonly #waiting = new Map<string, Set<Waiter>>();
+  /** What starts each waiting call, by account on which a call is running. */
+  readonly #waiting = new Map<string, Set<() => void>>();
 
   /**
    * Waits for a turn at an account; the caller must end it. Rejects with the signal's reason, and leaves the queue, once
@@ -27,16 +23,15 @@ export class AccountQueue {
       resolve(endTurn);
     } else {
       const leave = () => {
-        waiting.delete(waiter);
+        waiting.delete(start);
         reject(signal.reason);
       };
       const start = () => {
         signal.removeEventListener('abort', leave);
         resolve(endTurn);
       };
-      const waiter = { start };
       signal.addEventListener('abort', leave, { once: true });
-      waiting.add(waiter);
+      waiting.add(start);
     }
     return promise;
   }
@@ -47,7 +42,7 @@ export class AccountQueue {
     if (next === undefined) this.#waiting.delete(account);
     else {
       waiting.delete(next);
-      next.start();
+      next();
     }
   }
 }

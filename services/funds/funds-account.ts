@@ -194,11 +194,11 @@ export class FundsAccount {
     return debts.reduce((sum, debt) => sum + debt.openDebtMinor, 0n);
   }
 
-  /** Pays open debts of this amount at least, oldest first. */
+  /** Pays this much of the open debts, oldest first; they must be at least as much. */
   async payDebts(paymentId: string, amountMinor: bigint): Promise<void> {
-    let leftMinor = amountMinor;
+    let remainingMinor = amountMinor;
     for (const debt of await this.#openDebts()) {
-      const paidMinor = leftMinor < debt.openDebtMinor ? leftMinor : debt.openDebtMinor;
+      const paidMinor = remainingMinor < debt.openDebtMinor ? remainingMinor : debt.openDebtMinor;
       if (paidMinor === 0n) break;
       const { sourceId } = debt;
       this.#tx.create(DebtPaymentEntity, {
@@ -208,7 +208,7 @@ export class FundsAccount {
         recordedAt: this.at,
       });
       debt.openDebtMinor -= paidMinor;
-      leftMinor -= paidMinor;
+      remainingMinor -= paidMinor;
     }
     await this.#tx.flush();
     await this.store([], movementOf(causeOf('DEBT_PAYMENT', paymentId), [], this.at, -amountMinor));

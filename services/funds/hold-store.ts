@@ -59,7 +59,7 @@ export class HoldStore {
     return holds;
   }
 
-  /** The lost disputes of amounts of a sale, the one that was lost first first. */
+  /** The lost disputes of amounts of a sale, in the order in which they were lost. */
   async lostDisputesOf(saleId: string): Promise<LostDispute[]> {
     await this.#tx.flush();
     const rows = await this.#tx.execute<{ source_id: string; amount_minor: string; taken_minor: string }>(

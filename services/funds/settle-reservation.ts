@@ -3,10 +3,10 @@ import type {
   SettleReservationRequest,
   SettleReservationResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import { failedPrecondition } from '../platform/errors.ts';
+import { failedPrecondition, notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
-import { findReservation } from './find-reservation.ts';
+import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 import { settleReserved } from './reservation.ts';
 
@@ -20,7 +20,8 @@ export function settleReservation(
   const advanceRequestId = request.advanceRequestId.toLowerCase();
   return writes.run<typeof SettleReservationResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);
-    const reservation = await findReservation(tx, advanceRequestId);
+    const reservation = await tx.findOne(ReservationEntity, { advanceRequestId });
+    if (reservation === null) throw notFound('RESERVATION_NOT_FOUND', 'the reservation does not exist');
     switch (reservation.state) {
       case 'SETTLED':
         return { advancedAmountMinor: reservation.amountMinor };

@@ -21,13 +21,12 @@ export function announceReviewDeadline(
   return writes.run<typeof AnnounceReviewDeadlineResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const { changes, events } = announceDeadline(row, noticeMs, at);
+    if (events.length === 0) return { refundCase: storedRefundCaseMessage(row) };
     Object.assign(row, changes);
-    if (events.length > 0) {
-      tx.logStep("the deadline of a refund case's review was announced", { refundCaseId: row.id, events });
-    }
+    tx.logStep("the deadline of a refund case's review was announced", { refundCaseId: row.id, events });
     await publishEvents(tx, row, events, at);
     // Deadlines in the sandbox do not matter enough for mail.
-    if (events.length > 0 && tx.tenant.environment === 'live') {
+    if (tx.tenant.environment === 'live') {
       const { merchantId } = tx.tenant;
       const notice = { ...tx.tenant, kind: 'REFUND_DEADLINES', subjectId: merchantId } as const;
       await tx.command(notifyContact.startCommand(notice));

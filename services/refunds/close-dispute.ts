@@ -12,10 +12,10 @@ import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';
 import { endDispute } from './dispute.ts';
-import { lockDisputedPayment } from './disputed-payment.ts';
 import { leftByLostDisputes, returnedOf, shareOfSale, wasLostElsewhere } from './lost-disputes.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
+import { lockDisputedPayment } from './refund-case-store.ts';
 import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 import { unblockCovered } from './unblock-covered.ts';
 

@@ -13,8 +13,7 @@ import type { Writes } from '../platform/writes/writes.ts';
 import { raiseLostDisputes } from './lost-disputes.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockPaymentOf, lockRefundCase, storeChange } from './refund-case-store.ts';
-import type { ProviderReport } from './refund-execution.ts';
-import { recordOutcome } from './refund-execution.ts';
+import { type ProviderReport, recordOutcome } from './refund-execution.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**

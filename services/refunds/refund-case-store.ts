@@ -51,6 +51,17 @@ export async function lockPaymentOf(tx: TenantTransaction, refundCaseId: string)
   return lockPayment(tx, found.paymentIntentId);
 }
 
+/** Locks a dispute after its payment, as everywhere. NOT_FOUND (DISPUTE_NOT_FOUND). */
+export async function lockDisputedPayment(
+  tx: TenantTransaction,
+  disputeId: string,
+): Promise<{ payment: PaymentRow; dispute: DisputeRow }> {
+  const found = await tx.findOne(DisputeEntity, { id: disputeId });
+  if (!found) throw disputeNotFound();
+  const payment = await lockPayment(tx, found.paymentIntentId);
+  return { payment, dispute: await lockDispute(tx, disputeId) };
+}
+
 /** The sums of a payment's open and succeeded refunds in centavos: of all, and of those that no dispute blocks. */
 export async function committedMinorOf(
   tx: TenantTransaction,
@@ -94,17 +105,11 @@ export async function unclaimedMinorOf(
 export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, change: Change): Promise<void> {
   const was = row.status;
   Object.assign(row, change.changes);
-  logChange(tx, row, { was, changed: Object.keys(change.changes), events: change.events });
+  const { id: refundCaseId, status, blockedBy, executions } = row;
+  const logged = { was, changed: Object.keys(change.changes), events: change.events };
+  tx.logStep('a refund case has changed', { refundCaseId, status, blockedBy, executions, ...logged });
   await publishEvents(tx, row, change.events);
   if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
-}
-
-function logChange(
-  tx: TenantTransaction,
-  { id: refundCaseId, status, blockedBy, executions }: RefundCaseRow,
-  change: { readonly was: string; readonly changed: readonly string[]; readonly events: readonly string[] },
-): void {
-  tx.logStep('a refund case has changed', { refundCaseId, status, blockedBy, executions, ...change });
 }
 
 /** Who starts the execution of approved cases: the transaction that approves them, or a caller of StartRefund. */

@@ -22,6 +22,6 @@ export async function exceededLimits(
         and status not in ('CANCELED', 'REJECTED') and id <> :id`,
     { at, id: refund.id },
   );
-  const { count, amount_minor } = recent ?? { count: 0, amount_minor: '0' };
-  return limitBlockers(refund.amountMinor, { count, amountMinor: BigInt(amount_minor) }, limits);
+  const { count, amount_minor: recentMinor } = recent!;
+  return limitBlockers(refund.amountMinor, { count, amountMinor: BigInt(recentMinor) }, limits);
 }

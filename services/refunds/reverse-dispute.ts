@@ -9,10 +9,10 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { recordReversal } from './dispute.ts';
-import { lockDisputedPayment } from './disputed-payment.ts';
 import { raiseLostDisputes } from './lost-disputes.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
+import { lockDisputedPayment } from './refund-case-store.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**

@@ -14,8 +14,8 @@ export async function unblockCovered(
 ): Promise<RefundCaseRow[]> {
   if (paidAmountMinor === null) return [];
   await tx.flush();
-  let leftMinor = await unclaimedMinorOf(tx, paymentIntentId, paidAmountMinor);
-  if (leftMinor <= 0n) return [];
+  let remainingMinor = await unclaimedMinorOf(tx, paymentIntentId, paidAmountMinor);
+  if (remainingMinor <= 0n) return [];
   const blocked = await tx.lock(
     RefundCaseEntity,
     { paymentIntentId, blockedBy: { $contains: ['PAYMENT_DISPUTED'] } },
@@ -23,8 +23,8 @@ export async function unblockCovered(
   );
   const unblocked: RefundCaseRow[] = [];
   for (const row of blocked) {
-    if (row.amountMinor > leftMinor) continue;
-    leftMinor -= row.amountMinor;
+    if (row.amountMinor > remainingMinor) continue;
+    remainingMinor -= row.amountMinor;
     await storeChange(tx, row, unblockDisputed(row, at));
     unblocked.push(row);
   }

@@ -60,7 +60,8 @@ addEventListener('pagehide', () => {
 });
 
 // Ignore double clicks: the browser would show only the second response, and a secret is in the first.
-const SENDING_MS = 3_000;
+// As long as the dashboard waits for the services.
+const SENDING_MS = 10_000;
 const sending = new Set();
 document.addEventListener('submit', (event) => {
   if (sending.has(event.target)) return event.preventDefault();

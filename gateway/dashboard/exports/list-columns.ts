@@ -19,6 +19,7 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
+import { openPayout } from '../advances/advance-status.ts';
 import { stateOf } from '../disputes/dispute.components.ts';
 import type { CsvColumn } from './csv.ts';
 import { csvDate, csvTime } from './csv-download.ts';
@@ -117,4 +118,8 @@ export const ADVANCE_COLUMNS: readonly CsvColumn<AdvanceRequest>[] = [
   { name: 'amount', isSum: true, cell: ({ amountMinor }) => amountMinor },
   { name: 'fee_amount', isSum: true, cell: ({ feeAmountMinor }) => feeAmountMinor },
   { name: 'net_amount', isSum: true, cell: ({ netAmountMinor }) => netAmountMinor },
+  { name: 'payout_status', cell: (request) => openPayout(request) ?? (request.payout && 'PAID') },
+  { name: 'paid_at', cell: ({ payout }) => csvTime(payout?.acceptedAt) },
+  { name: 'paid_on', cell: ({ payout }) => csvDate(payout?.acceptedAt) },
+  { name: 'provider_payout_id', cell: ({ payout }) => payout?.providerPayoutId },
 ];

@@ -137,6 +137,8 @@ describe('a request', () => {
     expect(textOf(totals.querySelector('section[aria-labelledby=advances] tbody td'))).toBe(
       'Paid, or payout pending',
     );
+    const file = await visitor.get(`${home}.csv`);
+    expect(file.text).toContain(';PAYING;;;\r\n');
     await settle(advanceRequestId);
     expect(steps(await see()).slice(2)).toEqual(['now Payout', 'done Settlement']);
     await answer({ case: 'accepted', value: { providerPayoutId: 'po_1' } });

@@ -56,6 +56,7 @@ export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
       let details: unknown = context.info.heartbeatDetails;
       // Lets Temporal detect a worker that has died.
       const heartbeats = setInterval(() => context.heartbeat(details), HEARTBEAT_MS);
+      const signal = stopSignal(context);
       try {
         // Only once: later tries of the activity follow the schedule.
         const isNow = now && details !== REQUESTED;
@@ -66,11 +67,14 @@ export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
         for (let wait = 0; wait < WAITS; wait += 1) {
           const awaited = await dispatch.awaitAttempt(
             { deliveryId, attemptNumber, waitMs: WAIT_MS },
-            WAIT_CALL,
+            { ...WAIT_CALL, signal },
           );
           if (awaited.ended) return resultOf(awaited.state!);
         }
         throw retryLater(`attempt ${attemptNumber} has not been made yet`, NOT_MADE_MS);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        throw retryLater('the worker stopped; another one awaits the attempt', NOT_MADE_MS);
       } finally {
         clearInterval(heartbeats);
       }
@@ -95,6 +99,15 @@ export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
       });
     },
   };
+}
+
+/** Aborts when the worker stops, not when the workflow cancels the activity, which awaits the attempt in progress. */
+function stopSignal(context: Context): AbortSignal {
+  const stop = new AbortController();
+  context.cancelled.catch(() => {
+    if (context.cancellationDetails?.workerShutdown) stop.abort();
+  });
+  return stop.signal;
 }
 
 /** The result of the retry workflow; throws while it continues, and when the delivery is exhausted. */

@@ -2,6 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey } from '../../support/harness.ts';
+import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { scrape } from '../../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { DeliverySystem, SOON, type Subscriber } from './delivery-system.ts';
@@ -121,6 +122,27 @@ describe('the workflow of a failing delivery', () => {
     const [first, second] = attempts;
     // The attempt would count as lost 20 s after it began.
     expect(timestampMs(second!.startedAt!) - timestampMs(first!.startedAt!)).toBeLessThan(15_000);
+  });
+
+  it('says at once that another worker has to await the attempt when its worker stops', async () => {
+    const subscriber = await system.subscriber();
+    const [retried, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    subscriber.endpoint.answer((_request, response) => {
+      subscriber.endpoint.answer(async (_retry, slow) => {
+        retried.resolve();
+        await end.promise;
+        slow.writeHead(204).end();
+      });
+      response.writeHead(500).end();
+    });
+    const { id: eventId } = await system.webhooks.publish(subscriber.tenant);
+    await retried.promise;
+    const { id } = await system.deliveryOf(subscriber, eventId);
+    await system.worker!.close();
+    end.resolve();
+    await system.shows(id, /^the worker stopped; another one awaits the attempt$/);
+    system.worker = await startHarnessWorker(system.webhooks.harness, system.temporal, system.transport);
+    await system.closesAs(id, 'COMPLETED');
   });
 
   it('fails when the last attempt has failed, is not started again, and raises no alert', async () => {

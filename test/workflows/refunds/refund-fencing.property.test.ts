@@ -106,14 +106,14 @@ function interrupt(of: RefundMerchant, refundCaseId: string, interruption: Inter
   }
 }
 
-/** Runs the workflows that are to be started, until none is left. */
+/** Runs the workflows of refunds that are to be started, until none is left; the others send mails. */
 async function settle({ tenant }: RefundMerchant): Promise<void> {
   current.activities = activitiesBehind(async () => undefined);
   for (let round = 0; round < 20; round += 1) {
     const starts = await sqlOf<{ id: string; type: string; input: never }>(
       harness,
       `select id, workflow_type as type, arguments->0 as input from platform.outbox_command
-        where merchant_id = $1 and kind = 'START' order by id`,
+        where merchant_id = $1 and kind = 'START' and workflow_type <> 'notifyContact' order by id`,
       [tenant.merchantId],
     );
     if (starts.length === 0) return;

@@ -88,7 +88,7 @@ export class RateLimitStore {
     };
   }
 
-  /** Checks at startup whether the database is usable. Never rejects: a failure is logged. */
+  /** Checks whether the database is usable. Never rejects: a failure is logged. */
   async open(): Promise<void> {
     await this.query({ text: `select from ${SCHEMA}.${TABLE} limit 0` }).catch(() => undefined);
   }

@@ -76,7 +76,7 @@ const resultOf = (kind: NoticeKind, id: string) =>
 it('mails those who want it about a dispute that is won, lost or reversed', async () => {
   const { tenant, refunds, write } = refundsOf(harness, 'inProcess', newTenant());
   const { mail } = await staff(tenant, MailTopic.DISPUTE_DEADLINES);
-  // So far in the future that nobody is mailed about it.
+  // Too far in the future for a mail about the response.
   const dueAt = timestampFromMs(Date.now() + 10 * DAY_MS);
   const open = async () => {
     const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 12_345n };

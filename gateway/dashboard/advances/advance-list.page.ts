@@ -35,7 +35,7 @@ import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { filterParameter, queryForm, refusedFilters } from '../shell/query-form.ts';
 import { may, pathTo, textsFor, type View } from '../shell/view.ts';
-import { statusBadge } from './advance-status.ts';
+import { statusBadge, statusNames } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -117,7 +117,7 @@ function emptyText(view: View, { from, to, status }: Filters, pageToken: string)
 
 function filterForm(view: View, filters: Filters, faults: DateRangeFaults): Html {
   const t = textsFor(view, advancesTexts);
-  const names = { ...t.statuses, RELEASED: t.paidOrPaying };
+  const names = statusNames(view);
   const statuses = STATUSES.map((name) => [name, names[name]] as const);
   const fields = html`${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], filters.status ?? ''))}
 ${dateRangeFields(filters, faults, t)}`;

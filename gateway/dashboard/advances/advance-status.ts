@@ -30,6 +30,12 @@ const TONES = {
   SETTLED: 'off',
 } as const;
 
+/** The names of statuses where it is not known which payouts the provider has accepted: in filters and totals. */
+export function statusNames(view: PlainView) {
+  const { statuses, paidOrPaying } = textsFor(view, advancesTexts);
+  return { ...statuses, RELEASED: paidOrPaying };
+}
+
 /** A request's status as a badge. */
 export function statusBadge(view: PlainView, request: Pick<AdvanceRequest, 'status' | 'payout'>): Html {
   const name = openPayout(request) ?? enumName(AdvanceRequestStatus, request.status);

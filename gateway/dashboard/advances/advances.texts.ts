@@ -16,7 +16,6 @@ export const advancesTexts = {
     from: 'Solicitada de',
     to: 'até',
     none: 'Nenhuma solicitação corresponde aos filtros.',
-    // The list does not tell which payouts the provider has accepted.
     paidOrPaying: 'Paga ou com pagamento pendente',
     statuses: {
       PENDING_REVIEW: 'Em análise',

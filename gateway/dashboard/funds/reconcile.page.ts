@@ -7,7 +7,7 @@ import {
 import { FundsService, type FundsTotals } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseStatus, type RefundCaseTotal } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
-import { advancesTexts } from '../advances/advances.texts.ts';
+import { statusNames } from '../advances/advance-status.ts';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
@@ -146,9 +146,7 @@ function refundTable(view: View, range: DateRange, totals: readonly RefundCaseTo
 
 function advanceTable(view: View, range: DateRange, totals: readonly AdvanceRequestTotal[]): Html {
   const t = textsFor(view, reconcileTexts);
-  const advances = textsFor(view, advancesTexts);
-  // The totals do not tell which payouts the provider has accepted.
-  const statuses = { ...advances.statuses, RELEASED: advances.paidOrPaying };
+  const statuses = statusNames(view);
   return dataTable<AdvanceRequestTotal>(
     t.byStatus,
     [

@@ -12,6 +12,7 @@ import { csvLinks } from '../exports/csv-links.ts';
 import { REFUND_COLUMNS } from '../exports/list-columns.ts';
 import {
   type DateRange,
+  type DateRangeFaults,
   dateRangeFaults,
   dateRangeFields,
   dateRangeOf,
@@ -77,9 +78,9 @@ export function refundListPage(pages: Pages): void {
   pages.page(options, async (view, { query }) => {
     const filters = filtersOf({ status: 'MERCHANT_REVIEW', ...query });
     const t = textsFor(view, refundsTexts);
-    if (hasFault(view, filters)) {
-      return refusedFilters(t.title, filterForm(view, filters), t.none);
-    }
+    const rangeFaults = dateRangeFaults(view, filters);
+    const form = filterForm(view, filters, rangeFaults);
+    if (hasFault(filters, rangeFaults)) return refusedFilters(t.title, form, t.none);
     const { refundCases, nextPageToken } = await view.clients.refundCases.listRefundCases({
       ...requestOf(filters),
       pageSize: PAGE_SIZE,
@@ -87,7 +88,7 @@ export function refundListPage(pages: Pages): void {
     });
     const names = await readSaleNames(view, refundCases);
     const cases = caseTable(view, filters, refundCases, names);
-    const body = html`${filterForm(view, filters)}
+    const body = html`${form}
 ${csvLinks(view, '/refunds.csv', linkOf(filters))}
 ${liveRegion('cases', cases)}
 ${pager(view, nextPageToken)}`;
@@ -138,8 +139,8 @@ function filtersOf({
   };
 }
 
-const hasFault = (view: View, { payment, order, ...range }: Filters): boolean =>
-  !isIdOrEmpty(payment) || !isIdOrEmpty(order) || isFaulty(dateRangeFaults(view, range));
+const hasFault = ({ payment, order }: Filters, rangeFaults: DateRangeFaults): boolean =>
+  !isIdOrEmpty(payment) || !isIdOrEmpty(order) || isFaulty(rangeFaults);
 
 const matching = ({ state, initiator, payment, order, ...range }: Filters) => ({
   ...dateRangeOf(range),
@@ -155,17 +156,17 @@ const requestOf = (filters: Filters) =>
     ? { ...matching({ ...filters, state: undefined }), order: RefundCaseOrder.REVIEW_DEADLINE }
     : matching(filters);
 
-function filterForm(view: View, filters: Filters): Html {
+function filterForm(view: View, filters: Filters, rangeFaults: DateRangeFaults): Html {
   const t = textsFor(view, refundsTexts);
   const { state, initiator, payment, order } = filters;
   const states = STATES.map((name) => [name, t.states[name]] as const);
   const initiators = INITIATORS.map((name) => [name, t.initiators[name]] as const);
   const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
 ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator ?? ''))}
-${dateRangeFields(filters, dateRangeFaults(view, filters), t)}
+${dateRangeFields(filters, rangeFaults, t)}
 ${idFilterField(view, 'payment', t.payment, payment)}
 ${idFilterField(view, 'order', t.order, order)}`;
-  return queryForm(view, { fields, narrow: hasFault(view, filters) ? 'open' : 'collapsed' });
+  return queryForm(view, { fields, narrow: hasFault(filters, rangeFaults) ? 'open' : 'collapsed' });
 }
 
 function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[], names: SaleNames): Html {

@@ -23,7 +23,7 @@ export interface WholeSystem extends AsyncDisposable {
   readonly targets: Readonly<Record<'live' | 'sandbox', Target>>;
   /** Its internal API, and the token of a caller with every grant. */
   readonly grpc: { readonly baseUrl: string; readonly token: string };
-  /** The last errors in its log, which explain a 500. */
+  /** The last failed requests and errors in its log, which explain a 5xx. */
   loggedErrors(): readonly string[];
 }
 
@@ -49,7 +49,7 @@ export async function startWholeSystem(
     loggedErrors: () =>
       readFileSync(join(dataDir, 'logs/payments.log'), 'utf8')
         .split('\n')
-        .filter((line) => line.includes('"level":50'))
+        .filter((line) => line.includes('"level":50') || line.includes('"request failed"'))
         .slice(-ERRORS_SHOWN),
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -218,7 +218,7 @@ async function withRows(subject: ListSubject, rows: number, multiplied?: Multipl
       subject.harness,
       `with copies as materialized (
          select jsonb_populate_record(row, jsonb_build_object('id', ${id})) as copy
-           from ${multiplied} row, generate_series(1, case when merchant_id = $1 then 200 else 20 end)
+           from ${multiplied} row, generate_series(1, case when merchant_id = $1 then 100 else 60 end)
           where merchant_id = $1 or id in (select id from ${multiplied} where merchant_id <> $1 limit 300))
        insert into ${multiplied} select (copy).* from copies`,
       [fixture.tenant.merchantId],

@@ -5,7 +5,7 @@ import {
   AdvanceRequestStatus,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { details, moment, type TimelineStep, timeline } from '../shell/components.ts';
+import { copyable, details, moment, type TimelineStep, timeline } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
@@ -55,6 +55,8 @@ interface Step {
   readonly text: string;
   readonly at?: Timestamp | undefined;
   readonly reason?: string | undefined;
+  /** The provider's id of the payout, by which the bank finds it. */
+  readonly payoutId?: string | undefined;
 }
 
 /**
@@ -63,9 +65,10 @@ interface Step {
  */
 function advanceTimeline(view: PlainView, request: AdvanceRequest, lastDate: string): Html {
   const t = textsFor(view, advancesTexts).detail;
-  const content = ({ name, text, at, reason }: Step) =>
+  const content = ({ name, text, at, reason, payoutId }: Step) =>
     html`<strong>${name}</strong>${at ? html` <span class="soft">${moment(view, at)}</span>` : nothing}
-<p>${text}</p>${reason === undefined ? nothing : html`<p>${t.reason(reason)}</p>`}`;
+<p>${text}</p>${reason === undefined ? nothing : html`<p>${t.reason(reason)}</p>`}
+${payoutId === undefined ? nothing : html`<p>${t.payoutId}: ${copyable(view, payoutId)}</p>`}`;
   return timeline(
     stepsOf(view, request, lastDate).map((step) => ({ state: step.state, content: content(step) })),
   );
@@ -75,6 +78,7 @@ function advanceTimeline(view: PlainView, request: AdvanceRequest, lastDate: str
 function paidStep(view: PlainView, request: AdvanceRequest): Step {
   const t = textsFor(view, advancesTexts).detail;
   const { payout, releasedAt } = request;
+  const payoutId = payout?.providerPayoutId;
   const name = t.paidStep;
   const net = view.format.money(request.netAmountMinor);
   switch (openPayout(request)) {
@@ -82,10 +86,10 @@ function paidStep(view: PlainView, request: AdvanceRequest): Step {
       return { state: 'now', name, text: (payout ? t.paying : t.ordered)(net) };
     case 'RETURNED': {
       const text = t.returned(net);
-      return { state: 'now', name, text, at: payout?.lastAnswerAt, reason: payout?.lastReason };
+      return { state: 'now', name, text, at: payout?.lastAnswerAt, reason: payout?.lastReason, payoutId };
     }
     case undefined:
-      return { state: 'done', name, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt };
+      return { state: 'done', name, text: t.paidText(net), at: payout?.acceptedAt ?? releasedAt, payoutId };
   }
 }
 

@@ -52,6 +52,7 @@ export const advancesTexts = {
       returned: (amount: string) =>
         `O banco devolveu o pagamento de ${amount}. Vamos pagar de novo; se a sua conta mudou, fale conosco.`,
       paidText: (amount: string) => `${amount} pagos.`,
+      payoutId: 'ID do pagamento no provedor',
       settledStep: 'Quitação',
       settledWaiting: (date: string) => `Depois de ${date}, a data da última parcela coberta.`,
       settledText: 'A data da última parcela coberta já passou. O processo está concluído.',
@@ -171,6 +172,7 @@ export const advancesTexts = {
       returned: (amount: string) =>
         `The bank returned the payout of ${amount}. We will pay it again; if your account has changed, tell us.`,
       paidText: (amount: string) => `${amount} paid out.`,
+      payoutId: 'Provider’s payout ID',
       settledStep: 'Settlement',
       settledWaiting: (date: string) => `After ${date}, the date of the last covered installment.`,
       settledText: 'The date of the last covered installment has passed. The process is complete.',

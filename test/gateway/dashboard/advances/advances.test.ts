@@ -142,13 +142,15 @@ describe('a request', () => {
     await settle(advanceRequestId);
     expect(steps(await see()).slice(2)).toEqual(['now Payout', 'done Settlement']);
     await answer({ case: 'accepted', value: { providerPayoutId: 'po_1' } });
-    expect(steps(await see()).slice(2)).toEqual(['done Payout', 'done Settlement']);
-    expect(badge(await see())).toBe('Settled');
+    const paid = await see();
+    expect(steps(paid).slice(2)).toEqual(['done Payout', 'done Settlement']);
+    expect(textOf(paid.querySelector('.timeline'))).toContain('Provider’s payout ID: po_1');
+    expect(badge(paid)).toBe('Settled');
     await answer({ case: 'returned', value: { providerPayoutId: 'po_1', reason: 'closed account' } });
     const returned = await see();
     expect(steps(returned).slice(2)).toEqual(['now Payout', 'done Settlement']);
     expect(textOf(returned.querySelector('.timeline'))).toMatch(
-      /The bank returned the payout of R\$.*Reason: closed account/,
+      /The bank returned the payout of R\$.*Reason: closed account Provider’s payout ID: po_1/,
     );
     expect(badge(returned)).toBe('Payout returned');
   });

@@ -135,43 +135,52 @@ export class SeparateSystem implements AsyncDisposable {
    * @param image the files of another release.
    */
   async start(role: Role, image: ImageFiles = this.image): Promise<RoleProcess> {
-    const { command, environment, healthcheck } = this.#containers[role]!;
-    const [port, opsPort, dashboardPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
-    const settings = {
-      ...environment,
-      HOST: '127.0.0.1',
-      OPS_PORT: opsPort,
-      ...{
-        DASHBOARD_PORT: dashboardPort,
-        GRPC_PORT: port,
-        LIVE_PORT: await findFreePort(),
-        SANDBOX_PORT: port,
-      },
-      ...this.#overrides[role],
-      LOG_LEVEL: 'debug',
-    };
-    for (const secret of secretsIn(asText(settings))) this.secrets.add(secret);
-    const child = spawnIn(image, command!, settings);
-    const process = {
-      role,
-      image,
-      backend: { port, opsPort, dashboardPort },
-      child,
-      exited: outcomeOf(child),
-    };
-    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => this.logs.push(chunk));
-    this.running.add(process);
-    await vi.waitFor(async () => {
-      if (child.exitCode !== null) throw new Error((await process.exited).stderr);
-      if (!(await isReady(process.backend))) throw new Error('not ready');
-    }, READY);
+    const process = await this.#startOnFreePorts(role, image);
+    const { healthcheck } = this.#containers[role]!;
     // The container's own health check starts Node, so it only runs when it must succeed.
-    await runToEnd(image, { command: healthcheck!.test.slice(1) }, { OPS_PORT: `${opsPort}` });
+    const settings = { OPS_PORT: `${process.backend.opsPort}` };
+    await runToEnd(image, { command: healthcheck!.test.slice(1) }, settings);
     this.#behind(role)?.add(process.backend);
     await vi.waitFor(() => {
       if (this.#behind(role)?.count === 0) throw new Error('not ready');
     }, READY);
     return process;
+  }
+
+  /** Tries again when a port that was free has been taken since. */
+  async #startOnFreePorts(role: Role, image: ImageFiles): Promise<RoleProcess> {
+    for (;;) {
+      const process = await this.#spawn(role, image);
+      this.running.add(process);
+      await vi.waitFor(async () => {
+        if (process.child.exitCode === null && !(await isReady(process.backend)))
+          throw new Error('not ready');
+      }, READY);
+      if (process.child.exitCode === null) return process;
+      this.running.delete(process);
+      const { stderr } = await process.exited;
+      if (!stderr.includes('EADDRINUSE')) throw new Error(stderr);
+    }
+  }
+
+  async #spawn(role: Role, image: ImageFiles): Promise<RoleProcess> {
+    const { command, environment } = this.#containers[role]!;
+    const [port, opsPort, dashboardPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+    const settings = {
+      ...environment,
+      HOST: '127.0.0.1',
+      OPS_PORT: opsPort,
+      DASHBOARD_PORT: dashboardPort,
+      GRPC_PORT: port,
+      LIVE_PORT: await findFreePort(),
+      SANDBOX_PORT: port,
+      ...this.#overrides[role],
+      LOG_LEVEL: 'debug',
+    };
+    for (const secret of secretsIn(asText(settings))) this.secrets.add(secret);
+    const child = spawnIn(image, command!, settings);
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => this.logs.push(chunk));
+    return { role, image, backend: { port, opsPort, dashboardPort }, child, exited: outcomeOf(child) };
   }
 
   /** Returns one of the running processes of a role. */

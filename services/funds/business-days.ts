@@ -11,7 +11,10 @@ export interface DatedHoliday {
   readonly name: BankHolidayName;
 }
 
-/** Holidays with a fixed date, as MM-DD, and the first year in which they apply. */
+/**
+ * Holidays with a fixed date, as MM-DD, and the first year in which they apply. Adding one moves no installment that is
+ * already scheduled: its merchant has been told the date, and it is released then.
+ */
 const FIXED_HOLIDAYS: readonly { monthDay: string; name: BankHolidayName; since?: number }[] = [
   { monthDay: '01-01', name: 'NEW_YEAR' },
   { monthDay: '04-21', name: 'TIRADENTES' },

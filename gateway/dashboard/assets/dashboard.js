@@ -205,7 +205,8 @@ function visibleHtml(part) {
 }
 
 function applyPostponed() {
-  for (const [name, html] of postponed) replace(name, html);
+  // A copy: a region that is still in use is added again, and a map would come to it without end.
+  for (const [name, html] of [...postponed]) replace(name, html);
 }
 document.addEventListener('focusout', () => setTimeout(applyPostponed));
 document.addEventListener('selectionchange', applyPostponed);

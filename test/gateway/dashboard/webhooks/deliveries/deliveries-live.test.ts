@@ -135,6 +135,8 @@ describe('an open page', () => {
     await page.waitForTimeout(2_500);
     expect(await link.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
     expect(await rows().count()).toBe(1);
+    await page.keyboard.press('Tab');
+    expect(await page.locator('[data-live="deliveries"] :focus').count()).toBe(1);
     await page.locator('select[name="type"]').focus();
     await rows().filter({ hasText: 'HTTP 503' }).waitFor();
     expect(await stayed()).toBe(true);

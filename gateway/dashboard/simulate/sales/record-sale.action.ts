@@ -73,7 +73,7 @@ function saleOf(view: View, form: Static<typeof SaleForm>) {
   const isTooMuch = grossAmountMinor !== undefined && (feesAmountMinor ?? 0n) > grossAmountMinor;
   const faults = faultsOf({
     gross: grossAmountMinor === undefined && t.amount,
-    fees: (feesAmountMinor === undefined || isTooMuch) && t.fees,
+    fees: feesAmountMinor === undefined ? t.amount : isTooMuch && t.fees,
     installments: installments === undefined && t.installments,
     sold_days_ago: days === undefined && t.days(String(MAX_DAYS_AGO)),
   });

@@ -1,6 +1,7 @@
 import { createClient, type Transport } from '@connectrpc/connect';
 import { AccountService } from '../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../proto/gen/payments/advances/v1/advances_pb.js';
+import { ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { FundsService } from '../proto/gen/payments/funds/v1/funds_pb.js';
 import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { RefundCaseService } from '../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -61,6 +62,7 @@ export function createActivities(dependencies: ActivityDependencies) {
       refunds,
       funds,
       advances,
+      apiKeys: createClient(ApiKeyService, transport),
       sendMail: createMailer(config),
       links: mailLinks(config),
     }),

@@ -15,8 +15,9 @@ export const WORKER_CALLER: Caller = {
     'advances:write',
     // Canceling a retry workflow in the Temporal UI cancels its delivery.
     'webhooks:write',
-    // For mail to merchants' contacts and to invited people.
+    // For mail to merchants' contacts and members, and to invited people.
     'accounts:read',
     'webhooks:read',
+    'keys:read',
   ]),
 };

@@ -19,6 +19,7 @@ export const ApiKeyEntity = defineEntity({
     expiresAt: timestampColumn().nullable(),
     revokedAt: timestampColumn().nullable(),
     lastUsedAt: timestampColumn().nullable(),
+    expiryNoticeDays: p.smallint().nullable(),
   },
 });
 

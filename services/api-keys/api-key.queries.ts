@@ -8,8 +8,8 @@ import type { ApiKeyEntity } from './api-key.entity.ts';
 
 type ApiKeyTable = ReadTable<typeof ApiKeyEntity>;
 
-/** An API key as hot reads return it, without its hash. */
-export type ApiKeyReadRow = Omit<ApiKeyTable, 'key_hash' | 'pepper_version'>;
+/** An API key as hot reads return it, without its hash and its notices. */
+export type ApiKeyReadRow = Omit<ApiKeyTable, 'key_hash' | 'pepper_version' | 'expiry_notice_days'>;
 
 const db = queryBuilder<{ 'api_keys.api_key': ApiKeyTable }>();
 

@@ -4,6 +4,7 @@ import type { WebhookSubscription } from '../../proto/gen/payments/webhooks/v1/w
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { dueDisputeMail, dueRefundsMail } from './deadline-mail.ts';
 import { debtsMail } from './debt-mail.ts';
+import { expiringKeyMail } from './key-mail.ts';
 import { formatTime } from './mail-format.ts';
 import { type MailLinks, merchantUrl } from './mail-links.ts';
 import { texts } from './notice.texts.ts';
@@ -30,6 +31,8 @@ export function composeMail(
       return { language, ...dueDisputeMail(subject.dispute, { language, merchant }, input, links) };
     case 'DEBTS':
       return { language, ...debtsMail(subject.owedMinor, { language, merchant }, input, links) };
+    case 'API_KEY_EXPIRING':
+      return { language, ...expiringKeyMail(subject, { language, merchant }, input, links) };
     case 'REFUND_FAILED':
     case 'DISPUTE_ENDED':
     case 'ADVANCE_REFUSED':

@@ -7,6 +7,7 @@ import {
   MailTopic,
 } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
+import type { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
@@ -18,6 +19,7 @@ import type { NotifyContactInput } from '../../services/contracts/accounts/notif
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
+import { type ExpiringKeySubject, findExpiringKey } from './key-notice.ts';
 import {
   findEndedDispute,
   findFailedRefund,
@@ -32,6 +34,7 @@ export interface NoticeClients {
   readonly refunds: Client<typeof RefundCaseService>;
   readonly funds: Client<typeof FundsService>;
   readonly advances: Client<typeof AdvanceService>;
+  readonly apiKeys: Client<typeof ApiKeyService>;
 }
 
 /** A notice that is due, and its recipients. */
@@ -52,12 +55,14 @@ export type NoticeSubject =
   | { readonly kind: 'INVITATION'; readonly invitation: Invitation }
   | DeadlineSubject
   | DebtSubject
+  | ExpiringKeySubject
   | OutcomeSubject;
 
 const TOPICS = {
   REFUND_DEADLINES: MailTopic.REFUND_DEADLINES,
   DISPUTE_DUE: MailTopic.DISPUTE_DEADLINES,
   DEBTS: MailTopic.DEBTS,
+  API_KEY_EXPIRING: MailTopic.API_KEYS,
   REFUND_FAILED: MailTopic.REFUND_DEADLINES,
   DISPUTE_ENDED: MailTopic.DISPUTE_DEADLINES,
   ADVANCE_REFUSED: MailTopic.ADVANCES,
@@ -97,7 +102,7 @@ export async function readNotice(
 type TenantRequest = ReturnType<typeof tenantFields>;
 
 async function findSubject(
-  { accounts, subscriptions, refunds, funds, advances }: NoticeClients,
+  { accounts, subscriptions, refunds, funds, advances, apiKeys }: NoticeClients,
   { kind, subjectId }: NotifyContactInput,
   tenant: TenantRequest,
 ): Promise<NoticeSubject | undefined> {
@@ -119,6 +124,8 @@ async function findSubject(
       return findDueDispute(refunds, tenant, subjectId);
     case 'DEBTS':
       return findUncoveredDebts(funds, tenant);
+    case 'API_KEY_EXPIRING':
+      return findExpiringKey(apiKeys, tenant, subjectId);
     case 'REFUND_FAILED':
       return findFailedRefund(refunds, tenant, subjectId);
     case 'DISPUTE_ENDED':

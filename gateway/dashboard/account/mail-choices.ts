@@ -9,7 +9,14 @@ import { type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { accountTexts } from './account.texts.ts';
 
 const MAIL_PATH = '/account/mail';
-const TOPICS = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS', 'DEBTS', 'ADVANCES'] as const;
+const TOPICS = [
+  'REFUND_DEADLINES',
+  'DISPUTE_DEADLINES',
+  'WEBHOOK_PROBLEMS',
+  'DEBTS',
+  'ADVANCES',
+  'API_KEYS',
+] as const;
 
 /** A person's choice of emails, for all merchants: they get those that are ticked. */
 export function mailForm(view: PlainView, person: Person, unwanted: readonly MailTopic[]): Html {

@@ -2,6 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { type ApiKey, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { expiresSoon } from '../../../services/platform/api-key-expiry.ts';
 import { API_KEY_SCOPES, apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
 import {
   badge,
@@ -155,16 +156,24 @@ function keyCard(view: View, key: ApiKey, now: Date): Html {
   return html`<section class="card key"><h2>${name} ${badge(TONES[state], t.states[state])}</h2>
 <p><code>${hint}…</code></p>
 ${facts}
-${state === 'active' ? keyActions(view, key) : nothing}</section>`;
+${state === 'expired' || state === 'revoked' ? nothing : keyActions(view, key)}</section>`;
 }
 
-type KeyState = 'active' | 'expired' | 'revoked';
+type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
 
-const TONES: Readonly<Record<KeyState, Tone>> = { active: 'good', expired: 'off', revoked: 'off' };
+const TONES: Readonly<Record<KeyState, Tone>> = {
+  active: 'good',
+  expiring: 'busy',
+  expired: 'off',
+  revoked: 'off',
+};
 
 function keyState({ revokedAt, expiresAt }: ApiKey, now: Date): KeyState {
   if (revokedAt) return 'revoked';
-  return expiresAt && timestampDate(expiresAt) <= now ? 'expired' : 'active';
+  if (!expiresAt) return 'active';
+  const at = timestampDate(expiresAt);
+  if (at <= now) return 'expired';
+  return expiresSoon(at, now) ? 'expiring' : 'active';
 }
 
 function keyActions(view: View, { id, hint }: ApiKey): Html {

@@ -30,6 +30,7 @@ const ROLES: Readonly<Record<MailTopicName, readonly RoleName[]>> = {
   WEBHOOK_PROBLEMS: ['DEVELOPER', 'ADMIN'],
   DEBTS: ['FINANCE', 'ADMIN'],
   ADVANCES: ['FINANCE', 'ADMIN'],
+  API_KEYS: ['DEVELOPER', 'ADMIN'],
 };
 
 /** The verified addresses of the longest-serving members who may act on a topic and want mail about it. */

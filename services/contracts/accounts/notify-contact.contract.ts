@@ -6,8 +6,8 @@ export const workflowType = 'notifyContact';
 /**
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
  * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
- * the balance does not cover, a refund that failed, a dispute that was closed or reversed, an advance that was refused, one that
- * is not paid out.
+ * the balance does not cover, an API key that expires soon, a refund that failed, a dispute that was closed or reversed, an
+ * advance that was refused, one that is not paid out.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -17,6 +17,7 @@ export type NoticeKind =
   | 'REFUND_DEADLINES'
   | 'DISPUTE_DUE'
   | 'DEBTS'
+  | 'API_KEY_EXPIRING'
   | OutcomeKind;
 
 /** What became of a refund, a dispute or an advance. */
@@ -26,7 +27,10 @@ export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kin
 
 export interface NotifyContactInput extends Tenant {
   readonly kind: NoticeKind;
-  /** The id of the subscription, invitation, refund case, dispute or advance request; of the merchant for its refund cases and debts. */
+  /**
+   * The id of the subscription, invitation, API key, refund case, dispute or advance request; of the merchant for its refund
+   * cases and debts.
+   */
   readonly subjectId: string;
   /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */
   readonly lastHappenedAt?: string | undefined;

@@ -25,6 +25,7 @@ const SPECIAL_GRANTS: Readonly<Record<string, string>> = {
   ...inService('payments.webhooks.v1.EventService', PUBLISH, ['PublishEvent', 'PublishEvents']),
   'payments.servicetokens.v1.ServiceTokenService': 'tokens',
   'payments.apikeys.v1.ApiKeyService': 'keys',
+  'payments.apikeys.v1.ApiKeyService.ListApiKeys': 'keys:read',
   'payments.apikeys.v1.ApiKeyService.AuthenticateApiKey': 'authenticate',
   ...inService('payments.refunds.v1.RefundCaseService', 'saga', [
     'AnnounceReviewDeadline',
@@ -93,6 +94,7 @@ export const ALL_GRANTS: readonly string[] = [
   'subscriptions',
   'listeners',
   'keys',
+  'keys:read',
   'tokens',
   'authenticate',
   'operations',
@@ -151,7 +153,10 @@ export const grantMissing = (grant: string) =>
   permissionDenied('GRANT_MISSING', `this call requires the grant ${grant}`, { grant });
 
 /** Narrow grants, each with the grant that includes it. */
-export const PART_OF: Readonly<Record<string, string>> = { subscriptions: 'webhooks:write' };
+export const PART_OF: Readonly<Record<string, string>> = {
+  subscriptions: 'webhooks:write',
+  'keys:read': 'keys',
+};
 
 const holds = (grants: ReadonlySet<string>, grant: string): boolean =>
   grants.has(grant) || grants.has(PART_OF[grant] ?? grant);

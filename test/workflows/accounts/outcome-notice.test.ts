@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DisputeOutcome, ProviderOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   type NoticeKind,
+  workflowId,
   workflowType,
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
@@ -106,6 +109,36 @@ it('mails those who want it about a refund that fails', async () => {
   expect(subject).toBe(`Reembolso com falha: ${tenant.merchantId}`);
   expect(text).toContain('O valor volta ao seu saldo.');
   expect(text).toContain(`/live/${tenant.merchantId}/refunds/${refundCaseId}\n`);
+});
+
+it('mails developers who want it about an API key that expires soon', async () => {
+  const tenant = newTenant();
+  const { join } = accountsFixture(harness.transports.inProcess);
+  const [developer, finance] = [await join(tenant, Role.DEVELOPER), await join(tenant, Role.FINANCE)];
+  await staff(tenant, MailTopic.API_KEYS, Language.EN);
+  const client = createClient(ApiKeyService, harness.transports.inProcess);
+  const issue = async (days: number) => {
+    const expiresAt = timestampFromMs(Date.now() + days * DAY_MS);
+    const key = { ...tenant, idempotencyKey: newKey(), name: 'Till 7', scopes: [ApiKeyScope.FUNDS_READ] };
+    return (await client.issueApiKey({ ...key, expiresAt })).apiKey!;
+  };
+  const [soon, later, revoked] = [await issue(6), await issue(8), await issue(6)];
+  await client.revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: revoked.id });
+  const { merchantId } = tenant;
+  const start = ({ id }: { id: string }) =>
+    temporal.client.workflow.execute(workflowType, {
+      taskQueue: TASK_QUEUE,
+      workflowId: workflowId('API_KEY_EXPIRING', id),
+      args: [{ merchantId, environment: 'live', kind: 'API_KEY_EXPIRING', subjectId: id }],
+    });
+  expect(await start(soon)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
+  for (const key of [later, revoked]) expect(await start(key)).toEqual({ outcome: 'NO_LONGER_DUE' });
+  const [first, ...more] = inbox.mailTo(developer.email).map(({ mail }) => mail);
+  expect([more, inbox.mailTo(finance.email)]).toEqual([[], []]);
+  expect(first!.subject).toBe(`An API key expires soon: ${merchantId}`);
+  expect(first!.text).toContain(`\nKey: Till 7 (${soon.hint}…)\nExpires: `);
+  expect(first!.text).toContain('\nLast used: never\n');
+  expect(first!.text).toContain(`\n   ${DASHBOARD}/live/${merchantId}/api-keys\n`);
 });
 
 it('mails those who want it about an advance that is refused', async () => {

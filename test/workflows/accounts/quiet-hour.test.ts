@@ -4,6 +4,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -57,6 +58,7 @@ beforeAll(async () => {
       refunds: createClient(RefundCaseService, harness.transports.inProcess),
       funds: createClient(FundsService, harness.transports.inProcess),
       advances: createClient(AdvanceService, harness.transports.inProcess),
+      apiKeys: createClient(ApiKeyService, harness.transports.inProcess),
       sendMail: createMailer(harness.config),
       links: mailLinks(harness.config),
     }),

@@ -110,6 +110,21 @@ test('a key may have a last day, and is valid until the end of that day in Brazi
   expect(await keys()).toHaveLength(1);
 });
 
+test('a key that expires within a week says so, and can be rotated', async () => {
+  const { developer, path } = await newMerchant();
+  const today = civilDateAt(new Date());
+  for (const days of [5, 8]) {
+    const key = { name: `for ${days} days`, scopes: 'funds:read', expires: addDays(today, days) };
+    await developer.submit(path, '/issue', key);
+  }
+  const cards = (await developer.get(path)).document.querySelectorAll('.key');
+  expect(cards.map((card) => card.querySelector('h2')?.text.trim())).toEqual([
+    'for 8 days Active',
+    'for 5 days Expires soon',
+  ]);
+  for (const card of cards) expect(card.querySelector('form[action$="/rotate"]')).not.toBeNull();
+});
+
 test('missing values are requested, and entered values are kept', async () => {
   const { developer, keys, path } = await newMerchant();
   const empty = await developer.submit(path, '/issue', { name: ' ', expires: '2020-01-01' });

@@ -96,13 +96,14 @@ test('people choose which mails they get, for themselves alone', async () => {
   const chosen = await choose(['DISPUTE_DEADLINES']);
   const ticked = chosen.document.querySelectorAll('input[name=wanted][checked]');
   expect(ticked.map((box) => box.getAttribute('value'))).toEqual(['DISPUTE_DEADLINES']);
-  const { REFUND_DEADLINES, WEBHOOK_PROBLEMS, DEBTS, ADVANCES } = MailTopic;
-  const unticked = [REFUND_DEADLINES, WEBHOOK_PROBLEMS, DEBTS, ADVANCES];
+  const { REFUND_DEADLINES, WEBHOOK_PROBLEMS, DEBTS, ADVANCES, API_KEYS } = MailTopic;
+  const unticked = [REFUND_DEADLINES, WEBHOOK_PROBLEMS, DEBTS, ADVANCES, API_KEYS];
   expect((await stateOf()).unwantedMail).toEqual(unticked);
   expect((await accounts().getMailPreferences({ accountId: other.accountId })).unwanted).toEqual([]);
   await choose([]);
-  expect((await stateOf()).unwantedMail).toHaveLength(5);
-  await choose(['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS', 'DEBTS', 'ADVANCES']);
+  expect((await stateOf()).unwantedMail).toHaveLength(6);
+  const all = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS', 'DEBTS', 'ADVANCES', 'API_KEYS'];
+  await choose(all);
   expect((await stateOf()).unwantedMail).toEqual([]);
 });
 

@@ -1534,6 +1534,13 @@ export enum MailTopic {
    * @generated from enum value: MAIL_TOPIC_ADVANCES = 5;
    */
   ADVANCES = 5,
+
+  /**
+   * API keys that expire soon, to administrators and developers.
+   *
+   * @generated from enum value: MAIL_TOPIC_API_KEYS = 6;
+   */
+  API_KEYS = 6,
 }
 
 /**

@@ -1,0 +1,48 @@
+import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
+import { EXPIRY_NOTICE_DAYS } from '../platform/api-key-expiry.ts';
+import { executeNamed } from '../platform/database/named-sql.ts';
+import { insertCommandsOf } from '../platform/outbox/outbox-commands.ts';
+import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
+
+const BATCH_ROWS = 1_000;
+const NOTICE = { merchantId: '', environment: 'live', kind: 'API_KEY_EXPIRING', subjectId: '' } as const;
+const { early, last } = EXPIRY_NOTICE_DAYS;
+
+/**
+ * A key that is issued for less time than a notice comes before its end has no such notice: who issued it knows. The
+ * partial index finds the rows.
+ */
+const NOTIFY = `
+with due as (
+  select merchant_id, environment, id, days
+    from api_keys.api_key, lateral (
+      select case when expires_at <= now() + interval '24 hours' * ${last} then ${last} else ${early} end as days) step
+   where environment = 'live' and revoked_at is null and (expiry_notice_days is null or expiry_notice_days > ${last})
+     and expires_at > now() and expires_at <= now() + interval '24 hours' * ${early}
+     and (expiry_notice_days is null or days < expiry_notice_days)
+     and created_at < expires_at - interval '24 hours' * days
+   order by expires_at limit ${BATCH_ROWS} for update of api_key skip locked
+), noted as (
+  update api_keys.api_key k set expiry_notice_days = due.days from due
+   where k.merchant_id = due.merchant_id and k.environment = due.environment and k.id = due.id
+  returning k.merchant_id, k.environment, k.id, uuidv7()::text as request_id
+), notified as (
+  ${insertCommandsOf(
+    notifyContact.startCommand(NOTICE),
+    'noted',
+    `jsonb_build_array(jsonb_build_object(
+       'merchantId', merchant_id, 'environment', environment, 'kind', '${NOTICE.kind}', 'subjectId', id))`,
+  )}
+)
+select count(*)::int as rows from noted`;
+
+/** Notifies developers and administrators that a live key expires, unless it was revoked or replaced. */
+export const expiringKeyNotices: PeriodicTask = {
+  name: 'expiring-key-notices',
+  intervalMs: 600_000,
+  async runBatch(em) {
+    const [noted] = await executeNamed<{ rows: number }>(em, NOTIFY);
+    const { rows } = noted!;
+    return { rows, more: rows === BATCH_ROWS };
+  },
+};

@@ -1,0 +1,89 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { expiringKeyNotices } from '../../../services/api-keys/expiry-notices.ts';
+import { Database } from '../../../services/platform/database/database.ts';
+import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { query } from '../../support/query.ts';
+
+const DAY_MS = 86_400_000;
+
+let harness: TestHarness;
+let database: Database;
+beforeAll(async () => {
+  harness = await startHarness();
+  database = await Database.open({
+    url: harness.databaseUrl,
+    poolSize: 2,
+    preparedStatements: true,
+    entities: [],
+  });
+});
+afterAll(async () => {
+  await database?.close();
+  await harness?.close();
+});
+
+/** A key that expires in some days, and its notices as time passes. */
+async function issuedFor(days: number, environment = Environment.LIVE) {
+  const tenant = newTenant(environment);
+  const client = createClient(ApiKeyService, harness.transports.inProcess);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const scopes = [ApiKeyScope.FUNDS_READ];
+  const expiresAt = timestampFromMs(Date.now() + days * DAY_MS);
+  const { apiKey } = await client.issueApiKey({ ...write(), name: 'Shop', scopes, expiresAt });
+  const { id } = apiKey!;
+  return {
+    revoke: () => client.revokeApiKey({ ...write(), apiKeyId: id }),
+    rotate: () => client.rotateApiKey({ ...write(), apiKeyId: id, overlapSeconds: 2_592_000 }),
+    /** How many notices were started once some days have passed and the task has run twice. */
+    noticesAfter: async (passed: number) => {
+      const earlier = (column: string) => `${column} = ${column} - interval '24 hours' * ${passed}`;
+      const age = `update api_keys.api_key set ${earlier('created_at')}, ${earlier('expires_at')} where id = '${id}'`;
+      await query(harness.databaseUrl, age);
+      for (let runs = 0; runs < 2; runs += 1) {
+        await database.transaction((em) => expiringKeyNotices.runBatch(em, database));
+      }
+      const started = `select arguments from platform.outbox_command where workflow_id = 'notice-API_KEY_EXPIRING-${id}'`;
+      const commands = await query(harness.databaseUrl, started);
+      const input = {
+        merchantId: tenant.merchantId,
+        environment: 'live',
+        kind: 'API_KEY_EXPIRING',
+        subjectId: id,
+      };
+      for (const command of commands) expect(command).toEqual({ arguments: [input] });
+      return commands.length;
+    },
+  };
+}
+
+it('a key is announced a week and a day before it expires, once each', async () => {
+  const key = await issuedFor(30);
+  const notices: number[] = [];
+  for (const days of [22.9, 0.2, 5.8, 0.2, 1]) notices.push(await key.noticesAfter(days));
+  expect(notices).toEqual([0, 1, 1, 2, 2]);
+});
+
+it('a key that nobody announced in time is announced once', async () => {
+  expect(await (await issuedFor(30)).noticesAfter(29.5)).toBe(1);
+});
+
+it('a key has no notice that would come as soon as it is issued', async () => {
+  const days = await issuedFor(3);
+  expect([await days.noticesAfter(0), await days.noticesAfter(2.1)]).toEqual([0, 1]);
+  const hours = await issuedFor(0.9);
+  expect([await hours.noticesAfter(0), await hours.noticesAfter(0.8)]).toEqual([0, 0]);
+});
+
+it('a key that is revoked, replaced or of the sandbox is not announced', async () => {
+  const [revoked, replaced] = [await issuedFor(8), await issuedFor(8)];
+  await revoked.revoke();
+  await replaced.rotate();
+  const sandbox = await issuedFor(8, Environment.TEST);
+  for (const key of [revoked, replaced, sandbox]) {
+    expect([await key.noticesAfter(2), await key.noticesAfter(5.5)]).toEqual([0, 0]);
+  }
+});

@@ -1,0 +1,54 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import {
+  type ApiKey,
+  type ApiKeyService,
+  ApiKeyState,
+} from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { EXPIRY_NOTICE_DAYS, expiresSoon, expiryNoticeAt } from '../../services/platform/api-key-expiry.ts';
+
+/** An API key that expires soon. */
+export interface ExpiringKeySubject {
+  readonly kind: 'API_KEY_EXPIRING';
+  readonly apiKey: ApiKey;
+  readonly expiresAt: Date;
+  /** When the notice became due; identifies the occasion. */
+  readonly happenedAt: Date;
+}
+
+type Tenant = { readonly merchantId: string; readonly environment: Environment };
+
+const CALL = { timeoutMs: 10_000 };
+const PAGE_SIZE = 100;
+const { early, last } = EXPIRY_NOTICE_DAYS;
+
+/** A key that is active and expires soon; undefined otherwise. */
+export async function findExpiringKey(
+  apiKeys: Client<typeof ApiKeyService>,
+  tenant: Tenant,
+  apiKeyId: string,
+): Promise<ExpiringKeySubject | undefined> {
+  const apiKey = await findActiveKey(apiKeys, tenant, apiKeyId);
+  if (!apiKey?.expiresAt) return undefined;
+  const expiresAt = timestampDate(apiKey.expiresAt);
+  const now = new Date();
+  if (!expiresSoon(expiresAt, now)) return undefined;
+  const lastAt = expiryNoticeAt(expiresAt, last);
+  const happenedAt = lastAt <= now ? lastAt : expiryNoticeAt(expiresAt, early);
+  return { kind: 'API_KEY_EXPIRING', apiKey, expiresAt, happenedAt };
+}
+
+async function findActiveKey(
+  apiKeys: Client<typeof ApiKeyService>,
+  tenant: Tenant,
+  id: string,
+): Promise<ApiKey | undefined> {
+  for (let pageToken = ''; ; ) {
+    const request = { ...tenant, state: ApiKeyState.ACTIVE, pageSize: PAGE_SIZE, pageToken };
+    const page = await apiKeys.listApiKeys(request, CALL);
+    const found = page.apiKeys.find((apiKey) => apiKey.id === id);
+    if (found || page.nextPageToken === '') return found;
+    pageToken = page.nextPageToken;
+  }
+}

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { messageOf } from '../errors.ts';
 import { isDatabaseFailing, isLockTimeout } from './database-errors.ts';
 import { bindNamed } from './named-sql.ts';
+import { sqlStatements } from './sql-statements.ts';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
 /** Held for the whole run, so that processes starting together apply each migration once. */
@@ -122,7 +123,8 @@ async function applyInTransaction(client: Client, migration: Migration): Promise
   await client.query('begin');
   try {
     await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
-    await client.query(migration.sql);
+    // Citus takes changes of distributed tables only one by one.
+    for (const statement of sqlStatements(migration.sql)) await client.query(statement);
     await recordApplied(client, migration);
     await client.query('commit');
   } catch (error) {

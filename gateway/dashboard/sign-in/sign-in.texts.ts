@@ -3,7 +3,7 @@ export const signInTexts = {
     signIn: 'Entrar no painel',
     lead: 'Acompanhe webhooks, recebíveis, reembolsos e antecipações da sua empresa.',
     unsent:
-      'Sua sessão terminou, e o formulário não foi enviado. Entre novamente para voltar à página e enviá-lo.',
+      'Sua sessão terminou, e o formulário não foi enviado. Entre novamente para voltar à página e enviá-lo. Campos curtos e arquivos não são guardados: preencha-os de novo.',
     withProvider: (host: string) => `Entrar com ${host}`,
     next: 'Você será direcionado ao seu provedor de identidade e depois voltará para cá.',
     tryAgain: 'Tentar novamente',
@@ -25,7 +25,7 @@ export const signInTexts = {
     signIn: 'Sign in to the dashboard',
     lead: 'Manage your webhooks, receivables, refunds and advances.',
     unsent:
-      'Your session has ended, so the form was not sent. Sign in again to return to the page and send it.',
+      'Your session has ended, so the form was not sent. Sign in again to return to the page and send it. Short fields and files are not kept: fill them in again.',
     withProvider: (host: string) => `Sign in with ${host}`,
     next: 'You will be redirected to your identity provider and back.',
     tryAgain: 'Try again',

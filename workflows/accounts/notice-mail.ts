@@ -33,6 +33,7 @@ export function composeMail(
       return { language, ...debtsMail(subject.owedMinor, { language, merchant }, input, links) };
     case 'API_KEY_EXPIRING':
       return { language, ...expiringKeyMail(subject, { language, merchant }, input, links) };
+    case 'REFUND_UNFUNDED':
     case 'REFUND_FAILED':
     case 'DISPUTE_ENDED':
     case 'ADVANCE_REFUSED':

@@ -22,7 +22,7 @@ import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 import { type ExpiringKeySubject, findExpiringKey } from './key-notice.ts';
 import {
   findEndedDispute,
-  findFailedRefund,
+  findRefundOutcome,
   findRefusedAdvance,
   findUnpaidAdvance,
   type OutcomeSubject,
@@ -63,6 +63,7 @@ const TOPICS = {
   DISPUTE_DUE: MailTopic.DISPUTE_DEADLINES,
   DEBTS: MailTopic.DEBTS,
   API_KEY_EXPIRING: MailTopic.API_KEYS,
+  REFUND_UNFUNDED: MailTopic.REFUND_DEADLINES,
   REFUND_FAILED: MailTopic.REFUND_DEADLINES,
   DISPUTE_ENDED: MailTopic.DISPUTE_DEADLINES,
   ADVANCE_REFUSED: MailTopic.ADVANCES,
@@ -126,8 +127,9 @@ async function findSubject(
       return findUncoveredDebts(funds, tenant);
     case 'API_KEY_EXPIRING':
       return findExpiringKey(apiKeys, tenant, subjectId);
+    case 'REFUND_UNFUNDED':
     case 'REFUND_FAILED':
-      return findFailedRefund(refunds, tenant, subjectId);
+      return findRefundOutcome(refunds, tenant, subjectId, kind);
     case 'DISPUTE_ENDED':
       return findEndedDispute(refunds, tenant, subjectId);
     case 'ADVANCE_REFUSED':

@@ -21,6 +21,11 @@ interface Facts {
 }
 
 const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
+  REFUND_UNFUNDED: {
+    subject: 'Reembolso aguarda saldo',
+    happened: 'O saldo disponível da sua empresa não cobre um reembolso, e o cliente aguarda o valor.',
+    means: 'O reembolso será executado assim que houver saldo.',
+  },
   REFUND_FAILED: {
     subject: 'Reembolso com falha',
     happened: 'Um reembolso falhou no provedor de pagamentos, e o cliente não recebeu o valor.',
@@ -59,6 +64,11 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
 };
 
 const english: Readonly<Record<Outcome, OutcomeTexts>> = {
+  REFUND_UNFUNDED: {
+    subject: 'Refund awaits your balance',
+    happened: 'Your available balance does not cover a refund, and the customer is waiting for it.',
+    means: 'The refund is executed once the balance covers it.',
+  },
   REFUND_FAILED: {
     subject: 'Refund failed',
     happened: 'A refund failed at the payment provider, and the customer has not received the amount.',

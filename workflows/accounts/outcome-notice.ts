@@ -14,8 +14,9 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
 
-/** That a refund failed, how a dispute ended, or why an advance is not paid. */
+/** That a refund awaits the balance or failed, how a dispute ended, or why an advance is not paid. */
 export type Outcome =
+  | 'REFUND_UNFUNDED'
   | 'REFUND_FAILED'
   | 'DISPUTE_WON'
   | 'DISPUTE_LOST'
@@ -40,17 +41,23 @@ type Tenant = { readonly merchantId: string; readonly environment: Environment }
 
 const CALL = { timeoutMs: 10_000 };
 
-/** That the provider failed or returned a refund; undefined otherwise. */
-export async function findFailedRefund(
+const REFUND_STATUSES = {
+  REFUND_UNFUNDED: RefundCaseStatus.FUNDING_REQUIRED,
+  REFUND_FAILED: RefundCaseStatus.FAILED,
+} as const;
+
+/** That the balance does not cover a refund, or that the provider failed or returned it; undefined otherwise. */
+export async function findRefundOutcome(
   refunds: Client<typeof RefundCaseService>,
   tenant: Tenant,
   refundCaseId: string,
+  kind: keyof typeof REFUND_STATUSES,
 ): Promise<OutcomeSubject | undefined> {
   const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId }, CALL);
-  if (refundCase?.status !== RefundCaseStatus.FAILED) return undefined;
+  if (refundCase?.status !== REFUND_STATUSES[kind]) return undefined;
   return {
-    kind: 'REFUND_FAILED',
-    outcome: 'REFUND_FAILED',
+    kind,
+    outcome: kind,
     amountMinor: refundCase.amountMinor,
     path: `refunds/${refundCase.id}`,
     happenedAt: timestampDate(refundCase.updatedAt!),

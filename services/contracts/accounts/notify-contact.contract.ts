@@ -6,8 +6,8 @@ export const workflowType = 'notifyContact';
 /**
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
  * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
- * the balance does not cover, an API key that expires soon, a refund that failed, a dispute that was closed or reversed, an
- * advance that was refused, one that is not paid out.
+ * the balance does not cover, an API key that expires soon, a refund that the balance does not cover, one that failed, a
+ * dispute that was closed or reversed, an advance that was refused, one that is not paid out.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -21,7 +21,12 @@ export type NoticeKind =
   | OutcomeKind;
 
 /** What became of a refund, a dispute or an advance. */
-export type OutcomeKind = 'REFUND_FAILED' | 'DISPUTE_ENDED' | 'ADVANCE_REFUSED' | 'ADVANCE_UNPAID';
+export type OutcomeKind =
+  | 'REFUND_UNFUNDED'
+  | 'REFUND_FAILED'
+  | 'DISPUTE_ENDED'
+  | 'ADVANCE_REFUSED'
+  | 'ADVANCE_UNPAID';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
 

@@ -8,6 +8,7 @@ import {
   DisputeReason,
   MerchantDecisionKind,
   ProviderOutcome,
+  RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -179,6 +180,19 @@ describe('a refund case', () => {
       },
       expect.objectContaining({ workflow_id: `notice-REFUND_FAILED-${refundCaseId}` }),
     ]);
+  });
+
+  it('has one mail about waiting for the balance, however often it waits', async () => {
+    const { tenant, open, start, debit } = refundsOf(harness);
+    const { id } = await open({ initiator: RefundInitiator.MERCHANT });
+    for (let execution = 1; execution <= 3; execution += 1) {
+      await start(id);
+      await debit(id, RefundDebitOutcome.INSUFFICIENT);
+    }
+    const notices = (await commandsOf(tenant.merchantId)).filter(
+      ({ workflow_type: type }) => type === 'notifyContact',
+    );
+    expect(notices).toMatchObject([{ workflow_id: `notice-REFUND_UNFUNDED-${id}` }]);
   });
 
   it('publishes nothing for a write that was refused', async () => {

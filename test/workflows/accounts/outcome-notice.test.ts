@@ -7,7 +7,11 @@ import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/
 import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { DisputeOutcome, ProviderOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DisputeOutcome,
+  ProviderOutcome,
+  RefundInitiator,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   type NoticeKind,
   workflowId,
@@ -98,6 +102,17 @@ it('mails those who want it about a dispute that is won, lost or reversed', asyn
   expect(await resultOf('DISPUTE_ENDED', lost)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   await refunds.reverseDispute({ ...write(), disputeId: lost });
   expect((await mail(lost, 2)).subject).toBe(`Disputa revertida a seu favor: ${tenant.merchantId}`);
+});
+
+it('mails those who want it about a refund that the balance does not cover', async () => {
+  const { tenant, open, start } = refundsOf(harness, 'inProcess', newTenant());
+  const { mail } = await staff(tenant, MailTopic.REFUND_DEADLINES, Language.EN);
+  const { id } = await open({ initiator: RefundInitiator.MERCHANT });
+  await start(id);
+  const { subject, text } = await mail(id);
+  expect(subject).toBe(`Refund awaits your balance: ${tenant.merchantId}`);
+  expect(text).toContain('Amount: R$10.00\n\nThe refund is executed once the balance covers it.');
+  expect(text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds/${id}\n`);
 });
 
 it('mails those who want it about a refund that fails', async () => {

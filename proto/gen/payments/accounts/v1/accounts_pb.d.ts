@@ -1500,7 +1500,8 @@ export enum MailTopic {
   UNSPECIFIED = 0,
 
   /**
-   * Refund cases whose decision is due soon, and refunds that failed, to finance staff, developers and administrators.
+   * Refund cases whose decision is due soon, and refunds that await the balance or failed, to finance staff, developers and
+   * administrators.
    *
    * @generated from enum value: MAIL_TOPIC_REFUND_DEADLINES = 1;
    */

@@ -10,13 +10,16 @@ export const panelTexts = {
         'Abra um caso solicitado pelo cliente. Se os limites de 24 horas o enviarem para análise, abra um caso solicitado há 2 dias.',
       SERVICE_REVIEW:
         'Conteste um caso, abra um caso solicitado há 8 dias para que o prazo vença ou abra uma disputa sobre o pagamento de um caso aprovado.',
-      APPROVED_FOR_EXECUTION: 'Aprove um caso solicitado pelo cliente ou abra um solicitado pela empresa.',
+      APPROVED_FOR_EXECUTION:
+        'Adicione uma pendência a um caso solicitado pelo cliente e aprove-o. Sem pendência, ele costuma ser executado em segundos.',
       FUNDING_REQUIRED:
         'Abra um caso de valor maior que o saldo, aprove-o na análise, se for o caso, e inicie a execução. Se solicitado há 2 dias, ele não conta nos limites de 24 horas dos próximos casos.',
-      PROCESSING: 'Crie uma venda por Pix, abra um caso para ela e inicie a execução.',
-      SUCCEEDED: 'Com o caso em processamento, simule que o provedor pagou.',
+      PROCESSING:
+        'Crie uma venda por Pix, abra um caso para ela com valor que termine em 04 e aprove-o. Se a execução não começar sozinha, inicie-a.',
+      SUCCEEDED:
+        'Como PROCESSING, com valor que termine em 00. Se o caso continuar em processamento, simule que o provedor pagou.',
       FAILED:
-        'Com o caso em processamento, simule que o provedor não pagou. Ou devolva um reembolso já pago.',
+        'Como PROCESSING, com valor que termine em 01. Se o caso continuar em processamento, simule que o provedor não pagou. Ou devolva um reembolso já pago.',
       CANCELED: 'Cancele um caso antes da execução.',
       REJECTED: 'Com o caso em análise, recuse-o.',
     },
@@ -52,12 +55,15 @@ export const panelTexts = {
       SERVICE_REVIEW:
         'Contest a case, open one requested 8 days ago so that its deadline passes, or dispute the payment of an approved case.',
       APPROVED_FOR_EXECUTION:
-        'Approve a case requested by the customer, or open one requested by the merchant.',
+        'Add a blocker to a case requested by the customer, then approve it. Without a blocker it is usually executed within seconds.',
       FUNDING_REQUIRED:
         'Open a case that exceeds the balance, approve it in review if it goes there, and start its execution. If requested 2 days ago, it does not count toward the 24-hour limits of the next cases.',
-      PROCESSING: 'Create a Pix sale, open a case for it and start its execution.',
-      SUCCEEDED: 'While a case is processing, simulate that the provider paid.',
-      FAILED: 'While a case is processing, simulate that the provider did not pay. Or return a paid refund.',
+      PROCESSING:
+        'Create a Pix sale, open a case for it with an amount that ends in 04 and approve it. Start its execution if it does not start by itself.',
+      SUCCEEDED:
+        'As for PROCESSING, with an amount that ends in 00. If the case stays there, simulate that the provider paid.',
+      FAILED:
+        'As for PROCESSING, with an amount that ends in 01. If the case stays there, simulate that the provider did not pay. Or return a paid refund.',
       CANCELED: 'Cancel a case before its execution.',
       REJECTED: 'While a case is under review, reject it.',
     },

@@ -6,7 +6,7 @@ export const refundStepTexts = {
       contest: ['A empresa contesta', 'O caso vai para análise.'],
       'announce-deadline': [
         'Avisar sobre o prazo',
-        'O fluxo de trabalho faz isto algum tempo antes do prazo. Cedo demais, é recusado: abra o caso alguns dias no passado.',
+        'O fluxo de trabalho faz isto um dia antes do prazo, salvo outra configuração. Cedo demais, é recusado: abra um caso solicitado há 6 dias.',
       ],
       expire: ['O prazo vence', 'O fluxo de trabalho faz isto quando o prazo vence sem decisão.'],
       'review-approve': ['A análise aprova', 'Ignora os limites de 24 horas, mas nunca uma disputa.'],
@@ -51,7 +51,7 @@ export const refundStepTexts = {
       contest: ['The merchant contests', 'The case goes to review.'],
       'announce-deadline': [
         'Send the deadline reminder',
-        'The workflow does this some time before the deadline. Too early, it is refused: open the case a few days in the past.',
+        'The workflow does this a day before the deadline, unless configured otherwise. Too early, it is refused: open a case requested 6 days ago.',
       ],
       expire: ['The deadline passes', 'The workflow does this when the deadline passes without a decision.'],
       'review-approve': ['The review approves', 'Overrides the 24-hour limits, but never a dispute.'],

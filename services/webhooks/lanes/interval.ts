@@ -9,6 +9,11 @@ export class Interval {
     this.#dueAtMs = performance.now() + firstMs;
   }
 
+  /** How long until it is due, in whole milliseconds for a timer, which may end up to one early. */
+  get remainingMs(): number {
+    return Math.max(Math.ceil(this.#dueAtMs - performance.now()) + 1, 0);
+  }
+
   /** Whether the interval has passed; if so, the next one begins. */
   isDue(): boolean {
     const nowMs = performance.now();

@@ -3,8 +3,10 @@ import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 
-/** A process renews its lease this often; others take its lanes once the lease has expired. */
+/** A process that owns all lanes renews its lease this often; others take its lanes once the lease has expired. */
 const RENEW_INTERVAL_MS = 1_000;
+/** While others own lanes, so that those of a process that has died are taken soon after its lease has expired. */
+const SHARED_RENEW_INTERVAL_MS = 400;
 const LEASE_MS = 4_000;
 const MIN_INTERVAL_MS = 200;
 /** As in the check of webhooks.lane. */
@@ -150,7 +152,9 @@ export class LaneLeases {
       }
       if (signal.aborted) return;
       this.#wake = new AbortController();
-      await delay(RENEW_INTERVAL_MS, undefined, { signal: this.#wake.signal }).catch(() => undefined);
+      const ownsAll = this.#epochs.size === LANE_COUNT;
+      const intervalMs = ownsAll ? RENEW_INTERVAL_MS : SHARED_RENEW_INTERVAL_MS;
+      await delay(intervalMs, undefined, { signal: this.#wake.signal }).catch(() => undefined);
     }
   }
 

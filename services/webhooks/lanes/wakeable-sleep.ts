@@ -11,9 +11,9 @@ export class WakeableSleep {
     this.#end?.();
   }
 
-  /** Sleeps for at least `minMs` in any case, and then until woken, for at most `maxMs`. */
+  /** Sleeps until woken, for at most `maxMs`, but in any case for at least `minMs`. */
   async sleep(minMs: number, maxMs: number): Promise<void> {
-    await delay(minMs);
+    const startedAtMs = performance.now();
     if (!this.#woken) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, maxMs);
@@ -24,6 +24,9 @@ export class WakeableSleep {
       });
     }
     this.#end = undefined;
+    // Most sleeps are not woken early: a timer for the least time first would wake an idle process once more for each.
+    const remainingMs = minMs - (performance.now() - startedAtMs);
+    if (remainingMs > 0) await delay(remainingMs);
     this.#woken = false;
   }
 }

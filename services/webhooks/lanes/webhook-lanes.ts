@@ -17,15 +17,17 @@ import { OpenAttempts } from './open-attempts.ts';
 import { ResultRecorder } from './result-recorder.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
-/** The pause between two reads: at least, so that events that arrive together are read together, and at most. */
+/** The least pause between two reads, so that events that arrive together are read together. */
 const MIN_SLEEP_MS = 2;
-const MAX_SLEEP_MS = 400;
 /** Reading counts as late when the last read ended longer ago than this. */
 const READ_WITHIN_MS = 1_000;
 const RECONNECT_MS = 500;
-/** How often changes of subscriptions are read. */
-const REFRESH_MS = 400;
-const HELD_MS = 1_000;
+/**
+ * How often changes of subscriptions are read: they take effect within a second. Deliveries that were not announced are
+ * read then, too.
+ */
+const REFRESH_MS = 800;
+const HELD_MS = 800;
 /** How often to look for attempts whose process has died. */
 const CLOSE_LOST_MS = 1_000;
 /** How often all waiting deliveries are read again, in case one was missed. */
@@ -158,7 +160,7 @@ export class WebhookLanes {
       try {
         await this.#read();
         failures = 0;
-        await this.#sleep.sleep(MIN_SLEEP_MS, MAX_SLEEP_MS);
+        await this.#sleep.sleep(MIN_SLEEP_MS, this.#refreshes.remainingMs);
       } catch (error) {
         if (failures === 0)
           this.#deps.logger.warn({ err: error }, 'reading webhook deliveries was interrupted');

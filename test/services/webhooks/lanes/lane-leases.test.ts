@@ -101,3 +101,18 @@ it('hands over the lanes that it gave up although the connection was lost meanwh
   const second = start();
   await vi.waitFor(() => expect([first.lanes.length, second.lanes.length]).toEqual([32, 32]), SOON);
 });
+
+it('looks more often than its lease needs for lanes that become free, while another process owns lanes', async () => {
+  await db.run({ name: 'own', text: 'update webhooks.lane set owner_id = :other' }, { other: randomUUID() });
+  const lease = `insert into webhooks.lane_owner (id, leased_until)
+                 select owner_id, now() + interval '1 minute' from webhooks.lane limit 1`;
+  await db.run({ name: 'lease', text: lease });
+  const renewedAt: number[] = [];
+  start((statement, parameters) => {
+    if (statement.name === 'renew_lanes') renewedAt.push(performance.now());
+    return db.run(statement, parameters);
+  });
+  await vi.waitFor(() => expect(renewedAt.length).toBeGreaterThan(2), SOON);
+  // At the interval of a process that owns all lanes it would be two seconds.
+  expect(renewedAt[2]! - renewedAt[0]!).toBeLessThan(1_900);
+});

@@ -81,7 +81,8 @@ export class OutboxSignal {
   }
 
   /**
-   * Calls `poll` on each signal and timeout until it finds work; undefined when the time is up or the caller aborts.
+   * Calls `poll` at once, on each signal and after each `pollMs` until it finds work; undefined when the time is up or the
+   * caller aborts. Does not poll when the time is up: who calls again does so at once.
    */
   async await<T>(
     wait: WorkWait,
@@ -95,6 +96,9 @@ export class OutboxSignal {
       if (found !== undefined) return found;
       if (remainingMs <= 0) break;
       await this.#wait(seen, Math.min(remainingMs, pollMs), wait);
+      // A timer may end up to a millisecond early.
+      const isTimeUp = endsAt - performance.now() < 1;
+      if (isTimeUp && this.#versions[wait.work] === seen) break;
     }
     return undefined;
   }

@@ -86,3 +86,10 @@ it('logs an outage of the database once, however often it tries to listen again'
   connection.emit('error', new Error('Connection terminated unexpectedly'));
   expect(warn).toHaveBeenCalledTimes(2);
 });
+
+it('polls once in a wait without a signal that is no longer than the interval of polls', async () => {
+  const { signal: running } = new AbortController();
+  const poll = vi.fn(async () => ({ found: undefined, pollMs: 100 }));
+  await new OutboxSignal(database, logger).await({ work: 'COMMANDS', waitMs: 100, signal: running }, poll);
+  expect(poll).toHaveBeenCalledOnce();
+});

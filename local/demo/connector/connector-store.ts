@@ -72,6 +72,12 @@ export class ConnectorStore {
     }));
   }
 
+  /** When the first report is due, in milliseconds since 1970; undefined if there is none. */
+  nextDueAt(): number | undefined {
+    const dueAt = this.#database.prepare('select min(due_at) as due_at from report').get()?.due_at;
+    return typeof dueAt === 'number' ? dueAt : undefined;
+  }
+
   /** Removes a report that was made, or can never be made. */
   endReport(id: string): void {
     this.#database.prepare('delete from report where id = ?').run(id);

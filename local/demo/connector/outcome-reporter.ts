@@ -8,8 +8,10 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { REFUSALS } from '../../../workflows/final-refusal.ts';
 import type { ConnectorStore, Report } from './connector-store.ts';
+import { OUTCOME_AFTER_MS } from './demo-outcomes.ts';
 
-const POLL_MS = 500;
+/** The pause between two looks: at least this, at most {@link OUTCOME_AFTER_MS}, since no report is due sooner than that. */
+const MIN_PAUSE_MS = 500;
 const CALL = { timeoutMs: 5_000 };
 
 /** Reports outcomes when they are due, until it is stopped. Keeps those that cannot be reported yet. */
@@ -33,7 +35,9 @@ export class OutcomeReporter {
         if (signal.aborted || !(await this.#made(report, refunds, logger))) break;
         store.endReport(report.id);
       }
-      await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+      const untilDueMs = (store.nextDueAt() ?? Number.POSITIVE_INFINITY) - Date.now();
+      const pauseMs = Math.min(Math.max(untilDueMs, MIN_PAUSE_MS), OUTCOME_AFTER_MS);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
 

@@ -50,16 +50,14 @@ export async function openWindow(
   return { context, page, foreign, violations };
 }
 
-/** The serious or worse findings of axe-core on a page, one line each. */
+/** The findings of axe-core on a page, one line each. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.waitForLoadState();
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>(
     'axe.run(document, { resultTypes: ["violations"] })',
   );
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
 }
 
 /** Asserts that a page is no wider than a window of each of these widths. Resizes the window, and back. */

@@ -10,6 +10,24 @@ import { type OverviewFixture, startOverviewFixture } from './overview-fixture.t
 const FAILED = exhausted(10, { httpStatus: 503 });
 const GONE = gone();
 const MOST_BYTES = 100_000;
+const MOST_STOPS = 200;
+
+interface FocusStop {
+  readonly name: string;
+  readonly outline: string;
+  readonly ground: string;
+}
+
+/** Runs in the page: the element with the focus, the color of its outline, and that of the background around it. */
+const FOCUS_STOP = `(() => {
+  const focused = document.activeElement;
+  const { outlineStyle, outlineColor } = getComputedStyle(focused);
+  let ground = 'rgba(0, 0, 0, 0)';
+  for (let box = focused.parentElement; box && ground === 'rgba(0, 0, 0, 0)'; box = box.parentElement)
+    ground = getComputedStyle(box).backgroundColor;
+  const name = focused === document.body ? 'BODY' : focused.outerHTML;
+  return { name, outline: outlineStyle === 'none' ? ground : outlineColor, ground };
+})()`;
 
 let fixture: OverviewFixture;
 let browser: Browser;
@@ -114,6 +132,22 @@ describe('the overview in a browser', () => {
     expect(section.x + section.width).toBeLessThanOrEqual(390);
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+  });
+
+  it('the focus has an outline that differs from what it is on, everywhere', async () => {
+    const { page } = await windowOf(busy);
+    await page.goto(busy.at());
+    const invisible: unknown[] = [];
+    let stops = 0;
+    for (; stops < MOST_STOPS; stops += 1) {
+      await page.keyboard.press('Tab');
+      const { name, outline, ground } = await page.evaluate<FocusStop>(FOCUS_STOP);
+      if (name === 'BODY') break;
+      if (outline === ground) invisible.push(name);
+    }
+    expect(invisible).toEqual([]);
+    expect(stops).toBeGreaterThan(20);
+    expect(stops).toBeLessThan(MOST_STOPS);
   });
 });
 

@@ -89,7 +89,7 @@ test('a form sent with an expired session leads to sign-in, and back', async () 
   await context.close();
 });
 
-test('axe finds no serious issues on the sign-in and sign-out pages, which fit wide and narrow windows', async () => {
+test('axe finds nothing on the sign-in and sign-out pages, which fit wide and narrow windows', async () => {
   const { context, page } = await openWindow({ javaScriptEnabled: true });
   const look = async () => {
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -68,6 +68,8 @@ export function parseFilters(query: DeliveriesQueryValues): ParsedFilters {
     return meant;
   };
   const text = (value: string) => (/^[\x20-\x7e]+$/.test(value) ? value : undefined);
+  // Who publishes an event chooses the id of its object.
+  const objectId = (value: string) => (/\p{Cc}/u.test(value) ? undefined : value);
   const id = (value: string) => (isUuid(value) ? value : undefined);
   const status = given('status');
   const names = ['type', 'status', 'since', 'before', 'request', 'object', 'event', 'resend'] as const;
@@ -77,7 +79,7 @@ export function parseFilters(query: DeliveriesQueryValues): ParsedFilters {
     createdFrom: parse('since', 'badTime', timeOf),
     createdTo: parse('before', 'badTime', timeOf),
     requestId: parse('request', 'badText', text),
-    objectId: parse('object', 'badText', text),
+    objectId: parse('object', 'badText', objectId),
     eventId: parse('event', 'badId', id),
     resendId: parse('resend', 'badId', id),
   };

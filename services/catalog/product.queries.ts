@@ -25,6 +25,7 @@ const now = sql<Timestamp>`now()`;
 const milliseconds = <T extends number | null = number>(column: string) =>
   sql<T>`(extract(epoch from ${sql.ref(column)}) * 1000)::bigint`;
 
+/** Each subquery names the merchant: Citus does not conclude it from the product's, and would ask all nodes. */
 function products(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('catalog.product as product')
@@ -35,7 +36,7 @@ function products(parameters: ReadParameters<Tenant>) {
       jsonArrayFrom(
         eb
           .selectFrom('catalog.price as price')
-          .whereRef('price.merchant_id', '=', 'product.merchant_id')
+          .where('price.merchant_id', '=', parameters('merchantId'))
           .whereRef('price.environment', '=', 'product.environment')
           .whereRef('price.product_id', '=', 'product.id')
           .where('price.retired_at', 'is', null)
@@ -48,7 +49,7 @@ function products(parameters: ReadParameters<Tenant>) {
       jsonArrayFrom(
         eb
           .selectFrom('catalog.offer as offer')
-          .whereRef('offer.merchant_id', '=', 'product.merchant_id')
+          .where('offer.merchant_id', '=', parameters('merchantId'))
           .whereRef('offer.environment', '=', 'product.environment')
           .whereRef('offer.product_id', '=', 'product.id')
           .where('offer.retired_at', 'is', null)

@@ -6,27 +6,29 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { outOfRange } from '../../platform/errors.ts';
 import type { Movement } from './movement.ts';
 
+const ROWS = `
+json_to_recordset(:rows::json) as m (
+  "id" uuid, "kind" text, "sourceId" uuid, "saleId" uuid, "releaseDate" date, "blockReason" text,
+  "availableMinor" bigint, "scheduledMinor" bigint, "blockedMinor" bigint, "occurredAt" timestamptz, "date" date)`;
+
+// Two statements: Citus sends a CTE that both would read to all nodes, and needs all of them for it.
+const ADD_TO_DAYS = `
+insert into funds.balance_day as d
+  (merchant_id, environment, date, available_minor, scheduled_minor, blocked_minor)
+select :merchantId, :environment, "date", sum("availableMinor"), sum("scheduledMinor"), sum("blockedMinor")
+  from ${ROWS} group by "date"
+on conflict (merchant_id, environment, date)
+do update set available_minor = d.available_minor + excluded.available_minor,
+              scheduled_minor = d.scheduled_minor + excluded.scheduled_minor,
+              blocked_minor = d.blocked_minor + excluded.blocked_minor`;
+
 const INSERT = `
-with moved as (
-  select * from json_to_recordset(:rows::json) as m (
-    "id" uuid, "kind" text, "sourceId" uuid, "saleId" uuid, "releaseDate" date, "blockReason" text,
-    "availableMinor" bigint, "scheduledMinor" bigint, "blockedMinor" bigint, "occurredAt" timestamptz, "date" date)
-), days as (
-  insert into funds.balance_day as d
-    (merchant_id, environment, date, available_minor, scheduled_minor, blocked_minor)
-  select :merchantId, :environment, "date", sum("availableMinor"), sum("scheduledMinor"), sum("blockedMinor")
-    from moved group by "date"
-  on conflict (merchant_id, environment, date)
-  do update set available_minor = d.available_minor + excluded.available_minor,
-                scheduled_minor = d.scheduled_minor + excluded.scheduled_minor,
-                blocked_minor = d.blocked_minor + excluded.blocked_minor
-)
 insert into funds.movement
   (merchant_id, environment, id, kind, source_id, sale_id, release_date, block_reason, available_minor, scheduled_minor,
    blocked_minor, occurred_at)
 select :merchantId, :environment, "id", "kind", "sourceId", "saleId", "releaseDate", "blockReason", "availableMinor",
        "scheduledMinor", "blockedMinor", "occurredAt"
-  from moved`;
+  from ${ROWS}`;
 
 /**
  * Adds movements to the statement of the account whose lock the transaction holds, and to the sums of their days.
@@ -39,10 +41,12 @@ export async function recordMovements(tx: TenantTransaction, movements: readonly
     id: uuidv7(),
     date: civilDateAt(movement.occurredAt),
   }));
+  const parameters = { rows: jsonRows(rows) };
   try {
-    await tx.execute(INSERT, { rows: jsonRows(rows) });
+    await tx.execute(ADD_TO_DAYS, parameters);
   } catch (error) {
     if (!isNumberOutOfRange(error)) throw error;
     throw outOfRange('AMOUNT_OUT_OF_RANGE', 'the movements of a day exceed 64 bits');
   }
+  await tx.execute(INSERT, parameters);
 }

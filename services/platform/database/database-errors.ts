@@ -44,6 +44,8 @@ const CONNECTION_ERRORS = new Set([
 /** The messages of pg without a code. */
 const LOST_CONNECTION =
   /Connection terminated|timeout expired|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/;
+/** What Citus calls an internal error (XX000) when a node ends under a statement. */
+const LOST_NODE = /failure on connection marked as essential|server closed the connection unexpectedly/;
 /** Connection exceptions (08); server starting, stopping or terminating connections (57P). */
 const CONNECTION_STATE = /^(08|57P)/;
 /** Insufficient resources (53), a transaction that the server has ended because it froze (25P03), read-only server (25006). */
@@ -64,6 +66,7 @@ export function isDatabaseFailing(error: unknown): boolean {
 /** Whether the connection to the database failed or ended. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlStateOf(error);
+  if (state === 'XX000') return LOST_NODE.test(messageOf(error));
   if (state !== undefined) return CONNECTION_ERRORS.has(state) || CONNECTION_STATE.test(state);
   return error instanceof Error && LOST_CONNECTION.test(messageOf(error));
 }

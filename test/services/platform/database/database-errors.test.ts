@@ -16,6 +16,10 @@ it.each([
   ['told to cancel the statement', withCode('57014')],
   ['no longer the one that writes', withCode('25006')],
   ['wrapped by the driver', new Error('outer', { cause: withCode('08006') })],
+  [
+    'without one of its nodes',
+    Object.assign(new Error('failure on connection marked as essential: 127.0.0.1:5432'), { code: 'XX000' }),
+  ],
   ['gone in the middle of a migration', new Error('outer', { cause: new Error('Connection terminated') })],
   ['no free connection in time', new Error('timeout exceeded when trying to connect')],
 ])('a database that is %s is unavailable', (_what, error) => {
@@ -25,6 +29,7 @@ it.each([
 it.each([
   ['a unique key that is taken', withCode('23505')],
   ['a table that does not exist', withCode('42P01')],
+  ['an internal error of PostgreSQL', withCode('XX000')],
   ['a programming error', new TypeError('sesame')],
   ['no error', 'ECONNREFUSED'],
 ])('%s does not mean that the database is unavailable', (_what, error) => {

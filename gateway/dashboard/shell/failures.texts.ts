@@ -16,7 +16,7 @@ export const failureTexts = {
     reference: 'Código para o suporte:',
   },
   en: {
-    heading: 'Something went wrong',
+    heading: 'This could not be done',
     notFound: 'This page does not exist, or you do not have access to it.',
     forbidden: 'Your role at this merchant does not allow this. Ask an administrator.',
     badRequest: 'One of the submitted values is not valid. Go back and check the form.',

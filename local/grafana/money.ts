@@ -30,6 +30,9 @@ export const money = dashboard(
     chart('Debts overdue', Short, {
       '{{environment}}': 'max by (environment) (payments_debts_overdue)',
     }).description('Alert: DebtsOverdue, in live'),
+    chart('Oldest hold of KYC and of compliance', Seconds, {
+      '{{environment}} {{reason}}': 'max by (environment, reason) (payments_funds_oldest_hold_seconds)',
+    }).description('Alert: FundsHoldOld, in live'),
     chart('Calls to providers', RequestsPerSecond, {
       '{{provider}} {{environment}} {{result}}':
         'sum by (provider, environment, result) (rate(payments_provider_submissions_total[5m]))',

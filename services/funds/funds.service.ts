@@ -23,6 +23,7 @@ import { listDebts } from './list-debts.ts';
 import { exportFundsReleases, listFundsReleases } from './list-funds-releases.ts';
 import { exportReleaseSales, listReleaseSales } from './list-release-sales.ts';
 import { exportSales, listSales } from './list-sales.ts';
+import { registerOldestHoldMetrics } from './oldest-hold-metrics.ts';
 import { registerOverdueDebtMetrics } from './overdue-debt-metrics.ts';
 import { recordDebtPayment } from './record-debt-payment.ts';
 import { recordSale } from './record-sale.ts';
@@ -59,6 +60,7 @@ export function fundsService({
   registerLateReleaseMetrics(db);
   const dueAfterMs = config.DEBT_DUE_AFTER;
   registerOverdueDebtMetrics(db, dueAfterMs);
+  registerOldestHoldMetrics(db);
   return {
     listFundsReleases: (request) => listFundsReleases(database, pagination, request),
     listReleaseSales: (request) => listReleaseSales(database, pagination, request),

@@ -27,6 +27,7 @@ export async function scanOpenBlocks(
       environment: environmentEnum(row.environment),
       sourceId: row.source_id,
       saleId: row.sale_id,
+      openedAt: row.opened_at,
       ...(row.amount_minor !== null && { amountMinor: row.amount_minor }),
     })),
     ...(next && { next }),

@@ -45,7 +45,7 @@ export const scanPendingDebits = prepareRead<RecordScan, DebitReadRow>((paramete
 
 type OpenBlockReadRow = Pick<
   BlockTable,
-  'merchant_id' | 'environment' | 'source_id' | 'sale_id' | 'amount_minor'
+  'merchant_id' | 'environment' | 'source_id' | 'sale_id' | 'amount_minor' | 'opened_at'
 >;
 
 /** A page of open blocks of a reason. */
@@ -57,7 +57,7 @@ export const scanOpenBlocks = prepareRead<
     .selectFrom('funds.block')
     .where('closed_at', 'is', null)
     .where('reason', '=', parameters('reason'))
-    .select(['merchant_id', 'environment', 'source_id', 'sale_id', 'amount_minor']);
+    .select(['merchant_id', 'environment', 'source_id', 'sale_id', 'amount_minor', 'opened_at']);
   return inScanOrder(blocks, 'source_id', parameters).compile();
 });
 

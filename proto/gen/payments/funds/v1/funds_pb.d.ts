@@ -3845,6 +3845,11 @@ export declare type OpenBlock = Message<"payments.funds.v1.OpenBlock"> & {
    * @generated from field: optional int64 amount_minor = 5;
    */
   amountMinor?: bigint | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp opened_at = 6;
+   */
+  openedAt?: Timestamp | undefined;
 };
 
 /**

@@ -19,7 +19,7 @@ const CHARTS = [
   }),
   chart('Event loop lag (p99)', Seconds, {
     '{{instance}}': 'max by (instance) (nodejs_eventloop_lag_p99_seconds)',
-  }).description('Includes the 50 ms between two measurements. Alert: ProcessBlocked'),
+  }).description('Includes the 100 ms between two measurements. Alert: ProcessBlocked'),
   chart('CPU', PercentUnit, { '{{instance}}': 'sum by (instance) (rate(process_cpu_seconds_total[5m]))' }),
   chart('Memory', BytesIEC, { '{{instance}}': 'max by (instance) (process_resident_memory_bytes)' }),
   chart('Connections to PostgreSQL', Short, {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
@@ -135,18 +135,16 @@ export class OutboxSignal {
 
   /** Resolves on the first signal after version `seen`, after the timeout, or when the caller aborts. */
   async #wait(seen: number, timeoutMs: number, { work, signal }: WorkWait): Promise<void> {
-    this.#startWaiting();
-    const done = new AbortController();
-    const either = AbortSignal.any([done.signal, signal]);
-    try {
-      if (this.#versions[work] !== seen) return;
-      const woken = once(this.#emitter, work, { signal: either });
-      const timeout = delay(timeoutMs, undefined, { signal: either });
-      await Promise.race([woken, timeout].map((wait) => wait.catch(() => undefined)));
-    } finally {
-      done.abort();
-      this.#stopWaiting();
-    }
+    if (this.#versions[work] !== seen || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onAbort = () => resolve();
+    const unsubscribe = this.subscribe(work, resolve);
+    const timeout = setTimeout(resolve, timeoutMs);
+    signal.addEventListener('abort', onAbort);
+    await promise;
+    signal.removeEventListener('abort', onAbort);
+    clearTimeout(timeout);
+    unsubscribe();
   }
 
   #startWaiting(): void {

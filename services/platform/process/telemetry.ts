@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 /** The metrics of this process, served at /metrics. */
 export const metrics = new Registry();
 // In milliseconds. The default of 10 wakes an idle process a hundred times a second: a quarter of its CPU time.
-collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: 50 });
+collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: 100 });
 
 export const rpcDuration = new Histogram({
   name: 'payments_rpc_duration_seconds',

@@ -5,7 +5,7 @@ import { insertCommandsOf } from '../platform/outbox/outbox-commands.ts';
 import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
 
 const BATCH_ROWS = 1_000;
-const NOTICE = { merchantId: '', environment: 'live', kind: 'API_KEY_EXPIRING', subjectId: '' } as const;
+const notice = notifyContact.noticeOfEachRow('API_KEY_EXPIRING');
 const { early, last } = EXPIRY_NOTICE_DAYS;
 
 /**
@@ -27,12 +27,7 @@ with due as (
    where k.merchant_id = due.merchant_id and k.environment = due.environment and k.id = due.id
   returning k.merchant_id, k.environment, k.id, uuidv7()::text as request_id
 ), notified as (
-  ${insertCommandsOf(
-    notifyContact.startCommand(NOTICE),
-    'noted',
-    `jsonb_build_array(jsonb_build_object(
-       'merchantId', merchant_id, 'environment', environment, 'kind', '${NOTICE.kind}', 'subjectId', id))`,
-  )}
+  ${insertCommandsOf(notice.command, 'noted', notice.argumentsSql)}
 )
 select count(*)::int as rows from noted`;
 

@@ -59,6 +59,16 @@ export type NotifyContactResult =
 export const startCommand = (input: NotifyContactInput) =>
   startWorkflow(workflowType, workflowId(input.kind, input.subjectId), input);
 
+/**
+ * A notice about each row of a query, as `insertCommandsOf` takes it: the command for the id '', and its arguments, an
+ * expression over the row's merchant_id, environment and id.
+ */
+export const noticeOfEachRow = (kind: NoticeKind) => ({
+  command: startWorkflow(workflowType, workflowId(kind, ''), {}),
+  argumentsSql: `jsonb_build_array(jsonb_build_object(
+       'merchantId', merchant_id, 'environment', environment, 'kind', '${kind}', 'subjectId', id))`,
+});
+
 const DAY_MS = 86_400_000;
 
 /**

@@ -4,7 +4,7 @@ import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
 
 const BATCH_ROWS = 1_000;
-const NOTICE = { merchantId: '', environment: 'live', kind: 'WEBHOOK_FAILING', subjectId: '' } as const;
+const notice = notifyContact.noticeOfEachRow('WEBHOOK_FAILING');
 
 /** A subscription in ERROR has a notice of its own. */
 const NOTIFY = `
@@ -24,12 +24,7 @@ with due as (
       on s.merchant_id = n.merchant_id and s.environment = n.environment and s.id = n.subscription_id
    where s.generation = n.generation and s.state in ('PENDING', 'ACTIVE')
 ), notified as (
-  ${insertCommandsOf(
-    notifyContact.startCommand(NOTICE),
-    'failing',
-    `jsonb_build_array(jsonb_build_object(
-       'merchantId', merchant_id, 'environment', environment, 'kind', '${NOTICE.kind}', 'subjectId', id))`,
-  )}
+  ${insertCommandsOf(notice.command, 'failing', notice.argumentsSql)}
 )
 select count(*)::int as rows from noted`;
 

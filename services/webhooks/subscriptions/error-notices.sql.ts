@@ -7,11 +7,6 @@ import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
  * and request_id (the request that caused the change) of subscriptions.
  */
 export const insertErrorNotices = (changed: string): string => {
-  const notice = { merchantId: '', environment: 'live', kind: 'WEBHOOK_ERROR', subjectId: '' } as const;
-  return insertCommandsOf(
-    notifyContact.startCommand(notice),
-    `${changed} where state = 'ERROR' and was <> 'ERROR'`,
-    `jsonb_build_array(jsonb_build_object(
-       'merchantId', merchant_id, 'environment', environment, 'kind', '${notice.kind}', 'subjectId', id))`,
-  );
+  const { command, argumentsSql } = notifyContact.noticeOfEachRow('WEBHOOK_ERROR');
+  return insertCommandsOf(command, `${changed} where state = 'ERROR' and was <> 'ERROR'`, argumentsSql);
 };

@@ -1,5 +1,4 @@
-import { executeNamed } from '../platform/database/named-sql.ts';
-import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
+import { statementTask } from '../platform/process/statement-task.ts';
 
 const BATCH_ROWS = 200;
 
@@ -26,12 +25,9 @@ with expired as (
 select count(*)::int as rows from quotes`;
 
 /** Deletes unrequested quotes thirty days after they expired and were made. */
-export const expiredQuotes: PeriodicTask = {
+export const expiredQuotes = statementTask({
   name: 'expired-advance-quotes',
   intervalMs: 60_000,
-  async runBatch(em) {
-    const [deleted] = await executeNamed<{ rows: number }>(em, DELETE);
-    const { rows } = deleted!;
-    return { rows, more: rows === BATCH_ROWS };
-  },
-};
+  sql: DELETE,
+  batchRows: BATCH_ROWS,
+});

@@ -1,8 +1,7 @@
 import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import { EXPIRY_NOTICE_DAYS } from '../platform/api-key-expiry.ts';
-import { executeNamed } from '../platform/database/named-sql.ts';
 import { insertCommandsOf } from '../platform/outbox/outbox-commands.ts';
-import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
+import { statementTask } from '../platform/process/statement-task.ts';
 
 const BATCH_ROWS = 1_000;
 const notice = notifyContact.noticeOfEachRow('API_KEY_EXPIRING');
@@ -32,12 +31,9 @@ with due as (
 select count(*)::int as rows from noted`;
 
 /** Notifies developers and administrators that a live key expires, unless it was revoked or replaced. */
-export const expiringKeyNotices: PeriodicTask = {
+export const expiringKeyNotices = statementTask({
   name: 'expiring-key-notices',
   intervalMs: 600_000,
-  async runBatch(em) {
-    const [noted] = await executeNamed<{ rows: number }>(em, NOTIFY);
-    const { rows } = noted!;
-    return { rows, more: rows === BATCH_ROWS };
-  },
-};
+  sql: NOTIFY,
+  batchRows: BATCH_ROWS,
+});

@@ -1,7 +1,6 @@
 import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
-import { executeNamed } from '../../platform/database/named-sql.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
-import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
+import { statementTask } from '../../platform/process/statement-task.ts';
 
 const BATCH_ROWS = 1_000;
 const notice = notifyContact.noticeOfEachRow('WEBHOOK_FAILING');
@@ -32,12 +31,9 @@ select count(*)::int as rows from noted`;
  * Notifies those who manage webhooks of endpoints that have been failing for a quarter of an hour, once per period of
  * failing. Endpoints that recover sooner cause no notice.
  */
-export const failingEndpointNotices: PeriodicTask = {
+export const failingEndpointNotices = statementTask({
   name: 'failing-endpoint-notices',
   intervalMs: 60_000,
-  async runBatch(em) {
-    const [noted] = await executeNamed<{ rows: number }>(em, NOTIFY);
-    const { rows } = noted!;
-    return { rows, more: rows === BATCH_ROWS };
-  },
-};
+  sql: NOTIFY,
+  batchRows: BATCH_ROWS,
+});

@@ -8,7 +8,7 @@ const notice = notifyContact.noticeOfEachRow('API_KEY_EXPIRING');
 const { early, last } = EXPIRY_NOTICE_DAYS;
 
 /**
- * A key that is issued for less time than a notice comes before its end has no such notice: who issued it knows. The
+ * A key that is issued for less than seven days (or one day) does not have that notice: whoever issued it knows. The
  * partial index finds the rows.
  */
 const NOTIFY = `
@@ -30,7 +30,7 @@ with due as (
 )
 select count(*)::int as rows from noted`;
 
-/** Notifies developers and administrators that a live key expires, unless it was revoked or replaced. */
+/** Notifies developers and administrators that a live key expires, unless it was revoked or rotated. */
 export const expiringKeyNotices = statementTask({
   name: 'expiring-key-notices',
   intervalMs: 600_000,

@@ -30,7 +30,7 @@ export function rotateApiKey(
       rotated.expiresAt = rotatedExpiry(rotated, { now, overlapSeconds }, (state) =>
         failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state }),
       );
-      // Who replaces a key knows when it expires.
+      // Whoever rotates a key knows when it expires.
       rotated.expiryNoticeDays = 0;
       const { key, record } = addApiKey(tx, peppers, {
         name: rotated.name,

@@ -12,8 +12,8 @@ export interface DatedHoliday {
 }
 
 /**
- * Holidays with a fixed date, as MM-DD, and the first year in which they apply. Adding one moves no installment that is
- * already scheduled: its merchant has been told the date, and it is released then.
+ * Holidays with a fixed date, as MM-DD, and the first year in which they apply. Adding one does not
+ * change installments that are already scheduled: they are released on the dates that merchants were told.
  */
 const FIXED_HOLIDAYS: readonly { monthDay: string; name: BankHolidayName; since?: number }[] = [
   { monthDay: '01-01', name: 'NEW_YEAR' },

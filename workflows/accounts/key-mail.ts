@@ -10,7 +10,7 @@ interface Facts {
   /** Its name and its first characters. */
   readonly key: string;
   readonly expires: string;
-  /** Empty if it was never used. */
+  /** Empty if the key was never used. */
   readonly lastUsed: string;
   readonly link: string;
   /** Where people choose which mails they get. */

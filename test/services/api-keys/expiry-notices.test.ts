@@ -60,25 +60,25 @@ async function issuedFor(days: number, environment = Environment.LIVE) {
   };
 }
 
-it('a key is announced a week and a day before it expires, once each', async () => {
+it('a notice is sent a week and a day before a key expires, once each', async () => {
   const key = await issuedFor(30);
   const notices: number[] = [];
   for (const days of [22.9, 0.2, 5.8, 0.2, 1]) notices.push(await key.noticesAfter(days));
   expect(notices).toEqual([0, 1, 1, 2, 2]);
 });
 
-it('a key that nobody announced in time is announced once', async () => {
+it('a key whose first notice was missed has one notice', async () => {
   expect(await (await issuedFor(30)).noticesAfter(29.5)).toBe(1);
 });
 
-it('a key has no notice that would come as soon as it is issued', async () => {
+it('a key that is issued for less time than a notice comes before its end does not have that notice', async () => {
   const days = await issuedFor(3);
   expect([await days.noticesAfter(0), await days.noticesAfter(2.1)]).toEqual([0, 1]);
   const hours = await issuedFor(0.9);
   expect([await hours.noticesAfter(0), await hours.noticesAfter(0.8)]).toEqual([0, 0]);
 });
 
-it('a key that is revoked, replaced or of the sandbox is not announced', async () => {
+it('a key that is revoked, rotated or of the sandbox has no notice', async () => {
   const [revoked, replaced] = [await issuedFor(8), await issuedFor(8)];
   await revoked.revoke();
   await replaced.rotate();

@@ -96,9 +96,7 @@ export class OutboxSignal {
       if (found !== undefined) return found;
       if (remainingMs <= 0) break;
       await this.#wait(seen, Math.min(remainingMs, pollMs), wait);
-      // A timer may end up to a millisecond early.
-      const isTimeUp = endsAt - performance.now() < 1;
-      if (isTimeUp && this.#versions[wait.work] === seen) break;
+      if (remainingMs <= pollMs && this.#versions[wait.work] === seen) break;
     }
     return undefined;
   }

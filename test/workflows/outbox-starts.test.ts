@@ -41,6 +41,11 @@ const workflowFailures = async () => (await scrape())('payments_workflow_failure
 const workflow = (id: string) => fixture.temporal.client.workflow.getHandle(id);
 const waitUntilStarted = (refundCaseId: string) =>
   eventually(async () => expect(await startsOf(refundCaseId)).toMatchObject([{ starts: 1 }]));
+const waitUntilTimer = (workflowId: string) =>
+  eventually(async () => {
+    const { events } = await workflow(workflowId).fetchHistory();
+    expect(events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes)).toBe(true);
+  });
 
 describe('a START stays until its workflow has completed its work', () => {
   it('and is then gone', async () => {
@@ -76,6 +81,8 @@ describe('a START stays until its workflow has completed its work', () => {
     const { refunds, write } = merchant;
     const { id: refundCaseId } = await due(merchant, REVIEW_MS / 2);
     await waitUntilStarted(refundCaseId);
+    // Before it has read the case and waits for the deadline, it would end by itself.
+    await waitUntilTimer(`merchant-review-${refundCaseId}`);
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
     expect(await startsOf(refundCaseId)).toEqual([]);
     await expect(workflow(`merchant-review-${refundCaseId}`).result()).rejects.toThrow();

@@ -8,21 +8,27 @@ export interface SlotLimits extends Readonly<Record<EnvironmentName, number>> {
 /** Uploads, which a process holds in memory. */
 export const UPLOADS: SlotLimits = { live: 16, test: 8, perOwner: 4 };
 
+interface Slot {
+  readonly owner: string;
+}
+
 /** Bounds concurrent work in a process by environment and, within each, by owner: a merchant or a person. */
 export class Slots {
   readonly #limits: SlotLimits;
-  readonly #owners: Readonly<Record<EnvironmentName, string[]>> = { live: [], test: [] };
+  readonly #taken: Readonly<Record<EnvironmentName, Set<Slot>>> = { live: new Set(), test: new Set() };
 
   constructor(limits: SlotLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a slot and returns the function that frees it, or the limit that has been reached. */
+  /** Takes a slot and returns the function that frees it, once, or the limit that has been reached. */
   acquire(environment: EnvironmentName, owner: string): (() => void) | 'PROCESS_LIMIT' | 'OWNER_LIMIT' {
-    const owners = this.#owners[environment];
-    if (owners.length >= this.#limits[environment]) return 'PROCESS_LIMIT';
-    if (owners.filter((each) => each === owner).length >= this.#limits.perOwner) return 'OWNER_LIMIT';
-    owners.push(owner);
-    return () => owners.splice(owners.indexOf(owner), 1);
+    const taken = this.#taken[environment];
+    if (taken.size >= this.#limits[environment]) return 'PROCESS_LIMIT';
+    const ofOwner = [...taken].filter((slot) => slot.owner === owner);
+    if (ofOwner.length >= this.#limits.perOwner) return 'OWNER_LIMIT';
+    const slot = { owner };
+    taken.add(slot);
+    return () => taken.delete(slot);
   }
 }

@@ -15,3 +15,14 @@ test('an owner and an environment have limits, and sandbox uploads take no slots
   expect(slots.acquire('test', 'c')).toBeInstanceOf(Function);
   expect(slots.acquire('test', 'c')).toBe('PROCESS_LIMIT');
 });
+
+test('a slot that is released twice frees no other slot', () => {
+  const slots = new Slots({ live: 2, test: 1, perOwner: 2 });
+  const release = slots.acquire('live', 'a');
+  slots.acquire('live', 'b');
+  if (typeof release !== 'function') throw new Error(release);
+  release();
+  release();
+  slots.acquire('live', 'c');
+  expect(slots.acquire('live', 'd')).toBe('PROCESS_LIMIT');
+});

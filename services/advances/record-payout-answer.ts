@@ -4,7 +4,7 @@ import type {
   RecordPayoutAnswerRequest,
   RecordPayoutAnswerResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
@@ -23,10 +23,10 @@ export function recordPayoutAnswer(
     const changes = record(row, answerOf(request), at);
     Object.assign(row, changes);
     const noticeAt = unpaidNoticeAt(changes);
-    const quietUntil = noticeAt?.toISOString();
-    const unpaid = { ...tx.tenant, kind: 'ADVANCE_UNPAID', subjectId: row.id, quietUntil } as const;
-    const notice = noticeAt && notifyContact.outcomeCommand(unpaid, noticeAt, new Date());
-    if (notice) await tx.command(notice);
+    if (noticeAt) {
+      const quietUntil = noticeAt.toISOString();
+      await notifyOfOutcome(tx, { kind: 'ADVANCE_UNPAID', subjectId: row.id, quietUntil }, noticeAt);
+    }
     return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
 }

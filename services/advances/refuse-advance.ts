@@ -4,7 +4,7 @@ import type {
   RefuseAdvanceRequest,
   RefuseAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.ts';
 import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
@@ -29,9 +29,7 @@ export async function refuseAdvance(
     Object.assign(row, refuse(row, momentAt(at), request.reason));
     await publishEvent(tx, 'advance.refused.v1', row, row.reviewedAt ?? at);
     await tx.command(advanceRefusal.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
-    const refusal = { ...tx.tenant, kind: 'ADVANCE_REFUSED', subjectId: row.id } as const;
-    const notice = notifyContact.outcomeCommand(refusal, row.reviewedAt ?? at, new Date());
-    if (notice) await tx.command(notice);
+    await notifyOfOutcome(tx, { kind: 'ADVANCE_REFUSED', subjectId: row.id }, row.reviewedAt ?? at);
     return { advanceRequest: storedAdvanceRequestMessage(row) };
   });
   await funds.freeReservation(reservationRequest(request), callFor(context)).catch((error: unknown) => {

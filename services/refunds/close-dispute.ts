@@ -4,7 +4,7 @@ import {
   type CloseDisputeResponseSchema,
   DisputeOutcome,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
@@ -61,9 +61,7 @@ export async function closeDispute(
     if (dispute.saleId !== null || (ended.lostMinor ?? 0n) > 0n) {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
-    const ending = { ...tx.tenant, kind: 'DISPUTE_ENDED', subjectId: dispute.id } as const;
-    const notice = notifyContact.outcomeCommand(ending, ended.closedAt, new Date());
-    if (notice) await tx.command(notice);
+    await notifyOfOutcome(tx, { kind: 'DISPUTE_ENDED', subjectId: dispute.id }, ended.closedAt);
     const unblocked = await unblockCovered(tx, payment, at);
     return {
       refundCases: unblocked.map(storedRefundCaseMessage),

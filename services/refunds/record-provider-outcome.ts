@@ -5,7 +5,7 @@ import {
   type RecordProviderOutcomeRequest,
   type RecordProviderOutcomeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import * as refundReversal from '../contracts/refunds/refund-reversal.contract.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
@@ -37,9 +37,7 @@ export function recordProviderOutcome(
     await storeChange(tx, row, change);
     if (change.changes.status === 'FAILED') {
       await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
-      const failure = { ...tx.tenant, kind: 'REFUND_FAILED', subjectId: row.id } as const;
-      const notice = notifyContact.outcomeCommand(failure, row.updatedAt, new Date());
-      if (notice) await tx.command(notice);
+      await notifyOfOutcome(tx, { kind: 'REFUND_FAILED', subjectId: row.id }, row.updatedAt);
     }
     if (payment && was === 'SUCCEEDED') await raiseLostDisputes(tx, payment, row.id);
     if (payment) await unblockCovered(tx, payment, at);

@@ -4,7 +4,7 @@ import {
   type RecordRefundDebitResponseSchema,
   RefundDebitOutcome,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -26,9 +26,7 @@ export function recordRefundDebit(
     await storeChange(tx, row, change);
     // A case that ever waits does so after its first execution: it has one mail, however often it waits again.
     if (change.changes.status === 'FUNDING_REQUIRED' && row.executions === 1) {
-      const wait = { ...tx.tenant, kind: 'REFUND_UNFUNDED', subjectId: row.id } as const;
-      const notice = notifyContact.outcomeCommand(wait, row.updatedAt, new Date());
-      if (notice) await tx.command(notice);
+      await notifyOfOutcome(tx, { kind: 'REFUND_UNFUNDED', subjectId: row.id }, row.updatedAt);
     }
     return { refundCase: storedRefundCaseMessage(row) };
   });

@@ -3,7 +3,7 @@ import type {
   ReverseDisputeRequest,
   ReverseDisputeResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -34,9 +34,7 @@ export function reverseDispute(writes: Writes, request: ReverseDisputeRequest, c
       occurredAt: reversed.reversedAt,
     });
     await tx.command(disputeHold.reverseCommand({ ...tx.tenant, disputeId: dispute.id }));
-    const ending = { ...tx.tenant, kind: 'DISPUTE_ENDED', subjectId: dispute.id } as const;
-    const notice = notifyContact.outcomeCommand(ending, reversed.reversedAt, new Date());
-    if (notice) await tx.command(notice);
+    await notifyOfOutcome(tx, { kind: 'DISPUTE_ENDED', subjectId: dispute.id }, reversed.reversedAt);
     await raiseLostDisputes(tx, payment, dispute.id);
     const unblocked = await unblockCovered(tx, payment, at);
     return {

@@ -1,3 +1,4 @@
+import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
 
@@ -71,15 +72,22 @@ export const noticeOfEachRow = (kind: NoticeKind) => ({
 
 const DAY_MS = 86_400_000;
 
+/** The transaction that records an outcome. */
+interface OutcomeTransaction {
+  readonly tenant: Tenant;
+  command(command: StartWorkflow): Promise<void>;
+}
+
 /**
- * Has the merchant's staff mailed about an outcome once the transaction commits. Undefined in the sandbox, which does not
- * matter enough for mail, and for what is recorded more than a day late: an import must not mail about each old outcome.
+ * Notifies the merchant's staff of an outcome once the transaction commits. Not in the sandbox, which does not matter enough
+ * for mail, nor of what is recorded more than a day late: an import must not mail about each old outcome.
  */
-export function outcomeCommand(
-  input: NotifyContactInput & { readonly kind: OutcomeKind },
+export async function notifyOfOutcome(
+  tx: OutcomeTransaction,
+  outcome: Omit<NotifyContactInput, keyof Tenant> & { readonly kind: OutcomeKind },
   happenedAt: Date,
-  recordedAt: Date,
-) {
-  const isImport = recordedAt.getTime() - happenedAt.getTime() > DAY_MS;
-  return input.environment !== 'live' || isImport ? undefined : startCommand(input);
+): Promise<void> {
+  const isImport = Date.now() - happenedAt.getTime() > DAY_MS;
+  if (tx.tenant.environment === 'live' && !isImport)
+    await tx.command(startCommand({ ...tx.tenant, ...outcome }));
 }

@@ -34,14 +34,13 @@ const HEALTH_TIMEOUT_MS = 1_000;
 /**
  * Starts the worker of all workflows and activities, and the relay of workflow commands. Resolves even while Temporal is
  * unavailable: the worker connects in the background, and reconnects when it loses the connection. Throws for invalid
- * settings and for workflow code that does not bundle.
+ * settings and for workflow code that is missing or does not bundle.
  */
 export async function startWorker(options: WorkerOptions): Promise<PaymentsWorker> {
-  const { config } = options;
-  const { logger } = options;
+  const { config, logger } = options;
+  const workflowBundle = options.workflowBundle ?? (await workflowBundleOf(config));
   const dataConverter = await createDataConverter(config, logger);
   const credentials = openTemporalCredentials(options.temporalAddress, config, logger);
-  const workflowBundle = options.workflowBundle ?? (await workflowBundleOf(config));
   const providers = connectProviders(config);
   const supervisor = new Supervisor({ ...options, providers, workflowBundle, credentials, dataConverter });
   registerTemporalUp(() => supervisor.isTemporalUp());

@@ -1,9 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowBundleOption } from '@temporalio/worker';
-import type { Config } from '../services/platform/process/config.ts';
+import { messageOf } from '../services/platform/errors.ts';
+import { type Config, ConfigError } from '../services/platform/process/config.ts';
 import { encodesPayloads, type PayloadConfig } from './temporal/data-converter.ts';
 
 export type BundleConfig = PayloadConfig & Partial<Pick<Config, 'WORKFLOW_BUNDLE_DIR'>>;
@@ -18,13 +20,18 @@ export const bundleFile = (encodesFailures: boolean) =>
 let bundle: Promise<WorkflowBundleOption> | undefined;
 
 /**
- * The workflow code: of WORKFLOW_BUNDLE_DIR, or else bundled on the first call in this process. Rejects if it does not
- * bundle.
+ * The workflow code: of WORKFLOW_BUNDLE_DIR, or else bundled on the first call in this process. Rejects if its file cannot be
+ * read, which the SDK would report only once it has connected to Temporal, or if it does not bundle.
  */
 export async function workflowBundleOf(config: BundleConfig): Promise<WorkflowBundleOption> {
   const encodesFailures = encodesPayloads(config);
-  if (config.WORKFLOW_BUNDLE_DIR)
-    return { codePath: join(config.WORKFLOW_BUNDLE_DIR, bundleFile(encodesFailures)) };
+  if (config.WORKFLOW_BUNDLE_DIR) {
+    const codePath = join(config.WORKFLOW_BUNDLE_DIR, bundleFile(encodesFailures));
+    await access(codePath, constants.R_OK).catch((error: unknown) => {
+      throw new ConfigError([`WORKFLOW_BUNDLE_DIR has no workflow code: ${messageOf(error)}`]);
+    });
+    return { codePath };
+  }
   bundle ??= bundleInOwnProcess(encodesFailures);
   return bundle;
 }

@@ -1,4 +1,7 @@
-import { expect, it, vi } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { scrape } from '../support/scrape.ts';
@@ -20,4 +23,20 @@ it('a separate worker reports its health, even while Temporal and the services a
   expect(scraped('payments_workflow_command_errors_total{kind="CLAIM"}')).toBe(0);
   child.kill('SIGTERM');
   expect(await exited).toEqual({ exitCode: 0, stderr: '' });
+});
+
+it('a worker whose bundled workflow code is missing does not start, and names the file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'no-bundles-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { exited } = startRuntime('workflows/main.ts', {
+    SERVICES_URL: 'http://127.0.0.1:1',
+    SERVICE_TOKEN: 'token',
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    OPS_PORT: '0',
+    WORKFLOW_BUNDLE_DIR: folder,
+  });
+  const { exitCode, stderr } = await exited;
+  expect(stderr).toContain('WORKFLOW_BUNDLE_DIR has no workflow code: ');
+  expect(stderr).toContain(join(folder, 'workflows.cjs'));
+  expect(exitCode).toBe(1);
 });

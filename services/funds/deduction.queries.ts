@@ -1,5 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
+import { isAnyOf } from '../platform/reads/ids.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -43,3 +44,26 @@ export const selectDeduction = prepareRead<Tenant & { readonly sourceId: string 
        where lost.closed_at is not null or deduction.occurred_at is not null`.compile(db);
   },
 );
+
+/** What a source has taken and not returned, in centavos, as text: it may exceed 64 bits. */
+export interface SourceDeductionRow {
+  source_id: string;
+  amount_minor: string;
+}
+
+/** What sources have taken, less what was returned and the debt that was canceled; no row for those that have taken nothing. */
+export const selectDeductions = prepareRead<
+  Tenant & { readonly sourceIds: readonly string[] },
+  SourceDeductionRow
+>((parameters) => {
+  const ofSources = sql`merchant_id = ${parameters('merchantId')} and environment = ${parameters('environment')}
+      and ${isAnyOf('source_id', parameters('sourceIds'))}`;
+  return sql<SourceDeductionRow>`
+    select source_id, sum(amount_minor)::text as amount_minor
+      from (select source_id, case kind when 'CONSUMPTION' then amount_minor else -amount_minor end as amount_minor
+              from funds.posting
+             where ${ofSources} and kind in ('CONSUMPTION', 'CONSUMPTION_REVERSAL', 'DEDUCTION_REVERSAL')
+            union all
+            select source_id, amount_minor - canceled_debt_minor from funds.deduction where ${ofSources}) as taken
+     group by source_id`.compile(db);
+});

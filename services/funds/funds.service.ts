@@ -11,9 +11,10 @@ import { endFundingWait } from './end-funding-wait.ts';
 import { endRefundExecutions } from './end-refund-executions.ts';
 import { findCoveredRefund } from './find-covered-refund.ts';
 import { freeReservation } from './free-reservation.ts';
-import { getAdvanceExposure } from './get-advance-exposure.ts';
+import { getAdvanceExposures } from './get-advance-exposures.ts';
 import { getBalance } from './get-balance.ts';
 import { getDeduction } from './get-deduction.ts';
+import { getDeductions } from './get-deductions.ts';
 import { getReleaseCalendar } from './get-release-calendar.ts';
 import { getSale } from './get-sale.ts';
 import { registerLateReleaseMetrics } from './late-release-metrics.ts';
@@ -69,10 +70,11 @@ export function fundsService({
     searchSales: (request) => searchSales(database, request),
     getReleaseCalendar: (request) => getReleaseCalendar(database, request),
     getBalance: (request) => getBalance(database, request),
-    getAdvanceExposure: (request) => getAdvanceExposure(database, request),
+    getAdvanceExposures: (request) => getAdvanceExposures(database, request),
     listDebts: (request) => listDebts(database, pagination, request),
     listDebtQueue: (request) => listDebtQueue(database, pagination, dueAfterMs, request),
     getDeduction: (request) => getDeduction(database, request),
+    getDeductions: (request) => getDeductions(database, request),
     exportFundsReleases: (request, context) => exportFundsReleases(exports, request, context),
     exportReleaseSales: (request, context) => exportReleaseSales(exports, request, context),
     exportSales: (request, context) => exportSales(exports, request, context),

@@ -8,6 +8,7 @@ import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
 import type { Tenant } from '../platform/tenant.ts';
+import type { DisputeOutcome } from './dispute.ts';
 import { DisputeEntity } from './refund-case.entity.ts';
 
 /** A dispute as hot reads return it. */
@@ -23,7 +24,7 @@ function disputes(parameters: ReadParameters<Tenant>) {
     .where('environment', '=', parameters('environment'));
 }
 
-function matchingDisputes(parameters: ReadParameters<DisputePage>) {
+function matchingDisputes(parameters: ReadParameters<Tenant & DisputeFilter>) {
   let query = disputes(parameters);
   if (parameters.has('from')) query = query.where('opened_at', '>=', startOf(parameters('from'), 0));
   if (parameters.has('to')) query = query.where('opened_at', '<', startOf(parameters('to'), 1));
@@ -32,6 +33,7 @@ function matchingDisputes(parameters: ReadParameters<DisputePage>) {
   }
   if (parameters.has('disputeIds')) query = query.where(isAnyOf('id', parameters('disputeIds')));
   if (parameters.has('saleIds')) query = query.where(isAnyOf('sale_id', parameters('saleIds')));
+  if (parameters.has('outcome')) query = query.where('outcome', '=', parameters('outcome'));
   return query;
 }
 
@@ -40,18 +42,21 @@ export const selectDispute = prepareRead<Tenant & { readonly id: string }, Dispu
   disputes(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-/** A page of a merchant's disputes; undefined filters are ignored. */
-interface DisputePage extends Tenant, PageRange {
+/** Which of a merchant's disputes to list; undefined filters are ignored. */
+export interface DisputeFilter {
   /** Dates of the opening, inclusive. */
   readonly from?: CivilDate | undefined;
   readonly to?: CivilDate | undefined;
   readonly paymentIntentId: string | undefined;
   readonly disputeIds?: readonly string[] | undefined;
   readonly saleIds?: readonly string[] | undefined;
+  readonly outcome: DisputeOutcome | undefined;
 }
 
+type DisputePage = Tenant & DisputeFilter & PageRange;
+
 /** A page of the disputes that can be responded to at a time. */
-interface AwaitingDisputePage extends DisputePage {
+interface AwaitingDisputePage extends Tenant, DisputeFilter, PageRange {
   readonly status: 'OPEN' | 'CLOSED' | undefined;
   readonly now: Date;
 }
@@ -96,4 +101,34 @@ export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisput
     // The same expression as in the index dispute_awaiting.
     .select(sql<Timestamp>`coalesce(due_at, opened_at)`.as('due_or_opened_at'));
   return inOrder(db.selectFrom(due.as('due')).selectAll(), dueDateOrder, parameters).compile();
+});
+
+/** The disputes that match with one outcome. */
+export interface DisputeTotalRow {
+  /** Null for those that are open. */
+  outcome: DisputeOutcome | null;
+  count: number;
+  /** Of those that have an amount, in centavos, as text: it may exceed 64 bits. */
+  amount_minor: string;
+  /** Those that may have deducted something. */
+  deducting_ids: string[];
+}
+
+interface DisputeTotals extends Tenant, DisputeFilter {
+  readonly status: 'OPEN' | 'CLOSED' | undefined;
+}
+
+/** The sums of the disputes that match, by outcome. */
+export const selectDisputeTotals = prepareRead<DisputeTotals, DisputeTotalRow>((parameters) => {
+  let matching = matchingDisputes(parameters);
+  if (parameters.has('status')) {
+    matching = matching.where(sql<boolean>`(closed_at is null) = (${parameters('status')} = 'OPEN')`);
+  }
+  return db
+    .selectFrom(matching.as('matching'))
+    .select(['outcome', sql<number>`count(*)::int`.as('count')])
+    .select(sql<string>`coalesce(sum(amount_minor), 0)::text`.as('amount_minor'))
+    .select(sql<string[]>`coalesce(array_agg(id) filter (where outcome <> 'WON'), '{}')`.as('deducting_ids'))
+    .groupBy('outcome')
+    .compile();
 });

@@ -1,13 +1,13 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import {
   DisputeOrder,
+  DisputeOutcome,
   DisputeStatus,
   type ExportDisputesRequest,
   type ExportDisputesResponse,
   type ListDisputesRequest,
   type ListDisputesResponse,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { dateRangeOf } from '../platform/reads/date-range.ts';
 import { type Exports, exportRows } from '../platform/reads/exports.ts';
@@ -22,12 +22,18 @@ import {
   selectAwaitingDisputes,
   selectDisputes,
 } from './dispute.queries.ts';
+import { deductedBy, disputeTotals } from './dispute-totals.ts';
+import type { SaleReads } from './refunded-sale.ts';
+
+interface Dependencies extends SaleReads {
+  readonly pagination: Pagination;
+}
 
 /** A page of disputes, newest first; those awaiting the merchant's response can be listed by due date, earliest first. */
 export async function listDisputes(
-  database: Database,
-  pagination: Pagination,
+  { database, pagination, funds }: Dependencies,
   request: ListDisputesRequest,
+  context: HandlerContext,
 ): Promise<ListDisputesResponse> {
   const tenant = tenantOf(request);
   const filters = {
@@ -54,22 +60,29 @@ export async function listDisputes(
     $typeName: 'payments.refunds.v1.ListDisputesResponse',
     disputes: page.rows.map(disputeMessage),
     nextPageToken: page.nextPageToken,
+    totals: request.includeTotals ? await disputeTotals({ database, funds }, request, filters, context) : [],
   };
 }
 
 /** Streams the disputes that match, in the order of the list, as they are at one moment. */
 export function exportDisputes(
   exports: Exports,
+  funds: SaleReads['funds'],
   request: ExportDisputesRequest,
   context: HandlerContext,
 ): AsyncGenerator<ExportDisputesResponse> {
-  const filters = { ...filterOf(request), ...dateRangeOf(request) };
-  const respond = (rows: readonly DisputeReadRow[]): ExportDisputesResponse => ({
-    $typeName: 'payments.refunds.v1.ExportDisputesResponse',
-    disputes: rows.map(disputeMessage),
-  });
+  const filters = filterOf(request);
+  const now = new Date();
+  const respond = async (rows: readonly DisputeReadRow[]): Promise<ExportDisputesResponse> => {
+    const deducting = rows.filter(({ outcome }) => outcome !== null && outcome !== 'WON');
+    const ids = request.includeDeductions ? deducting.map(({ id }) => id) : [];
+    return {
+      $typeName: 'payments.refunds.v1.ExportDisputesResponse',
+      disputes: rows.map(disputeMessage),
+      deductedAmountsMinor: Object.fromEntries(await deductedBy(funds, request, ids, context)),
+    };
+  };
   if (request.order === DisputeOrder.DUE_DATE) {
-    const now = new Date();
     return exportRows(exports, request, context, {
       order: dueDateOrder,
       select: (page) => selectAwaitingDisputes({ ...page, ...filters, now }),
@@ -85,7 +98,9 @@ export function exportDisputes(
 
 function filterOf(request: ListDisputesRequest | ExportDisputesRequest) {
   return {
+    ...dateRangeOf(request),
     paymentIntentId: request.paymentIntentId?.toLowerCase(),
     status: enumName(DisputeStatus, request.status),
+    outcome: enumName(DisputeOutcome, request.outcome),
   };
 }

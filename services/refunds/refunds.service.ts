@@ -72,7 +72,7 @@ export function refundCaseService({
     merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD,
   };
   return {
-    exportDisputes: (request, context) => exportDisputes(exports, request, context),
+    exportDisputes: (request, context) => exportDisputes(exports, sales.funds, request, context),
     exportRefundCases: (request, context) => exportRefundCases(exports, request, context),
     listRefundCases: (request) => listRefundCases(database, pagination, request),
     getRefundCase: (request) => getRefundCase(database, request),
@@ -89,7 +89,7 @@ export function refundCaseService({
     closeDispute: (request, context) => closeDispute(writes, sales, request, context),
     reverseDispute: (request, context) => reverseDispute(writes, request, context),
     getDispute: (request) => getDispute(database, request),
-    listDisputes: (request) => listDisputes(database, pagination, request),
+    listDisputes: (request, context) => listDisputes({ ...sales, pagination }, request, context),
     addEvidence: (requests, context) => addEvidence({ writes, slots }, requests, context),
     listEvidence: (request) => listEvidence(database, request),
     getEvidence: (request, context) => getEvidence({ database, writes }, request, context),

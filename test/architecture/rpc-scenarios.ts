@@ -156,7 +156,7 @@ async function refunds(harness: TestHarness) {
   const after = { ...tenant, id: NIL_UUID };
   await client.scanRefundCases({ ...tenant, after, scope: RefundCaseScope.OPEN });
   await client.scanDisputes({ ...tenant, after });
-  await twoPages((page) => client.listDisputes({ ...tenant, ...page }));
+  await twoPages((page) => client.listDisputes({ ...tenant, ...page, includeTotals: true }));
   await client.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId: randomUUID() });
   await twoPages((page) => client.listDisputeQueue({ ...tenant, ...page }));
   for (let n = 0; n < 2; n += 1) await processing({ initiator: RefundInitiator.MERCHANT });
@@ -214,7 +214,7 @@ async function funds(transport: Transport) {
   await twoPages((page) => client.listReleaseSales({ ...tenant, date, ...page }));
   await client.getReleaseCalendar(tenant);
   await client.getBalance(tenant);
-  await client.getAdvanceExposure({ ...tenant, advanceRequestId });
+  await client.getAdvanceExposures({ advances: [{ ...tenant, advanceRequestId }] });
   await twoPages((page) => client.listMovements({ ...tenant, ...page, includeTotals: true }));
   await twoPages((page) => client.listSaleMovements({ ...tenant, saleId: card.saleId, ...page }));
   await drained(client.exportMovements(tenant));
@@ -235,6 +235,7 @@ async function funds(transport: Transport) {
   const paymentId = randomUUID();
   await client.recordDebtPayment({ ...write(), paymentId, amountMinor: 1n });
   await client.getDeduction({ ...tenant, sourceId: debts[0]!.sourceId });
+  await client.getDeductions({ ...tenant, sourceIds: [debts[0]!.sourceId] });
   await twoPages((page) => client.listDebts({ ...tenant, ...page }));
   await client.reverseDeduction({ ...write(), sourceId: debts[0]!.sourceId });
 }

@@ -3,13 +3,25 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type Dispute,
   DisputeOrder,
+  DisputeOutcome,
   DisputeStatus,
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { DISPUTE_COLUMNS } from '../exports/list-columns.ts';
-import { dateRangeOf, fileName, fileParameters, requireValidRange } from '../funds/date-range.ts';
+import {
+  type DateRange,
+  type DateRangeFaults,
+  dateRangeFaults,
+  dateRangeFields,
+  dateRangeOf,
+  dateRangeParameters,
+  fileName,
+  fileParameters,
+  isFaulty,
+  requireValidRange,
+} from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { dataTable, field, link, moment, pageParameter, pager, select } from '../shell/components.ts';
@@ -30,15 +42,16 @@ import { disputesTexts } from './disputes.texts.ts';
 const PAGE_SIZE = 25;
 
 /** AWAITING: those awaiting the merchant's response, by due date. */
-const STATUSES = ['AWAITING', 'OPEN', 'CLOSED'] as const;
+const STATUSES = ['AWAITING', 'OPEN', 'CLOSED', 'WON', 'LOST', 'REVERSED'] as const;
 
-const Filter = { status: filterParameter, payment: filterParameter };
+const Filter = { ...dateRangeParameters, status: filterParameter, payment: filterParameter };
 /** Without a status, disputes awaiting the merchant's response; with an empty one, all. */
 const Query = Type.Object({ ...Filter, page: pageParameter, notice: filterParameter });
-/** Of disputes that were opened in the range; without a status, all. */
-const CsvQuery = Type.Object({ ...Filter, ...fileParameters });
+/** Without a status, all. */
+const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
-interface DisputeFilters {
+/** The range is of dates of the opening. */
+interface DisputeFilters extends DateRange {
   /** Undefined for every status. */
   readonly status: (typeof STATUSES)[number] | undefined;
   readonly payment: string;
@@ -50,7 +63,9 @@ export function disputeListPage(pages: Pages): void {
   pages.page(options, async (view, { query }) => {
     const filters = filtersOf({ status: 'AWAITING', ...query });
     const t = textsFor(view, disputesTexts);
-    if (!isIdOrEmpty(filters.payment)) return refusedFilters(t.title, filterForm(view, filters), t.none);
+    const rangeFaults = dateRangeFaults(view, filters);
+    const form = filterForm(view, filters, rangeFaults);
+    if (hasFault(filters, rangeFaults)) return refusedFilters(t.title, form, t.none);
     const { disputes, nextPageToken } = await view.clients.refundCases.listDisputes({
       ...requestOf(filters),
       pageSize: PAGE_SIZE,
@@ -58,8 +73,8 @@ export function disputeListPage(pages: Pages): void {
     });
     const names = await readSaleNames(view, disputes);
     const table = disputeTable(view, filters, disputes, names);
-    const body = html`${filterForm(view, filters)}
-${csvLinks(view, '/disputes.csv', { status: filters.status ?? '', payment: filters.payment })}
+    const body = html`${form}
+${csvLinks(view, '/disputes.csv', { ...filters, status: filters.status ?? '' })}
 ${liveRegion('disputes', table)}
 ${pager(view, nextPageToken)}`;
     return { title: t.title, body, live: { disputes: table } };
@@ -71,34 +86,53 @@ export function disputeDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportDisputes;
   const options = { path: '/disputes.csv', rpc, section: 'disputes', query: CsvQuery } as const;
   pages.download(options, async (view, { query }) => {
-    const range = requireValidRange(view, query);
-    const request = { ...dateRangeOf(range), ...requestOf(filtersOf(query)) };
+    const filters = filtersOf(query);
+    const range = requireValidRange(view, filters);
+    const request = { ...requestOf(filters), includeDeductions: true };
     return listDownload({
       name: fileName('disputes', range),
       columns: DISPUTE_COLUMNS,
       format: query.format,
       stream: (options) => view.clients.refundCases.exportDisputes(request, options),
-      rowsOf: ({ disputes }) => disputes,
+      rowsOf: ({ disputes, deductedAmountsMinor }) =>
+        disputes.map((dispute) => ({ ...dispute, deductedAmountMinor: deductedAmountsMinor[dispute.id] })),
     });
   });
 }
 
 /** Ignores unknown values of a drop-down. */
-function filtersOf({ status, payment = '' }: Static<typeof CsvQuery>): DisputeFilters {
-  return { status: STATUSES.find((name) => name === status), payment: payment.trim() };
+function filtersOf({ from = '', to = '', status, payment = '' }: Static<typeof CsvQuery>): DisputeFilters {
+  return {
+    from: from.trim(),
+    to: to.trim(),
+    status: STATUSES.find((name) => name === status),
+    payment: payment.trim(),
+  };
 }
 
-const requestOf = ({ status, payment }: DisputeFilters) => ({
-  ...(status === 'AWAITING' ? { order: DisputeOrder.DUE_DATE } : status && { status: DisputeStatus[status] }),
+const hasFault = ({ payment }: DisputeFilters, rangeFaults: DateRangeFaults): boolean =>
+  !isIdOrEmpty(payment) || isFaulty(rangeFaults);
+
+const requestOf = ({ status, payment, ...range }: DisputeFilters) => ({
+  ...dateRangeOf(range),
+  ...(status && requestOfStatus(status)),
   ...(payment && { paymentIntentId: payment }),
 });
 
-function filterForm(view: View, { status, payment }: DisputeFilters): Html {
+function requestOfStatus(status: (typeof STATUSES)[number]) {
+  if (status === 'AWAITING') return { order: DisputeOrder.DUE_DATE };
+  if (status === 'OPEN' || status === 'CLOSED') return { status: DisputeStatus[status] };
+  return { outcome: DisputeOutcome[status] };
+}
+
+function filterForm(view: View, filters: DisputeFilters, rangeFaults: DateRangeFaults): Html {
   const t = textsFor(view, disputesTexts);
+  const { status, payment } = filters;
   const statuses = STATUSES.map((name) => [name, t.filters[name]] as const);
   const fields = html`${field({ name: 'status', label: t.status }, select([...statuses, ['', t.filters.ALL]], status ?? ''))}
+${dateRangeFields(filters, rangeFaults, t)}
 ${idFilterField(view, 'payment', t.payment, payment)}`;
-  return queryForm(view, { fields, narrow: isIdOrEmpty(payment) ? 'collapsed' : 'open' });
+  return queryForm(view, { fields, narrow: hasFault(filters, rangeFaults) ? 'open' : 'collapsed' });
 }
 
 function disputeTable(

@@ -95,7 +95,10 @@ export const REFUND_COLUMNS: readonly CsvColumn<RefundCase>[] = [
   { name: 'reason', cell: ({ reason }) => reason },
 ];
 
-export const DISPUTE_COLUMNS: readonly CsvColumn<Dispute>[] = [
+/** A dispute, and what it has deducted less what was returned; undefined if it has deducted nothing. */
+type ExportedDispute = Dispute & { readonly deductedAmountMinor: bigint | undefined };
+
+export const DISPUTE_COLUMNS: readonly CsvColumn<ExportedDispute>[] = [
   { name: 'dispute_id', cell: ({ id }) => id },
   { name: 'opened_at', cell: ({ openedAt }) => csvTime(openedAt) },
   { name: 'opened_on', cell: ({ openedAt }) => csvDate(openedAt) },
@@ -106,6 +109,9 @@ export const DISPUTE_COLUMNS: readonly CsvColumn<Dispute>[] = [
   { name: 'due_on', cell: ({ dueAt }) => csvDate(dueAt) },
   { name: 'payment_intent_id', cell: ({ paymentIntentId }) => paymentIntentId },
   { name: 'sale_id', cell: ({ saleId }) => saleId },
+  { name: 'closed_at', cell: ({ closedAt }) => csvTime(closedAt) },
+  { name: 'closed_on', cell: ({ closedAt }) => csvDate(closedAt) },
+  { name: 'deducted_amount', isSum: true, cell: ({ deductedAmountMinor }) => deductedAmountMinor },
 ];
 
 export const ADVANCE_COLUMNS: readonly CsvColumn<AdvanceRequest>[] = [

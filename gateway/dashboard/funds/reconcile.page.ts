@@ -5,9 +5,15 @@ import {
   type AdvanceRequestTotal,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService, type FundsTotals } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { RefundCaseStatus, type RefundCaseTotal } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DisputeOutcome,
+  type DisputeTotal,
+  RefundCaseStatus,
+  type RefundCaseTotal,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { statusNames } from '../advances/advance-status.ts';
+import { disputesTexts } from '../disputes/disputes.texts.ts';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
@@ -65,11 +71,12 @@ export function releaseDownload(pages: Pages): void {
 async function sections(view: View, range: DateRange) {
   const t = textsFor(view, reconcileTexts);
   const request = { ...dateRangeOf(range), pageSize: 1, includeTotals: true };
-  const [statement, sales, releases, refunds, advanced] = await Promise.all([
+  const [statement, sales, releases, refunds, disputes, advanced] = await Promise.all([
     view.clients.funds.listMovements(request),
     view.clients.funds.listSales(request),
     view.clients.funds.listFundsReleases(request),
     view.clients.refundCases.listRefundCases(request),
+    view.clients.refundCases.listDisputes(request),
     view.clients.advances.listAdvanceRequests(request),
   ]);
   const section = (list: keyof (typeof t)['lists'], table: Html) => {
@@ -82,6 +89,7 @@ async function sections(view: View, range: DateRange) {
 ${section('sales', fundsTable(view, sales.totals!))}
 ${section('releases', fundsTable(view, releases.totals!))}
 ${section('refunds', refundTable(view, range, refunds.totals))}
+${section('disputes', disputeTable(view, range, disputes.totals))}
 ${section('advances', advanceTable(view, range, advanced.totals))}`;
 }
 
@@ -99,6 +107,7 @@ const LISTS = {
     csv: '/funds/releases.csv',
   },
   refunds: { pageOf: during('/refunds', ''), csv: '/refunds.csv' },
+  disputes: { pageOf: during('/disputes', ''), csv: '/disputes.csv' },
   advances: { pageOf: during('/advances'), csv: '/advances.csv' },
 } as const;
 
@@ -138,6 +147,28 @@ function refundTable(view: View, range: DateRange, totals: readonly RefundCaseTo
       },
       { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
       amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
+    ],
+    totals,
+    t.none,
+  );
+}
+
+function disputeTable(view: View, range: DateRange, totals: readonly DisputeTotal[]): Html {
+  const t = textsFor(view, reconcileTexts);
+  const { filters } = textsFor(view, disputesTexts);
+  return dataTable<DisputeTotal>(
+    t.byStatus,
+    [
+      {
+        label: t.status,
+        cell: ({ outcome }) => {
+          const name = outcome === DisputeOutcome.UNSPECIFIED ? 'OPEN' : enumName(DisputeOutcome, outcome);
+          return link(view, during('/disputes', name)(range), filters[name]);
+        },
+      },
+      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
+      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
+      amountColumn(view, t.deducted, ({ deductedAmountMinor }) => deductedAmountMinor),
     ],
     totals,
     t.none,

@@ -9,6 +9,7 @@ export const reconcileTexts = {
     count: 'Quantidade',
     status: 'Situação',
     amount: 'Valor',
+    deducted: 'Deduzido',
     fee: 'Custo',
     net: 'Líquido',
     none: 'Nada neste período.',
@@ -22,6 +23,10 @@ export const reconcileTexts = {
       refunds: {
         name: 'Reembolsos',
         hint: 'Por data da solicitação. O extrato traz os débitos, na data do débito, com o ID do caso em source_id.',
+      },
+      disputes: {
+        name: 'Disputas',
+        hint: 'Por data de abertura. O valor não inclui disputas do restante de uma venda. O deduzido, menos o devolvido, é a soma do que o extrato traz, na data de cada lançamento, com o ID da disputa em source_id.',
       },
       advances: {
         name: 'Antecipações',
@@ -39,6 +44,7 @@ export const reconcileTexts = {
     count: 'Count',
     status: 'Status',
     amount: 'Amount',
+    deducted: 'Deducted',
     fee: 'Cost',
     net: 'Net',
     none: 'Nothing in this period.',
@@ -52,6 +58,10 @@ export const reconcileTexts = {
       refunds: {
         name: 'Refunds',
         hint: 'By date of request. The statement has the debits, on their date, with the case ID as source_id.',
+      },
+      disputes: {
+        name: 'Disputes',
+        hint: 'By date opened. The amount leaves out disputes of the rest of a sale. What was deducted, less what was returned, is the sum of what the statement has with the dispute ID as source_id, on the date of each movement.',
       },
       advances: {
         name: 'Advances',

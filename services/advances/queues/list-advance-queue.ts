@@ -14,7 +14,6 @@ import { enumName } from '../../platform/enum-name.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { callFor } from '../../platform/rpc/call-context.ts';
-import { errorInfoOf } from '../../platform/rpc/connect-errors.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import { advanceRequestMessage } from '../advance.message.ts';
@@ -41,32 +40,39 @@ export async function listAdvanceQueue(
   const page = await pagination.page(scope, request, (range) =>
     database.readList(selectAdvanceQueue({ ...filters, ...range })),
   );
+  const exposures = await exposuresOf(funds, page.rows, context);
   return {
     $typeName: 'payments.advances.v1.ListAdvanceQueueResponse',
-    items: await Promise.all(
-      page.rows.map(async (row) => itemOf(row, await exposureOf(funds, row, context))),
-    ),
+    items: page.rows.map((row) => itemOf(row, exposures.get(row.id))),
     nextPageToken: page.nextPageToken,
   };
 }
 
-/** What the merchant of a request owes; undefined if a sum is too large for a message: others must stay readable. */
-async function exposureOf(
+/** What the merchants of requests owe, by request; without those of whom a sum is too large for a message. */
+async function exposuresOf(
   funds: Client<typeof FundsService>,
-  row: AdvanceRequestReadRow,
+  rows: readonly AdvanceRequestReadRow[],
   context: HandlerContext,
-): Promise<AdvanceExposure | undefined> {
-  const account = { merchantId: row.merchant_id, environment: environmentEnum(row.environment) };
-  try {
-    const found = await funds.getAdvanceExposure(
-      { ...account, advanceRequestId: row.id },
-      { ...callFor(context), signal: context.signal },
-    );
-    return { ...found, $typeName: 'payments.advances.v1.AdvanceExposure' };
-  } catch (error) {
-    if (errorInfoOf(error)?.reason === 'AMOUNT_OUT_OF_RANGE') return undefined;
-    throw error;
-  }
+): Promise<ReadonlyMap<string, AdvanceExposure>> {
+  if (rows.length === 0) return new Map();
+  const advances = rows.map(({ merchant_id, environment, id }) => ({
+    merchantId: merchant_id,
+    environment: environmentEnum(environment),
+    advanceRequestId: id,
+  }));
+  const call = { ...callFor(context), signal: context.signal };
+  const { exposures } = await funds.getAdvanceExposures({ advances }, call);
+  return new Map(
+    exposures.map(({ advanceRequestId, availableAmountMinor, openDebtsAmountMinor, disputeIds }) => [
+      advanceRequestId,
+      {
+        $typeName: 'payments.advances.v1.AdvanceExposure',
+        availableAmountMinor,
+        openDebtsAmountMinor,
+        disputeIds,
+      },
+    ]),
+  );
 }
 
 function itemOf(row: AdvanceRequestReadRow, exposure: AdvanceExposure | undefined): AdvanceQueueItem {

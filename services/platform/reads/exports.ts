@@ -87,12 +87,12 @@ export function exportRows<Row, Response>(
   }: {
     readonly order: ListOrder<Row>;
     select(page: Tenant & PageRange): PreparedRead<Row>;
-    respond(rows: readonly Row[]): Response;
+    respond(rows: readonly Row[]): Response | Promise<Response>;
   },
 ): AsyncGenerator<Response> {
   return exports.run(request, context, async function* (read, tenant) {
     for await (const rows of everyPage(read, order, (range) => select({ ...tenant, ...range }))) {
-      yield respond(rows);
+      yield await respond(rows);
     }
   });
 }

@@ -5,7 +5,9 @@ import {
   AdvanceAction as Action,
   AdvanceService,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startOfDay } from '../../../services/platform/civil-date.ts';
+import { rpcDuration } from '../../../services/platform/process/telemetry.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
@@ -19,7 +21,7 @@ const SOLD = '2020-06-20';
 let harness: TestHarness;
 const statements: string[] = [];
 beforeAll(async () => {
-  // Without the reads in funds, one for each item, of what its merchant owes.
+  // Without the reads in funds of what merchants owe.
   harness = await startHarness({ ...LIST_SETTINGS, SERVICES: 'funds,advances' }, (sql) => {
     if (sql.includes('"advances"."request"')) statements.push(sql);
   });
@@ -81,3 +83,36 @@ it('has the review, then the payout, as its next action until the first covered 
   await client.releaseAdvance({ ...write(SOLD), advanceRequestId });
   expect(await item()).toBeUndefined();
 });
+
+it('asks funds once about all requests of a page', async () => {
+  const one = await pendingRequest();
+  const other = await pendingRequest();
+  const before = await fundsCalls();
+  const { items } = await one.client.listAdvanceQueue({ pageSize: 100 });
+  expect((await fundsCalls()) - before).toBe(1);
+  const exposed = items.filter(({ exposure }) => exposure).map(({ advanceRequest }) => advanceRequest!.id);
+  expect(exposed).toEqual(expect.arrayContaining([one.id, other.id]));
+  await expect(one.client.listAdvanceQueue(newTenant())).resolves.toMatchObject({ items: [] });
+  expect((await fundsCalls()) - before).toBe(1);
+});
+
+/** A request of a new merchant that awaits its review. */
+async function pendingRequest() {
+  const tenant = newTenant();
+  const client = createClient(AdvanceService, harness.transports.grpc);
+  const { sell, write } = fundsCaller(harness.transports.grpc, tenant);
+  await sell({ on: SOLD, gross: 100n });
+  const { quote } = await client.quoteAdvance(write(SOLD));
+  const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
+  return { client, id: advanceRequest!.id };
+}
+
+/** How many calls of FundsService this process has answered. */
+async function fundsCalls(): Promise<number> {
+  const { values } = await rpcDuration.get();
+  return values
+    .filter(
+      ({ metricName, labels }) => metricName?.endsWith('_count') && labels.service === FundsService.typeName,
+    )
+    .reduce((sum, { value }) => sum + value, 0);
+}

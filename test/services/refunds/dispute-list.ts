@@ -18,8 +18,9 @@ export function disputeList(harness: TestHarness, way: Way = 'inProcess'): ListS
     filters: {
       paymentIntentId: { values: PAYMENTS, isId: true },
       status: { values: ['OPEN', 'CLOSED'] },
+      outcome: { values: ['WON', 'LOST'] },
     },
-    truth: `select id as key, ${newestFirst('opened_at')}, payment_intent_id as "paymentIntentId",
+    truth: `select id as key, ${newestFirst('opened_at')}, payment_intent_id as "paymentIntentId", outcome,
         case when closed_at is null then 'OPEN' else 'CLOSED' end as status
       from refunds.dispute where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
@@ -28,11 +29,12 @@ export function disputeList(harness: TestHarness, way: Way = 'inProcess'): ListS
       return {
         tenant,
         list: ({ filters = {}, limit = 0, after = '' }) => {
-          const { status, ...ids } = filters;
+          const { status, outcome, ...ids } = filters;
           const request = {
             ...tenant,
             ...ids,
             status: status && DisputeStatus[status as keyof typeof DisputeStatus],
+            outcome: outcome && DisputeOutcome[outcome as keyof typeof DisputeOutcome],
             pageSize: limit,
             pageToken: after,
           } as Parameters<typeof refunds.listDisputes>[0];

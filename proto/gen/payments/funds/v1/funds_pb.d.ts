@@ -652,11 +652,11 @@ export declare type GetBalanceResponse = Message<"payments.funds.v1.GetBalanceRe
 export declare const GetBalanceResponseSchema: GenMessage<GetBalanceResponse>;
 
 /**
- * The advance to look at.
+ * An advance to look at.
  *
- * @generated from message payments.funds.v1.GetAdvanceExposureRequest
+ * @generated from message payments.funds.v1.AdvanceReference
  */
-export declare type GetAdvanceExposureRequest = Message<"payments.funds.v1.GetAdvanceExposureRequest"> & {
+export declare type AdvanceReference = Message<"payments.funds.v1.AdvanceReference"> & {
   /**
    * @generated from field: string merchant_id = 1;
    */
@@ -674,26 +674,49 @@ export declare type GetAdvanceExposureRequest = Message<"payments.funds.v1.GetAd
 };
 
 /**
- * Describes the message payments.funds.v1.GetAdvanceExposureRequest.
- * Use `create(GetAdvanceExposureRequestSchema)` to create a new message.
+ * Describes the message payments.funds.v1.AdvanceReference.
+ * Use `create(AdvanceReferenceSchema)` to create a new message.
  */
-export declare const GetAdvanceExposureRequestSchema: GenMessage<GetAdvanceExposureRequest>;
+export declare const AdvanceReferenceSchema: GenMessage<AdvanceReference>;
 
 /**
- * What the merchant owes, and what is disputed of the advance.
+ * The advances to look at, of any merchants.
  *
- * @generated from message payments.funds.v1.GetAdvanceExposureResponse
+ * @generated from message payments.funds.v1.GetAdvanceExposuresRequest
  */
-export declare type GetAdvanceExposureResponse = Message<"payments.funds.v1.GetAdvanceExposureResponse"> & {
+export declare type GetAdvanceExposuresRequest = Message<"payments.funds.v1.GetAdvanceExposuresRequest"> & {
+  /**
+   * @generated from field: repeated payments.funds.v1.AdvanceReference advances = 1;
+   */
+  advances: AdvanceReference[];
+};
+
+/**
+ * Describes the message payments.funds.v1.GetAdvanceExposuresRequest.
+ * Use `create(GetAdvanceExposuresRequestSchema)` to create a new message.
+ */
+export declare const GetAdvanceExposuresRequestSchema: GenMessage<GetAdvanceExposuresRequest>;
+
+/**
+ * What the merchant of an advance owes, and what is disputed of it.
+ *
+ * @generated from message payments.funds.v1.AdvanceExposure
+ */
+export declare type AdvanceExposure = Message<"payments.funds.v1.AdvanceExposure"> & {
+  /**
+   * @generated from field: string advance_request_id = 1;
+   */
+  advanceRequestId: string;
+
   /**
    * Negative when open debts exceed what has been released.
    *
-   * @generated from field: int64 available_amount_minor = 1;
+   * @generated from field: int64 available_amount_minor = 2;
    */
   availableAmountMinor: bigint;
 
   /**
-   * @generated from field: int64 open_debts_amount_minor = 2;
+   * @generated from field: int64 open_debts_amount_minor = 3;
    */
   openDebtsAmountMinor: bigint;
 
@@ -701,16 +724,36 @@ export declare type GetAdvanceExposureResponse = Message<"payments.funds.v1.GetA
    * The open blocks with the reason HOLD_OR_DISPUTE of the sales that it covers, by source: disputes, or holds of other
    * teams. Empty once its reservation is settled or freed.
    *
-   * @generated from field: repeated string dispute_ids = 3;
+   * @generated from field: repeated string dispute_ids = 4;
    */
   disputeIds: string[];
 };
 
 /**
- * Describes the message payments.funds.v1.GetAdvanceExposureResponse.
- * Use `create(GetAdvanceExposureResponseSchema)` to create a new message.
+ * Describes the message payments.funds.v1.AdvanceExposure.
+ * Use `create(AdvanceExposureSchema)` to create a new message.
  */
-export declare const GetAdvanceExposureResponseSchema: GenMessage<GetAdvanceExposureResponse>;
+export declare const AdvanceExposureSchema: GenMessage<AdvanceExposure>;
+
+/**
+ * The exposures, in the order of the request.
+ *
+ * @generated from message payments.funds.v1.GetAdvanceExposuresResponse
+ */
+export declare type GetAdvanceExposuresResponse = Message<"payments.funds.v1.GetAdvanceExposuresResponse"> & {
+  /**
+   * Without those of merchants with a sum that exceeds 64 bits.
+   *
+   * @generated from field: repeated payments.funds.v1.AdvanceExposure exposures = 1;
+   */
+  exposures: AdvanceExposure[];
+};
+
+/**
+ * Describes the message payments.funds.v1.GetAdvanceExposuresResponse.
+ * Use `create(GetAdvanceExposuresResponseSchema)` to create a new message.
+ */
+export declare const GetAdvanceExposuresResponseSchema: GenMessage<GetAdvanceExposuresResponse>;
 
 /**
  * The account, and the page of its debts.
@@ -1021,6 +1064,57 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
  * Use `create(GetDeductionResponseSchema)` to create a new message.
  */
 export declare const GetDeductionResponseSchema: GenMessage<GetDeductionResponse>;
+
+/**
+ * The sources to read.
+ *
+ * @generated from message payments.funds.v1.GetDeductionsRequest
+ */
+export declare type GetDeductionsRequest = Message<"payments.funds.v1.GetDeductionsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Disputes or other causes.
+   *
+   * @generated from field: repeated string source_ids = 3;
+   */
+  sourceIds: string[];
+};
+
+/**
+ * Describes the message payments.funds.v1.GetDeductionsRequest.
+ * Use `create(GetDeductionsRequestSchema)` to create a new message.
+ */
+export declare const GetDeductionsRequestSchema: GenMessage<GetDeductionsRequest>;
+
+/**
+ * What the sources have taken.
+ *
+ * @generated from message payments.funds.v1.GetDeductionsResponse
+ */
+export declare type GetDeductionsResponse = Message<"payments.funds.v1.GetDeductionsResponse"> & {
+  /**
+   * What each has taken, debts included, less what was returned to installments and the canceled debt, by its id: what the
+   * movements of the statement with this source add up to. Sources that have taken nothing may be absent.
+   *
+   * @generated from field: map<string, int64> amounts_minor = 1;
+   */
+  amountsMinor: { [key: string]: bigint };
+};
+
+/**
+ * Describes the message payments.funds.v1.GetDeductionsResponse.
+ * Use `create(GetDeductionsResponseSchema)` to create a new message.
+ */
+export declare const GetDeductionsResponseSchema: GenMessage<GetDeductionsResponse>;
 
 /**
  * The balances of an account, or changes of them. Together they are what the merchant has, less debts.
@@ -4778,15 +4872,15 @@ export declare const FundsService: GenService<{
     output: typeof GetBalanceResponseSchema;
   },
   /**
-   * Returns what a merchant owes beside an advance that has reserved installments, and the open disputes of the sales that
-   * these belong to: neither debts nor disputes can use what is reserved. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) as GetBalance.
+   * Returns what merchants owe beside advances that have reserved installments, and the open disputes of the sales that
+   * these belong to: neither debts nor disputes can use what is reserved.
    *
-   * @generated from rpc payments.funds.v1.FundsService.GetAdvanceExposure
+   * @generated from rpc payments.funds.v1.FundsService.GetAdvanceExposures
    */
-  getAdvanceExposure: {
+  getAdvanceExposures: {
     methodKind: "unary";
-    input: typeof GetAdvanceExposureRequestSchema;
-    output: typeof GetAdvanceExposureResponseSchema;
+    input: typeof GetAdvanceExposuresRequestSchema;
+    output: typeof GetAdvanceExposuresResponseSchema;
   },
   /**
    * Lists the open debts of a merchant, ascending by (occurred_at, source_id): the order in which they are collected.
@@ -4809,6 +4903,16 @@ export declare const FundsService: GenService<{
     methodKind: "unary";
     input: typeof GetDeductionRequestSchema;
     output: typeof GetDeductionResponseSchema;
+  },
+  /**
+   * Returns what several sources have taken from a merchant, less what was returned.
+   *
+   * @generated from rpc payments.funds.v1.FundsService.GetDeductions
+   */
+  getDeductions: {
+    methodKind: "unary";
+    input: typeof GetDeductionsRequestSchema;
+    output: typeof GetDeductionsResponseSchema;
   },
   /**
    * The work queue of debts: the open debts of merchants whose available balance is negative, oldest first by

@@ -1698,6 +1698,34 @@ export declare type ListDisputesRequest = Message<"payments.refunds.v1.ListDispu
    * @generated from field: repeated string sale_ids = 9;
    */
   saleIds: string[];
+
+  /**
+   * Only closed disputes with this outcome.
+   *
+   * @generated from field: optional payments.refunds.v1.DisputeOutcome outcome = 10;
+   */
+  outcome?: DisputeOutcome | undefined;
+
+  /**
+   * First date on which they were opened, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string from_date = 11;
+   */
+  fromDate?: string | undefined;
+
+  /**
+   * Last date on which they were opened, in America/Sao_Paulo, inclusive.
+   *
+   * @generated from field: optional string to_date = 12;
+   */
+  toDate?: string | undefined;
+
+  /**
+   * Whether to return totals: they read every dispute that matches, whatever the order, and what each has deducted in funds.
+   *
+   * @generated from field: bool include_totals = 13;
+   */
+  includeTotals: boolean;
 };
 
 /**
@@ -1705,6 +1733,45 @@ export declare type ListDisputesRequest = Message<"payments.refunds.v1.ListDispu
  * Use `create(ListDisputesRequestSchema)` to create a new message.
  */
 export declare const ListDisputesRequestSchema: GenMessage<ListDisputesRequest>;
+
+/**
+ * The disputes with one outcome.
+ *
+ * @generated from message payments.refunds.v1.DisputeTotal
+ */
+export declare type DisputeTotal = Message<"payments.refunds.v1.DisputeTotal"> & {
+  /**
+   * UNSPECIFIED for those that are open.
+   *
+   * @generated from field: payments.refunds.v1.DisputeOutcome outcome = 1;
+   */
+  outcome: DisputeOutcome;
+
+  /**
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * Of those that have an amount.
+   *
+   * @generated from field: int64 amount_minor = 3;
+   */
+  amountMinor: bigint;
+
+  /**
+   * What they have deducted, less what was returned: what the movements of the statement with their ids as source add up to.
+   *
+   * @generated from field: int64 deducted_amount_minor = 4;
+   */
+  deductedAmountMinor: bigint;
+};
+
+/**
+ * Describes the message payments.refunds.v1.DisputeTotal.
+ * Use `create(DisputeTotalSchema)` to create a new message.
+ */
+export declare const DisputeTotalSchema: GenMessage<DisputeTotal>;
 
 /**
  * A page of disputes.
@@ -1723,6 +1790,13 @@ export declare type ListDisputesResponse = Message<"payments.refunds.v1.ListDisp
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Of all disputes that match, by outcome, ascending; outcomes without a dispute are absent. Only with include_totals.
+   *
+   * @generated from field: repeated payments.refunds.v1.DisputeTotal totals = 3;
+   */
+  totals: DisputeTotal[];
 };
 
 /**
@@ -1775,6 +1849,20 @@ export declare type ExportDisputesRequest = Message<"payments.refunds.v1.ExportD
    * @generated from field: optional string to_date = 7;
    */
   toDate?: string | undefined;
+
+  /**
+   * Only closed disputes with this outcome.
+   *
+   * @generated from field: optional payments.refunds.v1.DisputeOutcome outcome = 8;
+   */
+  outcome?: DisputeOutcome | undefined;
+
+  /**
+   * Whether to return what they have deducted.
+   *
+   * @generated from field: bool include_deductions = 9;
+   */
+  includeDeductions: boolean;
 };
 
 /**
@@ -1793,6 +1881,14 @@ export declare type ExportDisputesResponse = Message<"payments.refunds.v1.Export
    * @generated from field: repeated payments.refunds.v1.Dispute disputes = 1;
    */
   disputes: Dispute[];
+
+  /**
+   * What those that are lost or reversed have deducted, less what was returned, by their id, as it is when the part is sent.
+   * Those that have deducted nothing are absent. Only with include_deductions.
+   *
+   * @generated from field: map<string, int64> deducted_amounts_minor = 2;
+   */
+  deductedAmountsMinor: { [key: string]: bigint };
 };
 
 /**
@@ -3962,7 +4058,7 @@ export declare const RefundCaseService: GenService<{
   /**
    * Lists a merchant's disputes, newest first by (opened_at, id), or those awaiting the merchant's response, earliest due
    * date first, those without one by when they were opened. INVALID_ARGUMENT (INVALID_PAGE_TOKEN) when the token belongs
-   * to another merchant, environment, filter or order.
+   * to another merchant, environment, filter or order. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when a total exceeds 64 bits.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ListDisputes
    */

@@ -1,0 +1,45 @@
+import type {
+  AdvanceExposure,
+  AdvanceReference,
+  GetAdvanceExposuresRequest,
+  GetAdvanceExposuresResponse,
+} from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Database } from '../platform/database/database.ts';
+import { tenantOf } from '../platform/tenant.ts';
+import { fits64Bits } from '../platform/within-64-bits.ts';
+import { selectAdvanceExposure } from './advance-exposure.queries.ts';
+import { availableMinor } from './allocation.ts';
+
+/**
+ * What merchants owe beside advances, and the disputes of the sales that these cover, without merchants with a sum beyond 64 bits:
+ * others must stay readable. A statement for each advance, which reads its merchant's rows only, all sent together.
+ */
+export async function getAdvanceExposures(
+  database: Database,
+  { advances }: GetAdvanceExposuresRequest,
+): Promise<GetAdvanceExposuresResponse> {
+  const exposures = await Promise.all(advances.map((advance) => exposureOf(database, advance)));
+  return {
+    $typeName: 'payments.funds.v1.GetAdvanceExposuresResponse',
+    exposures: exposures.filter((exposure) => exposure !== undefined),
+  };
+}
+
+async function exposureOf(
+  database: Database,
+  advance: AdvanceReference,
+): Promise<AdvanceExposure | undefined> {
+  const { advanceRequestId } = advance;
+  const row = await database.readOne(selectAdvanceExposure({ ...tenantOf(advance), advanceRequestId }));
+  if (!row) throw new Error('the sums of an account were not returned');
+  const openDebtsAmountMinor = BigInt(row.open_debts_minor);
+  const availableAmountMinor = availableMinor(BigInt(row.released_minor), openDebtsAmountMinor);
+  if (!fits64Bits(openDebtsAmountMinor) || !fits64Bits(availableAmountMinor)) return undefined;
+  return {
+    $typeName: 'payments.funds.v1.AdvanceExposure',
+    advanceRequestId,
+    availableAmountMinor,
+    openDebtsAmountMinor,
+    disputeIds: row.dispute_ids,
+  };
+}

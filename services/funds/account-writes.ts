@@ -7,8 +7,8 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { aborted, type DomainError, databaseUnavailable } from '../platform/errors.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
 import type { WriteRequest } from '../platform/writes/idempotency-records.ts';
+import { TurnQueue } from '../platform/writes/turn-queue.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { AccountQueue } from './account-queue.ts';
 
 /** Longer than the deadline of public API calls. */
 const MAX_WAIT_MS = 15_000;
@@ -23,7 +23,7 @@ export class AccountWrites {
   readonly #writes: Writes;
   readonly #database: Pick<Database, 'ping'>;
   readonly #maxWaitMs: number;
-  readonly #queue = new AccountQueue();
+  readonly #queue = new TurnQueue();
 
   /**
    * @param database the one that the writes write to.

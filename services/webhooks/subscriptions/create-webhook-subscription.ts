@@ -17,13 +17,18 @@ import { acceptWebhookUrl } from './accept-webhook-url.ts';
 import { newSigningSecret, sealSecret } from './signing-secret.ts';
 import { SigningSecretEntity, SubscriptionEntity } from './subscription.entity.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
-import { lockSubscriptionCount, requireBelowLimit, withSubscriptionLock } from './subscription-limit.ts';
+import {
+  lockSubscriptionCount,
+  requireBelowLimit,
+  type SubscriptionCountWrites,
+} from './subscription-limit.ts';
 import { lockSubscriptions, requireUnusedUrl } from './subscription-store.ts';
 
 interface Dependencies {
   readonly config: Pick<Config, 'WEBHOOK_SUBSCRIPTION_LIMIT' | 'WEBHOOK_SECRET_KEYS'>;
   readonly guards: EnvironmentGuards;
   readonly writes: Writes;
+  readonly countWrites: SubscriptionCountWrites;
 }
 
 /**
@@ -31,7 +36,7 @@ interface Dependencies {
  * succeeds even if the catalog or the host's DNS has changed since. Queries DNS outside the transaction.
  */
 export async function createWebhookSubscription(
-  { config, guards, writes }: Dependencies,
+  { config, guards, writes, countWrites }: Dependencies,
   request: CreateWebhookSubscriptionRequest,
   context: HandlerContext,
 ) {
@@ -41,7 +46,7 @@ export async function createWebhookSubscription(
     () => requireEventTypes(request.eventTypes),
     () => acceptWebhookUrl(guards[tenantOf(request).environment], request.url),
   );
-  return withSubscriptionLock(() =>
+  return countWrites.run(tenantOf(request), context, () =>
     writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
       await lockSubscriptionCount(tx);
       await requireBelowLimit(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);

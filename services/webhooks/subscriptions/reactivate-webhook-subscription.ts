@@ -3,6 +3,7 @@ import type {
   ReactivateWebhookSubscriptionRequest,
   ReactivateWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { tenantOf } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
@@ -10,21 +11,30 @@ import { publishPing } from '../events/ping.event.ts';
 import { cancelBacklog } from './cancel-backlog.ts';
 import { storedSubscriptionMessage } from './subscription.message.ts';
 import { requireDisabled } from './subscription.ts';
-import { lockSubscriptionCount, requireBelowLimit, withSubscriptionLock } from './subscription-limit.ts';
+import {
+  lockSubscriptionCount,
+  requireBelowLimit,
+  type SubscriptionCountWrites,
+} from './subscription-limit.ts';
 import { lockSubscription, lockSubscriptions } from './subscription-store.ts';
+
+interface Dependencies {
+  readonly writes: Writes;
+  readonly countWrites: SubscriptionCountWrites;
+  readonly limit: number;
+}
 
 /**
  * DISABLED to PENDING, within the limit, with a new ping. Sends neither events published while it was DISABLED nor
  * deliveries that were open before.
  */
 export async function reactivateWebhookSubscription(
-  writes: Writes,
-  limit: number,
+  { writes, countWrites, limit }: Dependencies,
   request: ReactivateWebhookSubscriptionRequest,
   context: HandlerContext,
 ) {
   await cancelBacklog(writes, request, context, Number.POSITIVE_INFINITY);
-  return withSubscriptionLock(() =>
+  return countWrites.run(tenantOf(request), context, () =>
     writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
       await lockSubscriptionCount(tx);
       const position = await lockSubscriptions(tx);

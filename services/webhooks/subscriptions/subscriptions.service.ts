@@ -15,6 +15,7 @@ import { revealSigningSecret } from './reveal-signing-secret.ts';
 import { rotateSigningSecret } from './rotate-signing-secret.ts';
 import { sendTestEvent } from './send-test-event.ts';
 import { setDeliveryLimits } from './set-delivery-limits.ts';
+import { SubscriptionCountWrites } from './subscription-limit.ts';
 import { updateWebhookSubscription } from './update-webhook-subscription.ts';
 
 /** The RPCs about subscriptions. */
@@ -23,9 +24,10 @@ export function subscriptionService(
   guards: EnvironmentGuards,
 ): ServiceImpl<typeof WebhookSubscriptionService> {
   const { WEBHOOK_SUBSCRIPTION_LIMIT: limit, WEBHOOK_SECRET_KEYS: keys } = config;
+  const countWrites = new SubscriptionCountWrites();
   return {
     createWebhookSubscription: (request, context) =>
-      createWebhookSubscription({ config, guards, writes }, request, context),
+      createWebhookSubscription({ config, guards, writes, countWrites }, request, context),
     getWebhookSubscription: (request) => getWebhookSubscription(database, request),
     listWebhookSubscriptions: (request) => listWebhookSubscriptions(database, pagination, request),
     updateWebhookSubscription: (request, context) =>
@@ -33,7 +35,7 @@ export function subscriptionService(
     deleteWebhookSubscription: (request, context) => deleteWebhookSubscription(writes, request, context),
     disableWebhookSubscription: (request, context) => disableWebhookSubscription(writes, request, context),
     reactivateWebhookSubscription: (request, context) =>
-      reactivateWebhookSubscription(writes, limit, request, context),
+      reactivateWebhookSubscription({ writes, countWrites, limit }, request, context),
     pauseWebhookSubscription: (request, context) => pauseWebhookSubscription(writes, request, context),
     resumeWebhookSubscription: (request, context) => resumeWebhookSubscription(writes, request, context),
     setDeliveryLimits: (request, context) => setDeliveryLimits(writes, request, context),

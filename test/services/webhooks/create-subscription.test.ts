@@ -19,13 +19,15 @@ vi.mock(import('../../../services/webhooks/events/event-types/event-catalog.ts')
 
 const LIMIT = 5;
 
+const statements: string[] = [];
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await startHarness({
+  const overrides = {
     SERVICES: 'webhooks',
     WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT),
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-  });
+  };
+  harness = await startHarness(overrides, (sql) => statements.push(sql));
 });
 afterAll(() => harness.close());
 
@@ -173,6 +175,24 @@ describe('CreateWebhookSubscription', () => {
     await locking.end();
     const results = await waiting;
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
+  });
+
+  it('lets one call of many try again while another process creates one', async () => {
+    const tenant = newTenant();
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
+    await locking.connect();
+    await locking.query('begin');
+    const lock = `webhook subscription count ${tenant.merchantId} live`;
+    await locking.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [lock]);
+    const keys = Array.from({ length: LIMIT }, newKey);
+    const creating = Promise.all(keys.map((idempotencyKey) => create(tenant, { idempotencyKey })));
+    const triesOf = (text: string) =>
+      statements.filter((sql) => sql.includes('pg_try_advisory_xact_lock') && sql.includes(text)).length;
+    await vi.waitFor(() => expect(triesOf(lock)).toBeGreaterThan(4 * LIMIT), { timeout: 30_000 });
+    expect(keys.filter((key) => triesOf(key) > 1)).toHaveLength(1);
+    await locking.query('commit');
+    await locking.end();
+    await expect(creating).resolves.toHaveLength(LIMIT);
   });
 
   it('checks the limit before whether the URL is taken', async () => {

@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LISTEN_OPTIONS } from '../../gateway/plugins/listening.ts';
 
+const CPU_USAGE = 'cpu usage';
+/** Messages to `services-server.ts`, which sends them back when done. */
+export const START_TRACING = 'start tracing';
+export const STOP_TRACING = 'stop tracing';
+
 /** A server of the benchmark in a process of its own. */
 export interface BenchProcess {
   readonly url: string;
@@ -22,17 +27,21 @@ export async function announcePort(app: {
 
 /** In a server's process: answers {@link cpuMicroseconds}. */
 export function answerCpuUsage(): void {
-  process.on('message', () => {
+  process.on('message', (message) => {
+    if (message !== CPU_USAGE) return;
     const { user, system } = process.cpuUsage();
     process.send?.(user + system);
   });
 }
 
 /** The CPU time that a server which answers it has used so far, on all its threads. */
-export async function cpuMicroseconds({ child }: BenchProcess): Promise<number> {
-  child.send('cpu');
-  const [microseconds] = await once(child, 'message');
-  return microseconds as number;
+export const cpuMicroseconds = (server: BenchProcess): Promise<number> => ask(server, CPU_USAGE);
+
+/** Sends a server a message and returns its answer. */
+export async function ask<T>({ child }: BenchProcess, message: string): Promise<T> {
+  child.send(message);
+  const [answer] = await once(child, 'message');
+  return answer as T;
 }
 
 /**

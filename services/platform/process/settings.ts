@@ -396,7 +396,7 @@ export const SETTINGS = {
   ),
   OTEL_TRACES_SAMPLER_ARG: setting(
     share,
-    '0.05',
+    '0.01',
     'share of requests that are traced, from 0 to 1; the same for all processes, so that a trace is whole or absent',
   ),
   LOG_LEVEL: setting(

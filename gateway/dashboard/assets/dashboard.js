@@ -6,6 +6,8 @@ const hasSucceeded = here.searchParams.has('notice');
 if (hasSucceeded) {
   here.searchParams.delete('notice');
   history.replaceState(history.state, '', here);
+  // So that screen readers read it, and Tab goes on from there.
+  document.getElementById('notice')?.focus();
 }
 
 // Keep long texts in this tab until they are sent. The session may end while someone writes, and no page is cached.

@@ -148,5 +148,5 @@ function navigation(view: View, current: Section | undefined): Html {
 function notice({ url }: PlainView, { notices }: Page): Html {
   const name = new URLSearchParams(url.split('?')[1] ?? '').get('notice');
   const text = name !== null && notices && Object.hasOwn(notices, name) ? notices[name] : undefined;
-  return text ? html`<p class="notice good" role="status">${text}</p>` : nothing;
+  return text ? html`<p class="notice good" id="notice" role="status" tabindex="-1">${text}</p>` : nothing;
 }

@@ -3,7 +3,7 @@ export const simulateTexts = {
   'pt-BR': {
     outcome: 'Resultado',
     noEvents:
-      'Este passo não publicou eventos diretamente. Os eventos publicados depois, pelos fluxos de trabalho, aparecem em todas as entregas.',
+      'Este passo não publicou eventos diretamente, ou já tinha sido feito. Os eventos publicados depois, pelos fluxos de trabalho, aparecem em todas as entregas.',
     seeDeliveries: 'Entregas deste passo',
     seeAllDeliveries: 'Todas as entregas',
     seeFunds: 'Recebíveis',
@@ -39,7 +39,7 @@ export const simulateTexts = {
   en: {
     outcome: 'Result',
     noEvents:
-      'This step did not publish any events directly. Events that workflows publish later appear under all deliveries.',
+      'This step did not publish any events directly, or was done before. Events that workflows publish later appear under all deliveries.',
     seeDeliveries: 'Deliveries of this step',
     seeAllDeliveries: 'All deliveries',
     seeFunds: 'Receivables',

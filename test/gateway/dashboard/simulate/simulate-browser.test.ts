@@ -103,6 +103,8 @@ it('leads by keyboard and pointer from a sale to a paid refund, and shows each c
   await page.goto(`${panel.home}/simulate`);
   await page.getByRole('button', { name: 'Create sale' }).press('Enter');
   await page.waitForURL(/\/simulate\/sales\//);
+  // What was done is announced, and Tab goes on from there.
+  await page.locator(':focus', { hasText: 'Sale recorded.' }).waitFor();
   await page.getByLabel('Requested by').selectOption('MERCHANT');
   await page.getByRole('button', { name: 'Open case' }).click();
   await page.waitForURL(/\/simulate\/refund-cases\/[0-9a-f-]{36}\?/);

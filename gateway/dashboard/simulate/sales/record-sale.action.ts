@@ -1,15 +1,16 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { unlessRefused } from '../../shell/failures.ts';
+import { reasonOf, refusalText, unlessRefused } from '../../shell/failures.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { parseReais } from '../../shell/reais-input.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { renderPanel } from '../panel.page.ts';
+import { refusalTexts } from '../refusals.texts.ts';
 import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { paymentOf } from '../simulated-facts.ts';
-import { amountMinorOf, countOf, daysAgo, faultsOf, idOf } from '../typed-values.ts';
+import { amountMinorOf, countOf, type Draft, daysAgo, faultsOf, idOf } from '../typed-values.ts';
 import { MAX_DAYS_AGO, METHODS } from './sale-form.ts';
 
 const typed = () => Type.String({ maxLength: 100 });
@@ -26,10 +27,20 @@ const SaleForm = Type.Object({
 export function recordSaleAction(pages: Pages): void {
   pages.action({ ...IN_SANDBOX, path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
     const { sale, faults } = saleOf(view, form);
-    if (!sale) return { ...(await renderPanel(view, { sale: { values: form, faults } })), status: 422 };
+    const reject = async (refused: Draft['faults']) => {
+      const panel = await renderPanel(view, { sale: { values: form, faults: refused } });
+      return { ...panel, status: 422 };
+    };
+    if (!sale) return reject(faults);
     // The form's key is the sale's id, so that a resubmitted form records one sale.
     const request = { ...sale, idempotencyKey: key, saleId: key };
-    await view.clients.funds.recordSale(request);
+    try {
+      await view.clients.funds.recordSale(request);
+    } catch (error) {
+      const gross = refusalText(error, refusalTexts, view.language);
+      if (reasonOf(error) !== 'AMOUNT_OUT_OF_RANGE' || gross === undefined) throw error;
+      return reject({ gross });
+    }
     const paidAt = (sale.occurredAt ? timestampDate(sale.occurredAt) : new Date()).toISOString();
     await publishPayment(view, { ...sale, saleId: key, paidAt, method: form.method });
     return redirectWithOutcome(view, `/simulate/sales/${key}`, 'sale');

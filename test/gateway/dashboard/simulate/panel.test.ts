@@ -80,6 +80,11 @@ it('shows errors of a sale or a refund at the field, and keeps the entered value
   expect(exceeding.document.querySelector('#amount-fault')!.text).toContain('exceeds what is left');
   expect(exceeding.document.querySelector('#amount')!.getAttribute('value')).toBe('2.00');
   expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 0n, scheduledAmountMinor: 0n });
+  const most = { method: 'CARD', gross: '90,071,992,547,409.91', fees: '0' };
+  await panel.sell(most);
+  const tooMuch = await panel.sell(most);
+  expect([tooMuch.status, ...faults(tooMuch)]).toEqual([422, 'gross-fault']);
+  expect(tooMuch.document.querySelector('#gross')!.getAttribute('value')).toBe(most.gross);
 });
 
 it('creates one sale and one case from a form that is sent twice', async () => {

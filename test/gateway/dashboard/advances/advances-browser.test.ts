@@ -31,7 +31,7 @@ async function seller(): Promise<{ visitor: Visitor; home: string; approve(id: s
 it('leads from an empty list to a request, on pages that fit and are accessible', async () => {
   const { visitor, home, approve } = await seller();
   const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, visitor, {
-    width: 360,
+    width: 320,
     locale: 'pt-BR',
   });
   const check = async () => {

@@ -103,11 +103,11 @@ describe('an API key that was shown', () => {
   });
 
   test('is accessible where it is shown, can be copied, and is removed when the page is left', async () => {
-    const { context, page } = await openWindow(browser, baseUrl, developer, { width: 360 });
+    const { context, page } = await openWindow(browser, baseUrl, developer, { width: 320 });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const key = await issue(page);
     expect(await accessibilityFaults(page)).toEqual([]);
-    await expectToFit(page, [360]);
+    await expectToFit(page, [320]);
     await page.getByRole('button', { name: 'Copy' }).first().click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 it('fits windows of every width, and is accessible', async () => {
   // Portuguese has the longer words.
-  const narrow = { width: 360, locale: 'pt-BR' };
+  const narrow = { width: 320, locale: 'pt-BR' };
   const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, visitor, narrow);
   const paths = [
     home,
@@ -64,7 +64,7 @@ it('the reconciliation of a month fits windows of every width, and is accessible
   const merchant = await fixture.signIn({ [funds.tenant.merchantId]: Role.VIEWER });
   const sale = await funds.sell({ on: '2020-06-02', gross: 30_010n, fees: 310n, instant: true });
   await funds.debit(sale.saleId, 1_500n, sale.saleId, '2020-06-05');
-  const narrow = { width: 360, locale: 'pt-BR' };
+  const narrow = { width: 320, locale: 'pt-BR' };
   const { context, page } = await openWindow(browser, fixture.baseUrl, merchant, narrow);
   await page.goto(`/live/${funds.tenant.merchantId}/funds/reconcile?from=2020-06-01&to=2020-06-30`);
   expect(await page.locator('table').count()).toBeGreaterThan(2);
@@ -96,7 +96,7 @@ it('a month is a table of weeks on a wide screen, and a list of days on a narrow
   await page.goto(home);
   for (const [width, columns] of [
     [1280, 7],
-    [360, 1],
+    [320, 1],
   ] as const) {
     await page.setViewportSize({ width, height: 900 });
     expect(await page.evaluate(layout)).toBe(columns);

@@ -45,7 +45,7 @@ describe('pages about people and keys, in Chromium', () => {
   const PAGES = ['/', 'members', 'members/invitations', 'api-keys', 'audit'];
 
   test('each page is accessible and fits windows of every width', async () => {
-    const { context, page, foreign, violations } = await open(360, 'pt-BR');
+    const { context, page, foreign, violations } = await open(320, 'pt-BR');
     for (const path of PAGES) {
       await page.goto(path === '/' ? path : `/live/${merchant}/${path}`);
       for (const summary of await page.locator('summary').all()) await summary.click();
@@ -59,7 +59,7 @@ describe('pages about people and keys, in Chromium', () => {
   });
 
   test('a rejected form announces its error, at the field', async () => {
-    const { context, page, violations } = await open(360);
+    const { context, page, violations } = await open(320);
     await page.goto(`/live/${merchant}/members`);
     await page.locator('#email').fill(email);
     await page.getByRole('button', { name: 'Invite' }).click();

@@ -86,7 +86,7 @@ async function weightOf(page: Page, path: string): Promise<number> {
 describe('the overview in a browser', () => {
   it.each([
     { width: 1280, locale: 'en', others: [] },
-    { width: 360, locale: 'pt-BR', others: [1280] },
+    { width: 320, locale: 'pt-BR', others: [1280] },
   ])('is accessible at $width px in $locale', async ({ width, locale, others }) => {
     const merchant = busy;
     const { page, foreign, violations } = await windowOf(merchant, { width, locale });

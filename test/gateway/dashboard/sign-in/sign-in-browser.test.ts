@@ -93,7 +93,7 @@ test('axe finds nothing on the sign-in and sign-out pages, which fit wide and na
   const { context, page } = await openWindow({ javaScriptEnabled: true });
   const look = async () => {
     expect(await accessibilityFaults(page)).toEqual([]);
-    await expectToFit(page, [360]);
+    await expectToFit(page, [320]);
   };
   await page.goto(`${fixture.baseUrl}/sign-in`);
   await look();

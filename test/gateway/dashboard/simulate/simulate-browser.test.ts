@@ -83,7 +83,7 @@ async function pathsOf(panel: SandboxFixture): Promise<string[]> {
 it('pages are accessible and do not overflow', async () => {
   const panel = await sandboxFixture(fixture);
   const window = await openWindow(browser, fixture.baseUrl, panel.visitor, {
-    width: 360,
+    width: 320,
     locale: 'pt-BR',
   });
   const { page, foreign, violations } = window;

@@ -31,7 +31,7 @@ const paths = (): string[] => [
 ];
 
 it('the pages of deliveries are accessible, fit the window and execute nothing that others entered', async () => {
-  const narrow = { locale: 'pt-BR', width: 360 };
+  const narrow = { locale: 'pt-BR', width: 320 };
   const window = await openWindow(browser, fixture.baseUrl, shop.developer, narrow);
   const { context, page, foreign, violations } = window;
   for (const path of paths()) {

@@ -51,7 +51,7 @@ test('each page is accessible, fits, makes no requests to other hosts and execut
         where id = $1`,
     [hostile.id, HOSTILE.repeat(4), exhausted(4, { httpStatus: 500 })],
   );
-  const { page, foreign, violations } = await windowOf(merchant, { locale: 'pt-BR', width: 360 });
+  const { page, foreign, violations } = await windowOf(merchant, { locale: 'pt-BR', width: 320 });
   const look = async (name: string) => {
     expect((await accessibilityFaults(page)).join('\n'), name).toBe('');
     await expectToFit(page, [1280], name);

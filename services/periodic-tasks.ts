@@ -1,6 +1,6 @@
 import { expiredSessionMirrors, expiredSessions } from './accounts/sessions/expired-sessions.ts';
 import { expiredQuotes } from './advances/expired-quotes.ts';
-import { expiringKeyNotices } from './api-keys/expiry-notices.ts';
+import { expiringKeyNotices, replacedKeyNotices } from './api-keys/expiry-notices.ts';
 import type { ServicesConfig } from './platform/process/config.ts';
 import type { PeriodicTask } from './platform/process/periodic-tasks.ts';
 import { auditPartitions } from './platform/writes/audit-partitions.ts';
@@ -35,7 +35,7 @@ const platformTasks = ({ AUDIT_RETENTION }: ServicesConfig): PeriodicTask[] => [
 const AREA_TASKS: Readonly<Record<string, readonly PeriodicTask[]>> = {
   accounts: [expiredSessions, expiredSessionMirrors],
   advances: [expiredQuotes],
-  'api-keys': [expiringKeyNotices],
+  'api-keys': [expiringKeyNotices, replacedKeyNotices],
   webhooks: [
     webhookPartitionsAhead,
     disabledBacklogs,

@@ -17,6 +17,7 @@ export const ApiKeyEntity = defineEntity({
     pepperVersion: p.smallint(),
     createdAt: timestampColumn(),
     expiresAt: timestampColumn().nullable(),
+    rotatedAt: timestampColumn().nullable(),
     revokedAt: timestampColumn().nullable(),
     lastUsedAt: timestampColumn().nullable(),
     expiryNoticeDays: p.smallint().nullable(),

@@ -16,6 +16,7 @@ export function apiKeyMessage(row: ApiKeyReadRow): ApiKey {
     scopes: row.scopes.map((scope) => ApiKeyScope[scope]),
     createdAt: row.created_at,
     expiresAt: row.expires_at ?? undefined,
+    rotatedAt: row.rotated_at ?? undefined,
     revokedAt: row.revoked_at ?? undefined,
     lastUsedAt: row.last_used_at ?? undefined,
   };

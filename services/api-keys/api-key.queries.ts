@@ -17,7 +17,7 @@ const apiKeys = () =>
   db
     .selectFrom('api_keys.api_key')
     .select(['merchant_id', 'environment', 'id', 'name', 'hint', 'scopes'])
-    .select(['created_at', 'expires_at', 'revoked_at', 'last_used_at']);
+    .select(['created_at', 'expires_at', 'rotated_at', 'revoked_at', 'last_used_at']);
 
 /** API keys are listed newest first. */
 export const apiKeyOrder: ListOrder<ApiKeyReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };

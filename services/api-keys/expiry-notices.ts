@@ -7,6 +7,15 @@ const BATCH_ROWS = 1_000;
 const notice = notifyContact.noticeOfEachRow('API_KEY_EXPIRING');
 const { early, last } = EXPIRY_NOTICE_DAYS;
 
+const NOTE_AND_NOTIFY = `noted as (
+  update api_keys.api_key k set expiry_notice_days = due.days from due
+   where k.merchant_id = due.merchant_id and k.environment = due.environment and k.id = due.id
+  returning k.merchant_id, k.environment, k.id, uuidv7()::text as request_id
+), notified as (
+  ${insertCommandsOf(notice.command, 'noted', notice.argumentsSql)}
+)
+select count(*)::int as rows from noted`;
+
 /**
  * A key that is issued for less than seven days (or one day) does not have that notice: whoever issued it knows. The
  * partial index finds the rows.
@@ -21,19 +30,36 @@ with due as (
      and (expiry_notice_days is null or days < expiry_notice_days)
      and created_at < expires_at - interval '24 hours' * days
    order by expires_at limit ${BATCH_ROWS} for update of api_key skip locked
-), noted as (
-  update api_keys.api_key k set expiry_notice_days = due.days from due
-   where k.merchant_id = due.merchant_id and k.environment = due.environment and k.id = due.id
-  returning k.merchant_id, k.environment, k.id, uuidv7()::text as request_id
-), notified as (
-  ${insertCommandsOf(notice.command, 'noted', notice.argumentsSql)}
-)
-select count(*)::int as rows from noted`;
+), ${NOTE_AND_NOTIFY}`;
+
+/**
+ * `isStillUsed` says the same of a key from `replacedNoticeAt` on. A use after a task that found none is found by a later one,
+ * until the key has ended.
+ */
+const NOTIFY_STILL_USED = `
+with due as (
+  select merchant_id, environment, id, ${last} as days
+    from api_keys.api_key
+   where environment = 'live' and revoked_at is null and rotated_at is not null and expiry_notice_days = 0
+     and expires_at > now() and expires_at <= now() + interval '24 hours'
+     and expires_at <= now() + (expires_at - rotated_at) / 2
+     and last_used_at > rotated_at
+     and last_used_at > now() - least(interval '24 hours', (expires_at - rotated_at) / 4)
+   order by expires_at limit ${BATCH_ROWS} for update of api_key skip locked
+), ${NOTE_AND_NOTIFY}`;
 
 /** Notifies developers and administrators that a live key expires, unless it was revoked or rotated. */
 export const expiringKeyNotices = statementTask({
   name: 'expiring-key-notices',
   intervalMs: 600_000,
   sql: NOTIFY,
+  batchRows: BATCH_ROWS,
+});
+
+/** Notifies them that a live key which was replaced is still used near the end of its overlap. */
+export const replacedKeyNotices = statementTask({
+  name: 'replaced-key-notices',
+  intervalMs: 600_000,
+  sql: NOTIFY_STILL_USED,
   batchRows: BATCH_ROWS,
 });

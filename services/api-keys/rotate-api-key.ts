@@ -30,7 +30,8 @@ export function rotateApiKey(
       rotated.expiresAt = rotatedExpiry(rotated, { now, overlapSeconds }, (state) =>
         failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state }),
       );
-      // Whoever rotates a key knows when it expires.
+      rotated.rotatedAt = now;
+      // Whoever rotates a key knows when it expires, but not what still uses it near that time.
       rotated.expiryNoticeDays = 0;
       const { key, record } = addApiKey(tx, peppers, {
         name: rotated.name,

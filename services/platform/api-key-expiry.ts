@@ -10,3 +10,27 @@ export const expiryNoticeAt = (expiresAt: Date, days: number): Date =>
 /** Whether the first notice of a key's expiry is due. */
 export const expiresSoon = (expiresAt: Date, now: Date): boolean =>
   expiryNoticeAt(expiresAt, EXPIRY_NOTICE_DAYS.early) <= now;
+
+/** An active key that was replaced by a rotation. */
+export interface ReplacedKey {
+  readonly rotatedAt: Date;
+  /** The end of the overlap. */
+  readonly expiresAt: Date;
+  readonly lastUsedAt: Date | undefined;
+}
+
+/** From when its merchant is notified if a replaced key is still used: a day before it ends, or half of a shorter overlap. */
+export function replacedNoticeAt({ rotatedAt, expiresAt }: ReplacedKey): Date {
+  const overlapMs = expiresAt.getTime() - rotatedAt.getTime();
+  return new Date(expiresAt.getTime() - Math.min(DAY_MS, overlapMs / 2));
+}
+
+/**
+ * Whether a replaced key was used so lately that a system must still have it: in the last day, or quarter of the overlap if that
+ * is shorter, and after the rotation.
+ */
+export function isStillUsed({ rotatedAt, expiresAt, lastUsedAt }: ReplacedKey, now: Date): boolean {
+  if (!lastUsedAt || lastUsedAt <= rotatedAt) return false;
+  const overlapMs = expiresAt.getTime() - rotatedAt.getTime();
+  return lastUsedAt.getTime() > now.getTime() - Math.min(DAY_MS, overlapMs / 4);
+}

@@ -10,6 +10,8 @@ interface Facts {
   /** Its name and its first characters. */
   readonly key: string;
   readonly expires: string;
+  /** Empty if it was not replaced. */
+  readonly rotated: string;
   /** Empty if the key was never used. */
   readonly lastUsed: string;
   readonly link: string;
@@ -39,6 +41,28 @@ Se algum sistema ainda a usa, gere uma nova chave e troque-a nele antes disso:
 
 Escolha quais e-mails você recebe: ${choices}
 `,
+    stillUsedSubject: (merchant: string) => `Uma chave de API substituída ainda está em uso: ${merchant}`,
+    stillUsedText: ({
+      merchant,
+      key,
+      rotated,
+      expires,
+      lastUsed,
+      link,
+      choices,
+    }: Facts) => `Uma chave da API de produção foi substituída, mas algum sistema ainda a usa. Depois que ela expirar, recusamos as requisições desse sistema.
+
+Empresa: ${merchant}
+Chave antiga: ${key}
+Substituída em: ${rotated}
+Último uso: ${lastUsed}
+Expira em: ${expires}
+
+Troque a chave nesse sistema pela nova antes disso. Se você não tem mais a nova, gere outra: a antiga continua válida no máximo até a mesma data.
+   ${link}
+
+Escolha quais e-mails você recebe: ${choices}
+`,
   },
   en: {
     subject: (merchant: string) => `An API key expires soon: ${merchant}`,
@@ -61,12 +85,34 @@ If a system still uses it, rotate the key and switch that system to the new one 
 
 Choose which emails you get: ${choices}
 `,
+    stillUsedSubject: (merchant: string) => `A replaced API key is still in use: ${merchant}`,
+    stillUsedText: ({
+      merchant,
+      key,
+      rotated,
+      expires,
+      lastUsed,
+      link,
+      choices,
+    }: Facts) => `A key for the live API was replaced, but a system still uses it. Once it expires, we refuse that system's requests.
+
+Merchant: ${merchant}
+Old key: ${key}
+Replaced: ${rotated}
+Last used: ${lastUsed}
+Expires: ${expires}
+
+Switch that system to the new key before then. If you no longer have the new one, rotate again: the old key does not last longer.
+   ${link}
+
+Choose which emails you get: ${choices}
+`,
   },
 };
 
-/** A mail about an API key that expires soon. */
+/** A mail about an API key that expires soon, or that was replaced and is still used. */
 export function expiringKeyMail(
-  { apiKey: { name, hint, lastUsedAt }, expiresAt }: ExpiringKeySubject,
+  { apiKey: { name, hint, lastUsedAt, rotatedAt }, expiresAt }: ExpiringKeySubject,
   { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
   input: NotifyContactInput,
   links: MailLinks,
@@ -76,9 +122,12 @@ export function expiringKeyMail(
     merchant,
     key: `${name} (${hint}…)`,
     expires: formatTime(language, expiresAt),
+    rotated: rotatedAt ? formatTime(language, timestampDate(rotatedAt)) : '',
     lastUsed: lastUsedAt ? formatTime(language, timestampDate(lastUsedAt)) : '',
     link: `${merchantUrl(input, links)}/api-keys`,
     choices: mailChoicesUrl(links),
   };
-  return { subject: t.subject(merchant), text: t.text(facts) };
+  return rotatedAt
+    ? { subject: t.stillUsedSubject(merchant), text: t.stillUsedText(facts) }
+    : { subject: t.subject(merchant), text: t.text(facts) };
 }

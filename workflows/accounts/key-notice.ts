@@ -6,9 +6,15 @@ import {
   ApiKeyState,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { EXPIRY_NOTICE_DAYS, expiresSoon, expiryNoticeAt } from '../../services/platform/api-key-expiry.ts';
+import {
+  EXPIRY_NOTICE_DAYS,
+  expiresSoon,
+  expiryNoticeAt,
+  isStillUsed,
+  replacedNoticeAt,
+} from '../../services/platform/api-key-expiry.ts';
 
-/** An API key that expires soon. */
+/** An API key that expires soon; if it was replaced (`rotatedAt`), one that is still used. */
 export interface ExpiringKeySubject {
   readonly kind: 'API_KEY_EXPIRING';
   readonly apiKey: ApiKey;
@@ -23,7 +29,7 @@ const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
 const { early, last } = EXPIRY_NOTICE_DAYS;
 
-/** A key that is active and expires soon; undefined otherwise. */
+/** A key that is active and expires soon, and is still used if it was replaced; undefined otherwise. */
 export async function findExpiringKey(
   apiKeys: Client<typeof ApiKeyService>,
   tenant: Tenant,
@@ -33,6 +39,13 @@ export async function findExpiringKey(
   if (!apiKey?.expiresAt) return undefined;
   const expiresAt = timestampDate(apiKey.expiresAt);
   const now = new Date();
+  if (apiKey.rotatedAt) {
+    const lastUsedAt = apiKey.lastUsedAt && timestampDate(apiKey.lastUsedAt);
+    const replaced = { rotatedAt: timestampDate(apiKey.rotatedAt), expiresAt, lastUsedAt };
+    const happenedAt = replacedNoticeAt(replaced);
+    if (happenedAt > now || !isStillUsed(replaced, now)) return undefined;
+    return { kind: 'API_KEY_EXPIRING', apiKey, expiresAt, happenedAt };
+  }
   if (!expiresSoon(expiresAt, now)) return undefined;
   const lastAt = expiryNoticeAt(expiresAt, last);
   const happenedAt = lastAt <= now ? lastAt : expiryNoticeAt(expiresAt, early);

@@ -16,7 +16,8 @@ export const accountTexts = {
           'webhooks com falha (administradores e desenvolvedores, quando a empresa não tem contato)',
         DEBTS: 'débitos que o saldo não cobre (financeiro e administradores)',
         ADVANCES: 'antecipações recusadas ou ainda não pagas (financeiro e administradores)',
-        API_KEYS: 'chaves de API que expiram em breve (administradores e desenvolvedores)',
+        API_KEYS:
+          'chaves de API que expiram em breve, ou que foram substituídas e ainda estão em uso (administradores e desenvolvedores)',
       },
       save: 'Salvar',
       saved: 'Escolha salva.',
@@ -55,7 +56,8 @@ export const accountTexts = {
         WEBHOOK_PROBLEMS: 'failing webhooks (administrators and developers of a merchant without a contact)',
         DEBTS: 'debts that the balance does not cover (finance staff and administrators)',
         ADVANCES: 'advances that were refused or are not paid out (finance staff and administrators)',
-        API_KEYS: 'API keys that expire soon (administrators and developers)',
+        API_KEYS:
+          'API keys that expire soon, or were replaced and are still in use (administrators and developers)',
       },
       save: 'Save',
       saved: 'Choice saved.',

@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { type ApiKey, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { expiresSoon } from '../../../services/platform/api-key-expiry.ts';
+import { expiresSoon, isStillUsed } from '../../../services/platform/api-key-expiry.ts';
 import { API_KEY_SCOPES, apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
 import {
   badge,
@@ -159,20 +159,27 @@ ${facts}
 ${state === 'expired' || state === 'revoked' ? nothing : keyActions(view, key)}</section>`;
 }
 
-type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
+type KeyState = 'active' | 'expiring' | 'replaced' | 'stillUsed' | 'expired' | 'revoked';
 
 const TONES: Readonly<Record<KeyState, Tone>> = {
   active: 'good',
   expiring: 'busy',
+  replaced: 'off',
+  stillUsed: 'busy',
   expired: 'off',
   revoked: 'off',
 };
 
-function keyState({ revokedAt, expiresAt }: ApiKey, now: Date): KeyState {
+function keyState({ revokedAt, rotatedAt, expiresAt, lastUsedAt }: ApiKey, now: Date): KeyState {
   if (revokedAt) return 'revoked';
   if (!expiresAt) return 'active';
   const at = timestampDate(expiresAt);
   if (at <= now) return 'expired';
+  if (rotatedAt) {
+    const used = lastUsedAt && timestampDate(lastUsedAt);
+    const replaced = { rotatedAt: timestampDate(rotatedAt), expiresAt: at, lastUsedAt: used };
+    return isStillUsed(replaced, now) ? 'stillUsed' : 'replaced';
+  }
   return expiresSoon(at, now) ? 'expiring' : 'active';
 }
 

@@ -3,7 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { expiringKeyNotices } from '../../../services/api-keys/expiry-notices.ts';
+import { expiringKeyNotices, replacedKeyNotices } from '../../../services/api-keys/expiry-notices.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { query } from '../../support/query.ts';
@@ -37,14 +37,24 @@ async function issuedFor(days: number, environment = Environment.LIVE) {
   const { id } = apiKey!;
   return {
     revoke: () => client.revokeApiKey({ ...write(), apiKeyId: id }),
-    rotate: () => client.rotateApiKey({ ...write(), apiKeyId: id, overlapSeconds: 2_592_000 }),
+    rotate: (overlapDays = 30) =>
+      client.rotateApiKey({ ...write(), apiKeyId: id, overlapSeconds: overlapDays * 86_400 }),
+    /** The key was used some days ago. */
+    used: (daysAgo: number) =>
+      query(
+        harness.databaseUrl,
+        `update api_keys.api_key set last_used_at = now() - interval '24 hours' * ${daysAgo} where id = '${id}'`,
+      ),
     /** How many notices were started once some days have passed and the task has run twice. */
     noticesAfter: async (passed: number) => {
       const earlier = (column: string) => `${column} = ${column} - interval '24 hours' * ${passed}`;
-      const age = `update api_keys.api_key set ${earlier('created_at')}, ${earlier('expires_at')} where id = '${id}'`;
+      const times = ['created_at', 'expires_at', 'rotated_at', 'last_used_at'].map(earlier).join();
+      const age = `update api_keys.api_key set ${times} where id = '${id}'`;
       await query(harness.databaseUrl, age);
       for (let runs = 0; runs < 2; runs += 1) {
-        await database.transaction((em) => expiringKeyNotices.runBatch(em, database));
+        for (const task of [expiringKeyNotices, replacedKeyNotices]) {
+          await database.transaction((em) => task.runBatch(em, database));
+        }
       }
       const started = `select arguments from platform.outbox_command where workflow_id = 'notice-API_KEY_EXPIRING-${id}'`;
       const commands = await query(harness.databaseUrl, started);
@@ -76,6 +86,47 @@ it('a key that is issued for less time than a notice comes before its end does n
   expect([await days.noticesAfter(0), await days.noticesAfter(2.1)]).toEqual([0, 1]);
   const hours = await issuedFor(0.9);
   expect([await hours.noticesAfter(0), await hours.noticesAfter(0.8)]).toEqual([0, 0]);
+});
+
+it('a replaced key has one notice, a day before its end, if it was used in the day before', async () => {
+  const key = await issuedFor(60);
+  await key.rotate(7);
+  await key.used(0);
+  expect(await key.noticesAfter(5.9)).toBe(0);
+  await key.used(0.9);
+  const notices = [await key.noticesAfter(0), await key.noticesAfter(0.15)];
+  await key.used(0.1);
+  notices.push(await key.noticesAfter(0), await key.noticesAfter(0.3));
+  await key.used(0);
+  notices.push(await key.noticesAfter(0));
+  expect(notices).toEqual([0, 0, 1, 1, 1]);
+});
+
+it('a replaced key that ends in two days or less has its notice halfway, if it was used in the quarter before', async () => {
+  const [early, used, unused] = [await issuedFor(60), await issuedFor(60), await issuedFor(60)];
+  for (const key of [early, used, unused]) await key.rotate(1);
+  await early.used(0);
+  expect(await early.noticesAfter(0.45)).toBe(0);
+  await used.used(-0.3);
+  expect(await used.noticesAfter(0.52)).toBe(1);
+  await unused.used(-0.2);
+  expect(await unused.noticesAfter(0.52)).toBe(0);
+});
+
+it('a replaced key that is revoked, of the sandbox or was used only before the rotation has no notice', async () => {
+  const [revoked, sandbox, before] = [
+    await issuedFor(60),
+    await issuedFor(60, Environment.TEST),
+    await issuedFor(60),
+  ];
+  for (const key of [revoked, sandbox, before]) await key.rotate(1);
+  await revoked.revoke();
+  await before.used(0.01);
+  expect(await before.noticesAfter(0.6)).toBe(0);
+  for (const key of [revoked, sandbox]) {
+    await key.used(-0.6);
+    expect(await key.noticesAfter(0.6)).toBe(0);
+  }
 });
 
 it('a key that is revoked, rotated or of the sandbox has no notice', async () => {

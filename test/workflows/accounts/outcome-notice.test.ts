@@ -23,6 +23,7 @@ import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { advancesCaller } from '../../services/advances/advances-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
@@ -154,6 +155,44 @@ it('mails developers who want it about an API key that expires soon', async () =
   expect(first!.text).toContain(`\nKey: Till 7 (${soon.hint}…)\nExpires: `);
   expect(first!.text).toContain('\nLast used: never\n');
   expect(first!.text).toContain(`\n   ${DASHBOARD}/live/${merchantId}/api-keys\n`);
+});
+
+it('mails about an API key that was replaced and is still used, until no system uses it', async () => {
+  const tenant = newTenant();
+  const { join } = accountsFixture(harness.transports.inProcess);
+  const developer = await join(tenant, Role.DEVELOPER);
+  await staff(tenant, MailTopic.API_KEYS, Language.EN);
+  const client = createClient(ApiKeyService, harness.transports.inProcess);
+  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const { apiKey } = await client.issueApiKey({
+    ...write(),
+    name: 'Till 8',
+    scopes: [ApiKeyScope.FUNDS_READ],
+  });
+  const { id, hint } = apiKey!;
+  await client.rotateApiKey({ ...write(), apiKeyId: id, overlapSeconds: 86_400 });
+  const times = (hoursAgo: number, usedHoursAgo: number) =>
+    sqlOf(
+      harness,
+      `update api_keys.api_key set rotated_at = now() - interval '1 hour' * $2,
+         expires_at = now() + interval '1 hour' * (24 - $2), last_used_at = now() - interval '1 hour' * $3 where id = $1`,
+      [id, hoursAgo, usedHoursAgo],
+    );
+  const start = (run: number) =>
+    temporal.client.workflow.execute(workflowType, {
+      taskQueue: TASK_QUEUE,
+      workflowId: `${workflowId('API_KEY_EXPIRING', id)}-${run}`,
+      args: [{ merchantId: tenant.merchantId, environment: 'live', kind: 'API_KEY_EXPIRING', subjectId: id }],
+    });
+  await times(11, 0);
+  expect(await start(1)).toEqual({ outcome: 'NO_LONGER_DUE' });
+  await times(13, 7);
+  expect(await start(2)).toEqual({ outcome: 'NO_LONGER_DUE' });
+  await times(13, 1);
+  expect(await start(3)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
+  const [mail] = inbox.mailTo(developer.email).map((received) => received.mail);
+  expect(mail!.subject).toBe(`A replaced API key is still in use: ${tenant.merchantId}`);
+  expect(mail!.text).toContain(`\nOld key: Till 8 (${hint}…)\nReplaced: `);
 });
 
 it('mails those who want it about an advance that is refused', async () => {

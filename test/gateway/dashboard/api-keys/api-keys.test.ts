@@ -125,6 +125,25 @@ test('a key that expires within a week says so, and can be rotated', async () =>
   for (const card of cards) expect(card.querySelector('form[action$="/rotate"]')).not.toBeNull();
 });
 
+test('a key that was rotated says so, and whether a system still uses it', async () => {
+  const { developer, merchant, client, path, issue } = await newMerchant();
+  const created = await issue('till');
+  const key = shownKey(created)!.match(KEY)![0];
+  const [till] = (await client.listApiKeys({ merchantId: merchant, environment: Environment.LIVE })).apiKeys;
+  const tenant = { merchantId: merchant, environment: Environment.LIVE };
+  await client.rotateApiKey({
+    ...tenant,
+    idempotencyKey: randomUUID(),
+    apiKeyId: till!.id,
+    overlapSeconds: 3_600,
+  });
+  const titles = async () =>
+    (await developer.get(path)).document.querySelectorAll('.key h2').map((title) => title.text.trim());
+  expect(await titles()).toEqual(['till Active', 'till Replaced']);
+  await client.authenticateApiKey({ key, environment: Environment.LIVE });
+  await expect.poll(titles).toEqual(['till Active', 'till Replaced, still in use']);
+});
+
 test('missing values are requested, and entered values are kept', async () => {
   const { developer, keys, path } = await newMerchant();
   const empty = await developer.submit(path, '/issue', { name: ' ', expires: '2020-01-01' });

@@ -71,6 +71,13 @@ export declare type ApiKey = Message<"payments.apikeys.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp last_used_at = 10;
    */
   lastUsedAt?: Timestamp | undefined;
+
+  /**
+   * When it was replaced by RotateApiKey; expires_at is the end of the overlap. Absent otherwise.
+   *
+   * @generated from field: google.protobuf.Timestamp rotated_at = 11;
+   */
+  rotatedAt?: Timestamp | undefined;
 };
 
 /**

@@ -160,8 +160,8 @@ async function changedBetweenPages(subject: ListSubject): Promise<void> {
           if ('insert' in next) await own.insert(next.insert);
           else if ('change' in next) await change(subject, own, next.change);
           for (const walking of walks) {
-            if ('limit' in next && !walking.ended) await walking.exactPage(next.limit);
-            await walking.noteWhatFits();
+            if (!('limit' in next)) await walking.noteWhatFits();
+            else if (!walking.ended) await walking.exactPage(next.limit);
           }
         }
         for (const walking of walks) {

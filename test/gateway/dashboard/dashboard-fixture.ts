@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { createClient, type Transport } from '@connectrpc/connect';
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { type HTMLElement, parse } from 'node-html-parser';
 import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../gateway/dashboard/dashboard-caller.ts';
@@ -74,38 +74,46 @@ export async function dashboardOn(harness: TestHarness): Promise<DashboardFixtur
     app,
     baseUrl,
     transport: harness.transports.inProcess,
-    async signIn(roles, email = `${randomUUID()}@people.example`) {
-      const token = randomBytes(32).toString('base64url');
-      const { account } = await accounts.startSession({
-        issuer: 'https://issuer.example',
-        subject: randomUUID(),
-        email,
-        emailVerified: true,
-        name: 'Ana',
-        tokenSha256: createHash('sha256').update(token).digest(),
-        ipAddress: '203.0.113.7',
-        userAgent: 'test',
-      });
-      for (const [merchantId, role] of Object.entries(roles)) {
-        const tenant = { merchantId, environment: Environment.LIVE };
-        // The first member is the administrator that the last may never be taken from.
-        const { invitation } = await accounts.inviteMember({
-          ...tenant,
-          idempotencyKey: newKey(),
-          email,
-          role,
-        });
-        await accounts.acceptInvitation({
-          ...tenant,
-          idempotencyKey: newKey(),
-          invitationId: invitation!.id,
-          accountId: account!.id,
-        });
-      }
-      return new Visitor(baseUrl, token, account!.id);
-    },
+    signIn: (roles, email) => signIn(accounts, baseUrl, roles, email),
     close: () => app.close(),
   };
+}
+
+/** Signs in a new person with these roles at these merchants. */
+export async function signIn(
+  accounts: Client<typeof AccountService>,
+  baseUrl: string,
+  roles: Readonly<Record<string, Role>>,
+  email = `${randomUUID()}@people.example`,
+): Promise<Visitor> {
+  const token = randomBytes(32).toString('base64url');
+  const { account } = await accounts.startSession({
+    issuer: 'https://issuer.example',
+    subject: randomUUID(),
+    email,
+    emailVerified: true,
+    name: 'Ana',
+    tokenSha256: createHash('sha256').update(token).digest(),
+    ipAddress: '203.0.113.7',
+    userAgent: 'test',
+  });
+  for (const [merchantId, role] of Object.entries(roles)) {
+    const tenant = { merchantId, environment: Environment.LIVE };
+    // The first member is the administrator that the last may never be taken from.
+    const { invitation } = await accounts.inviteMember({
+      ...tenant,
+      idempotencyKey: newKey(),
+      email,
+      role,
+    });
+    await accounts.acceptInvitation({
+      ...tenant,
+      idempotencyKey: newKey(),
+      invitationId: invitation!.id,
+      accountId: account!.id,
+    });
+  }
+  return new Visitor(baseUrl, token, account!.id);
 }
 
 /** A page as a browser without scripts sees it. */

@@ -7,12 +7,11 @@ import { createDashboard } from '../../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../../gateway/dashboard/dashboard-caller.ts';
 import { findFreePort } from '../../../../../local/ports.ts';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { remoteTransport } from '../../../../../services/platform/rpc/remote-transport.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
-import { createTestDatabase, newKey, testConfig } from '../../../../support/harness.ts';
+import { createTestDatabase, testConfig } from '../../../../support/harness.ts';
 import { startRuntime } from '../../../../support/runtime-process.ts';
-import { Visitor } from '../../dashboard-fixture.ts';
+import { signIn } from '../../dashboard-fixture.ts';
 import { SECRET } from './subscriptions-fixture.ts';
 
 function newCaller(name: string, grants: Iterable<string>) {
@@ -59,11 +58,10 @@ test('neither the dashboard nor the services log a secret', async () => {
   onTestFinished(() => app.close());
   await app.listen({ host: '127.0.0.1', port: 0 });
   const merchantId = randomUUID();
-  const visitor = await signIn(
-    createClient(AccountService, inviting),
-    merchantId,
-    app.server.address() as AddressInfo,
-  );
+  const { port } = app.server.address() as AddressInfo;
+  const visitor = await signIn(createClient(AccountService, inviting), `http://127.0.0.1:${port}`, {
+    [merchantId]: Role.DEVELOPER,
+  });
 
   const path = `/live/${merchantId}/webhooks`;
   const form = await visitor.get(`${path}/new`);
@@ -87,32 +85,3 @@ test('neither the dashboard nor the services log a secret', async () => {
   }
   expect(log()).not.toContain(visitor.token);
 });
-
-async function signIn(
-  accounts: ReturnType<typeof createClient<typeof AccountService>>,
-  merchantId: string,
-  { port }: AddressInfo,
-): Promise<Visitor> {
-  const token = randomBytes(32).toString('base64url');
-  const email = `${randomUUID()}@people.example`;
-  const { account } = await accounts.startSession({
-    issuer: 'https://issuer.example',
-    subject: randomUUID(),
-    email,
-    emailVerified: true,
-    name: 'Ana',
-    tokenSha256: createHash('sha256').update(token).digest(),
-    ipAddress: '203.0.113.7',
-    userAgent: 'test',
-  });
-  const tenant = { merchantId, environment: Environment.LIVE };
-  const role = Role.DEVELOPER;
-  const { invitation } = await accounts.inviteMember({ ...tenant, idempotencyKey: newKey(), email, role });
-  await accounts.acceptInvitation({
-    ...tenant,
-    idempotencyKey: newKey(),
-    invitationId: invitation!.id,
-    accountId: account!.id,
-  });
-  return new Visitor(`http://127.0.0.1:${port}`, token, account!.id);
-}

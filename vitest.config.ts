@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that read or replace state of the whole process: metrics, mocked modules, the Temporal runtime. */
+/** Files that read or replace state of the whole process: metrics, the Temporal runtime. */
 const ISOLATED = [
   'test/services/alerts.test.ts',
-  'test/services/webhooks/{create-subscription,dispatch-metrics}.test.ts',
+  'test/services/webhooks/dispatch-metrics.test.ts',
   'test/workflows/webhooks/temporal-outage.test.ts',
 ];
 

@@ -2,49 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import {
-  type CreateWebhookSubscriptionRequest,
-  WebhookSubscriptionState,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { invalidArgument } from '../../../services/platform/errors.ts';
-import { requireEventTypes } from '../../../services/webhooks/events/event-types/event-catalog.ts';
+import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { newUrl, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
-
-// Real, but where a test withdraws an event type.
-vi.mock(import('../../../services/webhooks/events/event-types/event-catalog.ts'), { spy: true });
-
-const LIMIT = 5;
+import { newKey, newTenant } from '../../support/harness.ts';
+import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
+import { newUrl } from './webhooks-fixture.ts';
 
 const statements: string[] = [];
-let harness: TestHarness;
-beforeAll(async () => {
-  const overrides = {
-    SERVICES: 'webhooks',
-    WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT),
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-  };
-  harness = await startHarness(overrides, (sql) => statements.push(sql));
-});
-afterAll(() => harness.close());
+const { harness, fixture, create } = await startSubscriptions((sql) => statements.push(sql));
 
 describe('CreateWebhookSubscription', () => {
-  const fixture = () => webhooksFixture(harness, harness.transports.inProcess);
-  const create = (
-    tenant: TestTenant,
-    request: Partial<Pick<CreateWebhookSubscriptionRequest, 'idempotencyKey' | 'url' | 'eventTypes'>> = {},
-  ) =>
-    fixture().subscriptions.createWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      url: newUrl(),
-      eventTypes: ['payment.succeeded.v1', 'refund.requested.v1'],
-      ...request,
-    });
-
   it('creates a subscription in PENDING, with its URL as serialized by the WHATWG parser', async () => {
     const tenant = newTenant();
     const { subscription } = await create(tenant, { url: 'HTTPS://93.184.215.14:443/a/../hook?x=ü' });
@@ -54,7 +23,7 @@ describe('CreateWebhookSubscription', () => {
       eventTypes: ['payment.succeeded.v1', 'refund.requested.v1'],
       state: WebhookSubscriptionState.PENDING,
     });
-    const got = await fixture().subscriptions.getWebhookSubscription({
+    const got = await fixture.subscriptions.getWebhookSubscription({
       ...tenant,
       subscriptionId: subscription!.id.toUpperCase(),
     });
@@ -121,7 +90,7 @@ describe('CreateWebhookSubscription', () => {
         subscription_id: subscription!.id,
       });
     await refused(`https://localhost.:8443/${path}`);
-    await fixture().subscriptions.disableWebhookSubscription({
+    await fixture.subscriptions.disableWebhookSubscription({
       ...tenant,
       idempotencyKey: newKey(),
       subscriptionId: subscription!.id,
@@ -142,13 +111,13 @@ describe('CreateWebhookSubscription', () => {
         limit: String(LIMIT),
       });
     await limited();
-    const { subscriptions } = await fixture().subscriptions.listWebhookSubscriptions(tenant);
+    const { subscriptions } = await fixture.subscriptions.listWebhookSubscriptions(tenant);
     const subscriptionId = subscriptions[0]!.id;
     const disable = { ...tenant, subscriptionId, idempotencyKey: newKey() };
-    await fixture().subscriptions.disableWebhookSubscription(disable);
+    await fixture.subscriptions.disableWebhookSubscription(disable);
     await create(tenant);
     await limited();
-    const reactivate = fixture().subscriptions.reactivateWebhookSubscription({
+    const reactivate = fixture.subscriptions.reactivateWebhookSubscription({
       ...tenant,
       subscriptionId,
       idempotencyKey: newKey(),
@@ -231,19 +200,5 @@ describe('CreateWebhookSubscription', () => {
     for (const bad of [url, 'https://10.0.0.1/hook']) {
       await expectRefusal(create(tenant, { url: bad }), Code.InvalidArgument, 'INVALID_WEBHOOK_URL');
     }
-  });
-
-  it('replays a creation for an event type that has since been withdrawn', async () => {
-    const tenant = newTenant();
-    const request = { url: newUrl(), idempotencyKey: newKey() };
-    const created = await create(tenant, request);
-    const withdrawn = invalidArgument('INVALID_EVENT_TYPE', 'withdrawn');
-    vi.mocked(requireEventTypes).mockImplementation(() => {
-      throw withdrawn;
-    });
-    onTestFinished(() => void vi.mocked(requireEventTypes).mockRestore());
-    expect(await create(tenant, request)).toEqual(created);
-    const anew = create(tenant, { ...request, idempotencyKey: newKey() });
-    await expectRefusal(anew, Code.InvalidArgument, 'INVALID_EVENT_TYPE');
   });
 });

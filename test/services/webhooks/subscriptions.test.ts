@@ -1,46 +1,21 @@
 import { Code } from '@connectrpc/connect';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import {
-  type CreateWebhookSubscriptionRequest,
-  WebhookSubscriptionState,
-} from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
 import { lockWaits } from '../../support/harness-sql.ts';
-import { newUrl, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
+import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
+import { newUrl, type TestTenant } from './webhooks-fixture.ts';
 
-const LIMIT = 5;
-
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({
-    SERVICES: 'webhooks',
-    WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT),
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-  });
-});
-afterAll(() => harness.close());
+const { harness, fixture, create } = await startSubscriptions();
 
 describe('WebhookSubscriptionService', () => {
-  const fixture = () => webhooksFixture(harness, harness.transports.inProcess);
-  const create = (
-    tenant: TestTenant,
-    request: Partial<Pick<CreateWebhookSubscriptionRequest, 'idempotencyKey' | 'url' | 'eventTypes'>> = {},
-  ) =>
-    fixture().subscriptions.createWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      url: newUrl(),
-      eventTypes: ['payment.succeeded.v1', 'refund.requested.v1'],
-      ...request,
-    });
-
   it('is not found by another merchant or in the other environment', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
-    const client = fixture().subscriptions;
+    const client = fixture.subscriptions;
     for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
       const key = { ...other, subscriptionId };
       const calls = [
@@ -65,9 +40,9 @@ describe('WebhookSubscriptionService', () => {
     const tenant = newTenant();
     const { id, url } = (await create(tenant)).subscription!;
     const update = (change: { url?: string; eventTypes?: string[]; description?: string }) =>
-      fixture().subscriptions.updateWebhookSubscription({ ...write(tenant, id), ...change });
+      fixture.subscriptions.updateWebhookSubscription({ ...write(tenant, id), ...change });
     const pings = async () =>
-      (await fixture().events.listEvents({ ...tenant, type: 'webhook.ping.v1' })).events.length;
+      (await fixture.events.listEvents({ ...tenant, type: 'webhook.ping.v1' })).events.length;
     await update({ description: 'Orders' });
     const typed = await update({ eventTypes: ['refund.failed.v1'] });
     expect(typed.subscription).toMatchObject({
@@ -106,7 +81,7 @@ describe('WebhookSubscriptionService', () => {
     const waiting = async (requests: number) =>
       expect.poll(async () => (await lockWaits(harness)).length).toBe(requests);
     const updates = Promise.allSettled(
-      ids.map((id) => fixture().subscriptions.updateWebhookSubscription({ ...write(tenant, id), url })),
+      ids.map((id) => fixture.subscriptions.updateWebhookSubscription({ ...write(tenant, id), url })),
     );
     await waiting(ids.length);
     // It has found the URL unused, and continues after the updates.
@@ -124,7 +99,7 @@ describe('WebhookSubscriptionService', () => {
   it('refuses a change based on contents that have since changed', async () => {
     const tenant = newTenant();
     const { id, etag } = (await create(tenant)).subscription!;
-    const client = fixture().subscriptions;
+    const client = fixture.subscriptions;
     const get = async () =>
       (await client.getWebhookSubscription({ ...tenant, subscriptionId: id })).subscription!;
     const update = (change: { eventTypes?: string[]; description?: string; etag?: string }) =>
@@ -152,7 +127,7 @@ describe('WebhookSubscriptionService', () => {
     const tenant = newTenant();
     const { id, url } = (await create(tenant)).subscription!;
     for (let n = 1; n < LIMIT; n += 1) await create(tenant);
-    const client = fixture().subscriptions;
+    const client = fixture.subscriptions;
     const request = write(tenant, id);
     const deleted = await client.deleteWebhookSubscription(request);
     expect(deleted.subscription).toMatchObject({ id, state: WebhookSubscriptionState.DISABLED });
@@ -175,18 +150,18 @@ describe('WebhookSubscriptionService', () => {
     await Promise.all(
       calls.map((call) => expectRefusal(call, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND')),
     );
-    const { deliveries } = await fixture().deliveries.listDeliveries({ ...tenant, subscriptionId: id });
+    const { deliveries } = await fixture.deliveries.listDeliveries({ ...tenant, subscriptionId: id });
     expect(deliveries).toMatchObject([{ eventType: 'webhook.ping.v1' }]);
     const read = await client.getWebhookSubscription({ ...tenant, subscriptionId: id });
     expect(read.subscription!.deletedAt).toEqual(deleted.subscription!.deletedAt);
     const secrets = 'select from webhooks.signing_secret where subscription_id = $1';
-    expect(await fixture().sql(secrets, [id])).toEqual([]);
+    expect(await fixture.sql(secrets, [id])).toEqual([]);
   });
 
   it('disables repeatedly, and reactivates only disabled ones, with the missed period', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
-    const client = fixture().subscriptions;
+    const client = fixture.subscriptions;
     const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
     await expectRefusal(
       client.reactivateWebhookSubscription(key()),
@@ -210,7 +185,7 @@ describe('WebhookSubscriptionService', () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
     const reveal = (idempotencyKey: string) =>
-      fixture().subscriptions.revealSigningSecret({ ...tenant, subscriptionId, idempotencyKey });
+      fixture.subscriptions.revealSigningSecret({ ...tenant, subscriptionId, idempotencyKey });
     const key = newKey();
     const { signingSecret } = await reveal(key);
     expect(signingSecret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -218,7 +193,7 @@ describe('WebhookSubscriptionService', () => {
     const refused = (idempotencyKey: string) =>
       expectRefusal(reveal(idempotencyKey), Code.FailedPrecondition, 'SIGNING_SECRET_ALREADY_REVEALED');
     await refused(newKey());
-    await fixture().sql(
+    await fixture.sql(
       `update webhooks.signing_secret set revealed_at = revealed_at - interval '5 minutes 1 second'
         where subscription_id = $1`,
       [subscriptionId],
@@ -229,12 +204,12 @@ describe('WebhookSubscriptionService', () => {
   it('stores secrets encrypted, and none in an idempotency record', async () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
-    const { signingSecret } = await fixture().subscriptions.revealSigningSecret({
+    const { signingSecret } = await fixture.subscriptions.revealSigningSecret({
       ...tenant,
       subscriptionId,
       idempotencyKey: newKey(),
     });
-    const stored = await fixture().sql<{ bytes: Buffer }>(
+    const stored = await fixture.sql<{ bytes: Buffer }>(
       `select sealed as bytes from webhooks.signing_secret where subscription_id = $1
        union all select response from platform.idempotency_record where merchant_id = $2`,
       [subscriptionId, tenant.merchantId],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expiredQuotes } from '../../services/advances/expired-quotes.ts';
-import { Database } from '../../services/platform/database/database.ts';
+import type { Database } from '../../services/platform/database/database.ts';
 import type { PeriodicTask } from '../../services/platform/process/periodic-tasks.ts';
 import { oldDeliveryRecords } from '../../services/webhooks/dispatch/delivery-records.ts';
 import { unusedSequences } from '../../services/webhooks/events/unused-sequences.ts';
@@ -10,6 +10,7 @@ import { formerLaneOwners } from '../../services/webhooks/lanes/former-lane-owne
 import { endedResends } from '../../services/webhooks/resends/ended-resends.ts';
 import { deletedSubscriptions } from '../../services/webhooks/subscriptions/deleted-subscriptions.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../support/harness.ts';
+import { openDatabase } from '../support/open-database.ts';
 import { type WebhooksFixture, webhooksFixture } from './webhooks/webhooks-fixture.ts';
 
 let harness: TestHarness;
@@ -18,12 +19,7 @@ let fixture: WebhooksFixture;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'webhooks,advances,funds' });
   fixture = webhooksFixture(harness, harness.transports.inProcess);
-  database = await Database.open({
-    url: harness.databaseUrl,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [],
-  });
+  database = await openDatabase(harness.databaseUrl);
 });
 afterAll(async () => {
   await database?.close();

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expiredSessions } from '../../../services/accounts/sessions/expired-sessions.ts';
-import { Database } from '../../../services/platform/database/database.ts';
+import type { Database } from '../../../services/platform/database/database.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
+import { openDatabase } from '../../support/open-database.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 
 let harness: TestHarness;
@@ -10,13 +11,7 @@ let database: Database;
 const statements: string[] = [];
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'accounts' });
-  database = await Database.open({
-    url: harness.databaseUrl,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [],
-    onStatement: (sql) => statements.push(sql),
-  });
+  database = await openDatabase(harness.databaseUrl, { onStatement: (sql) => statements.push(sql) });
 });
 afterAll(async () => {
   await database.close();

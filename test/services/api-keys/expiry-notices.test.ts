@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expiringKeyNotices, replacedKeyNotices } from '../../../services/api-keys/expiry-notices.ts';
-import { Database } from '../../../services/platform/database/database.ts';
+import type { Database } from '../../../services/platform/database/database.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { openDatabase } from '../../support/open-database.ts';
 import { query } from '../../support/query.ts';
 
 const DAY_MS = 86_400_000;
@@ -14,12 +15,7 @@ let harness: TestHarness;
 let database: Database;
 beforeAll(async () => {
   harness = await startHarness();
-  database = await Database.open({
-    url: harness.databaseUrl,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [],
-  });
+  database = await openDatabase(harness.databaseUrl);
 });
 afterAll(async () => {
   await database?.close();

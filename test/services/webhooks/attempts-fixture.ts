@@ -1,6 +1,5 @@
 import { afterAll } from 'vitest';
 import { CrossTenantDatabase } from '../../../services/platform/database/cross-tenant-database.ts';
-import { Database } from '../../../services/platform/database/database.ts';
 import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
 import { PersonCheck } from '../../../services/platform/people/person-check.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
@@ -14,6 +13,7 @@ import { EndpointStatistics } from '../../../services/webhooks/health/endpoint-s
 import { webhooks } from '../../../services/webhooks/webhooks.area.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
+import { openDatabase } from '../../support/open-database.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
 /** An attempt that may be made now. */
@@ -82,12 +82,7 @@ export function reportOf(
  */
 export async function startAttempts(harness: Pick<TestHarness, 'config' | 'databaseUrl'>) {
   const { config, databaseUrl } = harness;
-  const database = await Database.open({
-    url: databaseUrl,
-    poolSize: 8,
-    preparedStatements: true,
-    entities: [...webhooks.entities],
-  });
+  const database = await openDatabase(databaseUrl, { poolSize: 8, entities: [...webhooks.entities] });
   const logger = createLogger('fatal');
   const outboxSignal = new OutboxSignal(database, logger);
   const writes = new Writes(

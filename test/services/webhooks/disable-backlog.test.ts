@@ -3,11 +3,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../../services/contracts/webhooks/retry-delivery.contract.ts';
-import { Database } from '../../../services/platform/database/database.ts';
 import { PeriodicTasks } from '../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { disabledBacklogs } from '../../../services/webhooks/subscriptions/disabled-backlogs.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
+import { openDatabase } from '../../support/open-database.ts';
 import { answered, startWebhooks } from './attempts-fixture.ts';
 import type { TestTenant } from './webhooks-fixture.ts';
 
@@ -93,12 +93,7 @@ it('does not block the subscription while the rest is canceled', async () => {
 it('is finished by the periodic task if its process dies', async () => {
   const { id, workflowId } = await withBacklog(newTenant());
   await disabledOver(id);
-  const database = await Database.open({
-    url: harness.databaseUrl,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [],
-  });
+  const database = await openDatabase(harness.databaseUrl);
   const periodicTasks = new PeriodicTasks({
     database,
     logger: createLogger('fatal'),

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Run } from '../../../services/platform/database/cross-tenant-database.ts';
-import { Database } from '../../../services/platform/database/database.ts';
+import type { Database } from '../../../services/platform/database/database.ts';
 import { bindNamed } from '../../../services/platform/database/named-sql.ts';
 import { eventRow } from '../../../services/platform/outbox/outbox-events.ts';
 import {
@@ -22,6 +22,7 @@ import { DeliveryReader } from '../../../services/webhooks/lanes/delivery-reader
 import { FIRST_KEPT } from '../../../services/webhooks/retention/apply-retention.ts';
 import { FIND_OLD } from '../../../services/webhooks/retention/expire-deliveries.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { openDatabase } from '../../support/open-database.ts';
 import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 const SIZE = 24;
@@ -48,12 +49,7 @@ beforeAll(async () => {
   ({ id: subscriptionId } = await fixture.subscribe(tenant));
   const [found] = await fixture.sql<{ lane: number }>('select lane from webhooks.subscription');
   lane = found!.lane;
-  database = await Database.open({
-    url: harness.databaseUrl,
-    poolSize: 1,
-    preparedStatements: true,
-    entities: [],
-  });
+  database = await openDatabase(harness.databaseUrl, { poolSize: 1 });
   connection = await database.connect();
   await connection.query(`update webhooks.subscription set state = 'ACTIVE'`);
 });
@@ -250,12 +246,7 @@ async function addHeld(): Promise<void> {
 
 /** Opens a transaction that keeps rows which are deleted from now on. */
 async function openSnapshot(): Promise<void> {
-  const holder = await Database.open({
-    url: harness.databaseUrl,
-    poolSize: 1,
-    preparedStatements: true,
-    entities: [],
-  });
+  const holder = await openDatabase(harness.databaseUrl, { poolSize: 1 });
   const transaction = await holder.connect();
   await transaction.query('set idle_in_transaction_session_timeout = 0');
   await transaction.query(

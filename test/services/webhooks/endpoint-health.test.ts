@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { Database } from '../../../services/platform/database/database.ts';
 import type { AttemptResult } from '../../../services/webhooks/deliveries/delivery.ts';
 import { EndpointTally } from '../../../services/webhooks/health/endpoint-tally.ts';
 import { failingEndpointNotices } from '../../../services/webhooks/health/failing-notices.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
+import { openDatabase } from '../../support/open-database.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 import type { TestTenant } from './webhooks-fixture.ts';
 
@@ -67,12 +67,7 @@ it('health is that of the current URL, and of an enabled subscription', async ()
 });
 
 it('a mail is due after a quarter of an hour of failing, once, unless it has recovered', async () => {
-  const database = await Database.open({
-    url: webhooks.harness.databaseUrl,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [],
-  });
+  const database = await openDatabase(webhooks.harness.databaseUrl);
   onTestFinished(() => database.close());
   const { id, endpoint } = await webhooks.subscribed(tenant);
   const failFor = async (minutes: number) => {

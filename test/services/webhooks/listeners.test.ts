@@ -8,12 +8,12 @@ import {
   type OpenListenerResponse,
   WebhookListenerService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { Database } from '../../../services/platform/database/database.ts';
 import { executeNamed } from '../../../services/platform/database/named-sql.ts';
 import { expiredListeners } from '../../../services/webhooks/listeners/expired-listeners.ts';
 import { SubscriptionEntity } from '../../../services/webhooks/subscriptions/subscription.entity.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { openDatabase } from '../../support/open-database.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
@@ -132,12 +132,7 @@ test('a listener whose process has died is removed when its lease has expired', 
   await delivery();
   const lease = (ends: string) =>
     fixture.sql(`update webhooks.subscription set listening_until = ${ends} where id = $1`, [listenerId]);
-  const database = await Database.open({
-    url: harness.databaseUrl,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [SubscriptionEntity],
-  });
+  const database = await openDatabase(harness.databaseUrl, { entities: [SubscriptionEntity] });
   onTestFinished(() => database.close());
   const sweep = () => database.transaction((em) => expiredListeners.runBatch(em, database));
   await lease("now() + interval '1 second'");
@@ -164,12 +159,7 @@ test.each(['grpc', 'inProcess'] as const)(
     const { openListener } = createClient(WebhookListenerService, stopping.transports[way]);
     const stream = openListener(request(tenant))[Symbol.asyncIterator]();
     await stream.next();
-    const database = await Database.open({
-      url: stopping.databaseUrl,
-      poolSize: 2,
-      preparedStatements: true,
-      entities: [SubscriptionEntity],
-    });
+    const database = await openDatabase(stopping.databaseUrl, { entities: [SubscriptionEntity] });
     onTestFinished(() => database.close());
     const find = 'select id from webhooks.subscription where merchant_id = :merchantId';
     const listeners = () => database.transaction((em) => executeNamed(em, find, tenant));

@@ -4,10 +4,11 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 
 const POOL_SIZE = 2;
 const db = queryBuilder<object>();
@@ -16,7 +17,7 @@ let killer: Client;
 
 beforeAll(async () => {
   const url = await createTestDatabase();
-  database = await Database.open({ url, poolSize: POOL_SIZE, preparedStatements: true, entities: [] });
+  database = await openDatabase(url, { poolSize: POOL_SIZE });
   killer = new Client({ connectionString: url });
   await killer.connect();
 });
@@ -96,7 +97,7 @@ it.concurrent('reads while writes wait for a lock, which time out and release th
 
 it.concurrent('closes even if a connection is never released', async () => {
   const url = await createTestDatabase();
-  const leaking = await Database.open({ url, poolSize: 1, preparedStatements: true, entities: [] });
+  const leaking = await openDatabase(url, { poolSize: 1 });
   const kept = await leaking.connect();
   await leaking.close();
   kept.release(true);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { Database } from '../../../../services/platform/database/database.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 import { readMetrics } from '../../../support/scrape.ts';
 
 async function readsConnections(state: string): Promise<number> {
@@ -12,7 +12,7 @@ async function readsConnections(state: string): Promise<number> {
 it('the metrics show connections in use and callers that wait for one, until the pool ends', async () => {
   const url = await createTestDatabase();
   const [busy, waiting] = [await readsConnections('busy'), await readsConnections('waiting')];
-  const database = await Database.open({ url, poolSize: 1, preparedStatements: true, entities: [] });
+  const database = await openDatabase(url, { poolSize: 1 });
   const held = await database.connect();
   const next = database.connect();
   expect([await readsConnections('busy'), await readsConnections('waiting')]).toEqual([

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { prepareRead } from '../../../../services/platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 import { query } from '../../../support/query.ts';
 
 const POOL_SIZE = 8;
@@ -25,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(opened.map((each) => each.close())));
 
 async function open(poolSize: number): Promise<Database> {
-  const each = await Database.open({ url, poolSize, preparedStatements: true, entities: [] });
+  const each = await openDatabase(url, { poolSize });
   opened.push(each);
   return each;
 }

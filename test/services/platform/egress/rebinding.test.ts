@@ -5,7 +5,7 @@ import {
   DeliveryService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { PersonCheck } from '../../../../services/platform/people/person-check.ts';
 import type { Config } from '../../../../services/platform/process/config.ts';
@@ -21,6 +21,7 @@ import { type DnsAnswer, type DnsResponder, startDnsResponder } from '../../../s
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../../support/harness.ts';
 import { createLoopbackGuard, type DisposableGuard } from '../../../support/loopback-guard.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
 import type { TestTenant } from '../../webhooks/webhooks-fixture.ts';
 import { deliverWaiting } from './deliver-waiting.ts';
@@ -46,7 +47,7 @@ beforeAll(async () => {
   const area = webhooksArea(() => ({ live: guard, test: guard }));
   databaseUrl = await createTestDatabase();
   const { entities } = area;
-  database = await Database.open({ url: databaseUrl, poolSize: 5, preparedStatements: true, entities });
+  database = await openDatabase(databaseUrl, { poolSize: 5, entities });
   const logger = createLogger('fatal');
   const outboxSignal = new OutboxSignal(database, logger);
   const interceptors = rpcInterceptors(logger);

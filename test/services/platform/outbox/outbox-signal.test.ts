@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { OUTBOX_CHANNEL, OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 
 let database: Database;
 let listener: Client;
@@ -14,7 +15,7 @@ const payloads: string[] = [];
 const logger = createLogger('fatal');
 beforeAll(async () => {
   const url = await createTestDatabase();
-  database = await Database.open({ url, poolSize: 4, preparedStatements: true, entities: [] });
+  database = await openDatabase(url, { poolSize: 4 });
   listener = new Client({ connectionString: url });
   await listener.connect();
   listener.on('notification', ({ payload = '' }) => payloads.push(payload));

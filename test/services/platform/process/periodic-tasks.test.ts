@@ -4,27 +4,19 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../../../local/ports.ts';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { type PeriodicTask, PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { expiredIdempotencyRecords } from '../../../../services/platform/writes/expired-idempotency-records.ts';
 import { createTestDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 const INTERVAL_MS = 20;
 const LOGGER = pino({ level: 'silent' });
-
-const open = (url: string, onStatement?: (sql: string) => void) =>
-  Database.open({
-    url,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [],
-    ...(onStatement && { onStatement }),
-  });
 
 /** Runs these tasks until the test ends. */
 function startTasks(database: Database, ...tasks: Omit<PeriodicTask, 'intervalMs'>[]): PeriodicTasks {
@@ -43,7 +35,7 @@ describe('periodic tasks', () => {
   let database: Database;
   beforeAll(async () => {
     url = await createTestDatabase();
-    database = await open(url);
+    database = await openDatabase(url);
   });
   afterAll(() => database.close());
 
@@ -66,7 +58,7 @@ describe('periodic tasks', () => {
   });
 
   it('run in one of several processes at a time', async () => {
-    const other = await open(url);
+    const other = await openDatabase(url);
     onTestFinished(() => other.close());
     const done = [0, 0];
     let running = 0;
@@ -162,7 +154,7 @@ describe('expired idempotency records', () => {
   let statements: string[] = [];
   beforeAll(async () => {
     harness = await startHarness({ SERVICES: 'refunds' }, (sql) => statements.push(sql));
-    database = await open(harness.databaseUrl, (sql) => statements.push(sql));
+    database = await openDatabase(harness.databaseUrl, { onStatement: (sql) => statements.push(sql) });
   });
   afterAll(async () => {
     await database.close();

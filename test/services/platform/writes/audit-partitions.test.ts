@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { auditPartitions } from '../../../../services/platform/writes/audit-partitions.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -10,7 +11,7 @@ let databaseUrl: string;
 let database: Database;
 beforeAll(async () => {
   databaseUrl = await createTestDatabase();
-  database = await Database.open({ url: databaseUrl, poolSize: 2, preparedStatements: true, entities: [] });
+  database = await openDatabase(databaseUrl);
 });
 afterAll(() => database.close());
 

@@ -5,10 +5,11 @@ import {
   CrossTenantDatabase,
   type Run,
 } from '../../../../services/platform/database/cross-tenant-database.ts';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { LaneLeases } from '../../../../services/webhooks/lanes/lane-leases.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 
 const SOON = { timeout: 20_000 };
 const ignore = () => undefined;
@@ -19,7 +20,7 @@ const processes: LaneLeases[] = [];
 
 beforeEach(async () => {
   const url = await createTestDatabase();
-  database = await Database.open({ url, poolSize: 4, preparedStatements: true, entities: [] });
+  database = await openDatabase(url, { poolSize: 4 });
   db = new CrossTenantDatabase(database);
 });
 afterEach(async () => {

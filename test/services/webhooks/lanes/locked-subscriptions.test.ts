@@ -3,7 +3,6 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
-import { Database } from '../../../../services/platform/database/database.ts';
 import type { EnvironmentGuards } from '../../../../services/platform/egress/environment-guards.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
@@ -11,6 +10,7 @@ import type { AttemptRecorder } from '../../../../services/webhooks/attempts/att
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { WebhookLanes } from '../../../../services/webhooks/lanes/webhook-lanes.ts';
 import { createTestDatabase, newTenant, testConfig } from '../../../support/harness.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 
 let webhooks: LanesFixture;
@@ -65,7 +65,7 @@ it('results that wait for their subscription do not delay a hand-over of lanes',
 /** The lost attempts are those of a hundred processes that died: the recorder is replaced. */
 it('lost attempts that wait for their subscription are reported once, and leave room for others', async () => {
   const url = await createTestDatabase();
-  const database = await Database.open({ url, poolSize: 4, preparedStatements: true, entities: [] });
+  const database = await openDatabase(url, { poolSize: 4 });
   const deadlineAt = new Date();
   const lost: ReportedAttempt = {
     deliveryId: uuidv7(),

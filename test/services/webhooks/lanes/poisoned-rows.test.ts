@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
-import { Database } from '../../../../services/platform/database/database.ts';
+import type { Database } from '../../../../services/platform/database/database.ts';
 import { PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { parseSnapshot } from '../../../../services/webhooks/lanes/delivery-reader.ts';
@@ -9,6 +9,7 @@ import { ResultRecorder } from '../../../../services/webhooks/lanes/result-recor
 import { SubscriptionCache } from '../../../../services/webhooks/lanes/subscription-cache.ts';
 import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
+import { openDatabase } from '../../../support/open-database.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { answered, startAttempts } from '../attempts-fixture.ts';
 import { type Endpoint, eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
@@ -295,7 +296,7 @@ it('transactions of another cluster, as after a restore, do not count as changes
   ]);
   await webhooks.sql('alter table webhooks.subscription enable trigger note_change');
   await using stack = new AsyncDisposableStack();
-  const { run } = new CrossTenantDatabase(await openDatabase(stack));
+  const { run } = new CrossTenantDatabase(await openIn(stack));
   const [row] = await webhooks.sql<{ seen: string }>('select pg_current_snapshot()::text as seen');
   const keys = webhooks.harness.config.WEBHOOK_SECRET_KEYS;
   const cache = new SubscriptionCache({ run, keys, logger: LOGGER, seen: parseSnapshot(row!.seen) });
@@ -321,7 +322,7 @@ it('a backlog that cannot be canceled does not prevent others from being cancele
   );
   await using stack = new AsyncDisposableStack();
   const tasks = new PeriodicTasks({
-    database: await openDatabase(stack),
+    database: await openIn(stack),
     logger: LOGGER,
     tasks: [{ ...disabledBacklogs, intervalMs: 20 }],
   });
@@ -343,13 +344,8 @@ it('a malformed record does not prevent the others from being shown', async () =
   expect(deliveries).toMatchObject([{ deliveryId: 'd', httpStatus: 204 }]);
 });
 
-async function openDatabase(stack: AsyncDisposableStack): Promise<Database> {
-  const database = await Database.open({
-    url: webhooks.harness.databaseUrl,
-    poolSize: 2,
-    preparedStatements: true,
-    entities: [],
-  });
+async function openIn(stack: AsyncDisposableStack): Promise<Database> {
+  const database = await openDatabase(webhooks.harness.databaseUrl);
   stack.defer(() => database.close());
   return database;
 }

@@ -5,6 +5,7 @@ import {
   type ReviewRefundCaseRequest,
   type ReviewRefundCaseResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -39,6 +40,10 @@ export function reviewRefundCase(
     await storeChange(tx, row, decide(row, reviewer, at));
     await executeIfApproved(tx, row, execution);
     if (row.status === 'REJECTED') await unblockCovered(tx, payment, at);
+    // Who approved a refund, or let its deadline pass, awaits nothing but its rejection.
+    if (row.status === 'REJECTED' || row.merchantDecision === 'CONTESTED') {
+      await notifyOfOutcome(tx, { kind: 'REFUND_REVIEWED', subjectId: row.id }, row.updatedAt);
+    }
     return { refundCase: storedRefundCaseMessage(row) };
   });
 }

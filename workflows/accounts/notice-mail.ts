@@ -35,6 +35,7 @@ export function composeMail(
       return { language, ...expiringKeyMail(subject, { language, merchant }, input, links) };
     case 'REFUND_UNFUNDED':
     case 'REFUND_FAILED':
+    case 'REFUND_REVIEWED':
     case 'DISPUTE_ENDED':
     case 'ADVANCE_REFUSED':
     case 'ADVANCE_UNPAID':

@@ -24,6 +24,7 @@ import {
   findEndedDispute,
   findRefundOutcome,
   findRefusedAdvance,
+  findReviewedRefund,
   findUnpaidAdvance,
   type OutcomeSubject,
 } from './outcome-notice.ts';
@@ -65,6 +66,7 @@ const TOPICS = {
   API_KEY_EXPIRING: MailTopic.API_KEYS,
   REFUND_UNFUNDED: MailTopic.REFUND_DEADLINES,
   REFUND_FAILED: MailTopic.REFUND_DEADLINES,
+  REFUND_REVIEWED: MailTopic.REFUND_DEADLINES,
   DISPUTE_ENDED: MailTopic.DISPUTE_DEADLINES,
   ADVANCE_REFUSED: MailTopic.ADVANCES,
   ADVANCE_UNPAID: MailTopic.ADVANCES,
@@ -130,6 +132,8 @@ async function findSubject(
     case 'REFUND_UNFUNDED':
     case 'REFUND_FAILED':
       return findRefundOutcome(refunds, tenant, subjectId, kind);
+    case 'REFUND_REVIEWED':
+      return findReviewedRefund(refunds, tenant, subjectId);
     case 'DISPUTE_ENDED':
       return findEndedDispute(refunds, tenant, subjectId);
     case 'ADVANCE_REFUSED':

@@ -31,6 +31,16 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
     happened: 'Um reembolso falhou no provedor de pagamentos, e o cliente não recebeu o valor.',
     means: 'O valor volta ao seu saldo. Não tentamos de novo: o reembolso precisa ser solicitado outra vez.',
   },
+  REFUND_APPROVED: {
+    subject: 'Reembolso contestado foi aprovado',
+    happened: 'Analisamos um reembolso que sua empresa contestou e o aprovamos.',
+    means: 'O valor é debitado do seu saldo e devolvido ao cliente.',
+  },
+  REFUND_REJECTED: {
+    subject: 'Reembolso recusado',
+    happened: 'Analisamos um reembolso e o recusamos.',
+    means: 'O cliente não recebe o valor, e nada é debitado do seu saldo.',
+  },
   DISPUTE_WON: {
     subject: 'Disputa ganha',
     happened: 'O banco decidiu uma disputa a favor da sua empresa.',
@@ -73,6 +83,16 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
     subject: 'Refund failed',
     happened: 'A refund failed at the payment provider, and the customer has not received the amount.',
     means: 'It goes back to your balance. We do not try again: the refund has to be requested again.',
+  },
+  REFUND_APPROVED: {
+    subject: 'Contested refund approved',
+    happened: 'We reviewed a refund that you contested, and approved it.',
+    means: 'The amount is debited from your balance and returned to the customer.',
+  },
+  REFUND_REJECTED: {
+    subject: 'Refund rejected',
+    happened: 'We reviewed a refund, and rejected it.',
+    means: 'The customer does not receive the amount, and nothing is debited from your balance.',
   },
   DISPUTE_WON: {
     subject: 'Dispute won',

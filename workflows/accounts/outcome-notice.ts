@@ -9,15 +9,18 @@ import {
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DisputeOutcome,
+  MerchantDecisionKind,
   type RefundCaseService,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
 
-/** That a refund awaits the balance or failed, how a dispute ended, or why an advance is not paid. */
+/** That a refund awaits the balance, failed or was decided after a review, how a dispute ended, or why an advance is not paid. */
 export type Outcome =
   | 'REFUND_UNFUNDED'
   | 'REFUND_FAILED'
+  | 'REFUND_APPROVED'
+  | 'REFUND_REJECTED'
   | 'DISPUTE_WON'
   | 'DISPUTE_LOST'
   | 'DISPUTE_REVERSED'
@@ -62,6 +65,26 @@ export async function findRefundOutcome(
     path: `refunds/${refundCase.id}`,
     happenedAt: timestampDate(refundCase.updatedAt!),
   };
+}
+
+/** That a refund was rejected, or approved although the merchant contested it; undefined otherwise. */
+export async function findReviewedRefund(
+  refunds: Client<typeof RefundCaseService>,
+  tenant: Tenant,
+  refundCaseId: string,
+): Promise<OutcomeSubject | undefined> {
+  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId }, CALL);
+  if (!refundCase) return undefined;
+  const { id, status, amountMinor, updatedAt, merchantDecision } = refundCase;
+  const about = { kind: 'REFUND_REVIEWED', amountMinor, path: `refunds/${id}` } as const;
+  if (status === RefundCaseStatus.REJECTED) {
+    return { ...about, outcome: 'REFUND_REJECTED', happenedAt: timestampDate(updatedAt!) };
+  }
+  const isApproved = status !== RefundCaseStatus.SERVICE_REVIEW && status !== RefundCaseStatus.CANCELED;
+  if (!isApproved || merchantDecision?.decision !== MerchantDecisionKind.CONTESTED) return undefined;
+  // The case goes on changing while it is executed.
+  const happenedAt = timestampDate(merchantDecision.decidedAt!);
+  return { ...about, outcome: 'REFUND_APPROVED', happenedAt };
 }
 
 /** How a dispute was closed, or that its loss was reversed; undefined while it is open. */

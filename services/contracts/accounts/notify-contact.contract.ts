@@ -7,8 +7,8 @@ export const workflowType = 'notifyContact';
 /**
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
  * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
- * the balance does not cover, an API key that expires soon, a refund that the balance does not cover, one that failed, a
- * dispute that was closed or reversed, an advance that was refused, one that is not paid out.
+ * the balance does not cover, an API key that expires soon, a refund that the balance does not cover, one that failed, one
+ * that was reviewed, a dispute that was closed or reversed, an advance that was refused, one that is not paid out.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -25,6 +25,7 @@ export type NoticeKind =
 export type OutcomeKind =
   | 'REFUND_UNFUNDED'
   | 'REFUND_FAILED'
+  | 'REFUND_REVIEWED'
   | 'DISPUTE_ENDED'
   | 'ADVANCE_REFUSED'
   | 'ADVANCE_UNPAID';

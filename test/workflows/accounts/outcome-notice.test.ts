@@ -8,9 +8,12 @@ import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payment
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
+  ApprovalMode,
   DisputeOutcome,
+  MerchantDecisionKind,
   ProviderOutcome,
   RefundInitiator,
+  ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   type NoticeKind,
@@ -125,6 +128,27 @@ it('mails those who want it about a refund that fails', async () => {
   expect(subject).toBe(`Reembolso com falha: ${tenant.merchantId}`);
   expect(text).toContain('O valor volta ao seu saldo.');
   expect(text).toContain(`/live/${tenant.merchantId}/refunds/${refundCaseId}\n`);
+});
+
+it('mails those who want it about how a refund that they contested was decided, and about one that was rejected', async () => {
+  const { tenant, refunds, write, open } = refundsOf(harness, 'inProcess', newTenant());
+  const { mail } = await staff(tenant, MailTopic.REFUND_DEADLINES, Language.EN);
+  const review = async (refundCaseId: string, decision: ReviewDecision) =>
+    refunds.reviewRefundCase({ ...write(), refundCaseId, decision, approvalMode: ApprovalMode.OPERATIONS });
+  const contested = async () => {
+    const { id: refundCaseId } = await open();
+    const contest = { decision: MerchantDecisionKind.CONTESTED, reason: 'delivered' };
+    await refunds.decideRefundCase({ ...write(), refundCaseId, ...contest });
+    return refundCaseId;
+  };
+  const [approved, rejected] = [await contested(), await contested()];
+  await review(approved, ReviewDecision.APPROVE);
+  const about = await mail(approved);
+  expect(about.subject).toBe(`Contested refund approved: ${tenant.merchantId}`);
+  expect(about.text).toContain('Amount: R$10.00\n\nThe amount is debited from your balance');
+  expect(about.text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds/${approved}\n`);
+  await review(rejected, ReviewDecision.REJECT);
+  expect((await mail(rejected)).subject).toBe(`Refund rejected: ${tenant.merchantId}`);
 });
 
 it('mails developers who want it about an API key that expires soon', async () => {

@@ -33,8 +33,7 @@ import { serviceTokenService } from './platform/service-tokens/service-token.ser
 import { StoredCallers } from './platform/service-tokens/stored-callers.ts';
 import { Writes } from './platform/writes/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
-import { startWebhookLanes } from './webhooks/lanes/start-webhook-lanes.ts';
-import type { WebhookLanes } from './webhooks/lanes/webhook-lanes.ts';
+import { startWebhookLanes, type WebhookLanes } from './webhooks/lanes/webhook-lanes.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
 
 const AREAS: readonly Area[] = [refunds, catalog, funds, advances, webhooks, apiKeys, accounts];

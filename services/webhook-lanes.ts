@@ -8,7 +8,7 @@ import { runProcess } from './platform/process/run-process.ts';
 import { createLogger } from './platform/process/telemetry.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { Writes } from './platform/writes/writes.ts';
-import { startWebhookLanes } from './webhooks/lanes/start-webhook-lanes.ts';
+import { startWebhookLanes } from './webhooks/lanes/webhook-lanes.ts';
 import { webhooks } from './webhooks/webhooks.area.ts';
 
 /**

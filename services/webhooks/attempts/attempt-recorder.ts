@@ -1,27 +1,20 @@
+import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { AreaDependencies } from '../../platform/area.ts';
 import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
 import type { Config } from '../../platform/process/config.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
-import type { ReportedAttempt } from '../deliveries/delivery.ts';
+import { isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
+import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import { RECORD_SUCCESSES, type SucceededRow, successRow } from '../deliveries/end-deliveries.ts';
 import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
-import { logReports } from './log-reports.ts';
 import { type PlannedReport, type PlanSettings, planReports, type ReportedRow } from './plan-reports.ts';
-import {
-  FIND_LOST,
-  LOCK_REPORTED,
-  type LostRow,
-  READ_REPORTED,
-  RECORD,
-  RECORD_LATE,
-  recordRow,
-} from './record-attempts.sql.ts';
+import { LOCK_REPORTED, READ_REPORTED, RECORD, RECORD_LATE, recordRow } from './record-attempts.sql.ts';
 import { storeHealths } from './store-health.ts';
 
 /** The state of a delivery after a report of it is recorded. */
@@ -93,23 +86,6 @@ export class AttemptRecorder {
       ...decided.filter(endsOrdered).map(({ row }) => row),
     ]);
     return { recorded, locked };
-  }
-
-  /**
-   * Reports of attempts in these lanes whose process never reported their end.
-   * @param exclude deliveries whose report is known.
-   */
-  async findLost(lanes: readonly number[], exclude: readonly string[]): Promise<ReportedAttempt[]> {
-    const lost = await this.#deps.db.run<LostRow>(FIND_LOST, { lanes, exclude });
-    return lost.map(({ id, number, generation, started_at, deadline_at }) => ({
-      deliveryId: id,
-      number,
-      generation,
-      owner: undefined,
-      workflowId: undefined,
-      startedAt: started_at,
-      outcome: { result: { endedAt: deadline_at, failure: 'WORKER_LOST' as const } },
-    }));
   }
 
   async #recordSuccesses(reports: readonly ReportedAttempt[]): Promise<SucceededRow[]> {
@@ -212,3 +188,38 @@ interface WrittenRow {
  */
 const endsOrdered = ({ row, change }: PlannedReport) =>
   row.ordered && (row.ended_at !== null || change?.endedAt);
+
+/**
+ * Logs one line per attempt: the history of a delivery that does not succeed at once. A first attempt that succeeds
+ * is logged at debug level only.
+ */
+function logReports(logger: Logger, decided: readonly PlannedReport[]): void {
+  for (const planned of decided) {
+    const { change, report, row } = planned;
+    // The report is already known.
+    if (!change) continue;
+    const fields = logFieldsOf(planned);
+    if (report.generation !== row.generation) {
+      const message =
+        'the attempt does not count for the subscription, which was disabled or got a new URL since';
+      logger.info(fields, message);
+    }
+    if (!('result' in report.outcome)) logger.debug(fields, 'an attempt of a delivery is taking long');
+    else if (row.ended_at) logger.info(fields, 'an attempt ended after its delivery');
+    else if (isSuccess(report.outcome.result))
+      logger[report.number === 1 ? 'debug' : 'info'](fields, 'a delivery succeeded');
+    else if (change.status === 'EXHAUSTED') logger.warn(fields, 'a delivery is exhausted');
+    else logger.info(fields, 'an attempt of a delivery failed');
+  }
+}
+
+function logFieldsOf({ change, report, row }: PlannedReport) {
+  const { httpStatus, failure } = 'result' in report.outcome ? report.outcome.result : {};
+  return {
+    ...deliveryLogFields(row),
+    attempt: report.number,
+    cause: failure ?? (httpStatus === undefined ? undefined : `HTTP ${httpStatus}`),
+    status: change?.status,
+    nextAttemptAt: change?.nextAttemptAt ?? undefined,
+  };
+}

@@ -1,4 +1,3 @@
-import { LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
@@ -80,27 +79,6 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.obje
        and asked.number <= d.attempt_count
      limit 1
   ) a on true`,
-};
-
-/** An attempt whose process never reported its end. */
-export interface LostRow {
-  readonly id: string;
-  readonly number: number;
-  readonly generation: bigint;
-  readonly started_at: Date;
-  readonly deadline_at: Date;
-}
-
-export const FIND_LOST: Statement = {
-  name: 'find_lost',
-  text: `
-select asked.id, asked.number, asked.generation, asked.started_at, asked.deadline_at
-  from (select delivery_id as id, number, generation, started_at, deadline_at from webhooks.attempt
-         where ended_at is null and deadline_at < now() - interval '${LOST_AFTER_MS} ms'
-           and delivery_id <> all (:exclude::uuid[])
-         order by deadline_at) asked${DELIVERY_BY_ID}
- where d.lane = any (:lanes::smallint[])
- limit 100`,
 };
 
 /** One report as the statements below take it. */

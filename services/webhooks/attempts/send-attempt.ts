@@ -1,13 +1,15 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import type { Socket } from 'node:net';
-import type { Dispatcher } from 'undici';
 import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
-import type { ConnectionStep } from '../../platform/egress/connection-trace.ts';
 import { codeOf, EgressError, isNotHttp } from '../../platform/egress/egress-error.ts';
 import type { EgressGuard } from '../../platform/egress/egress-guard.ts';
-import type { TracedConnection, TracedHandler } from '../../platform/egress/guarded-pools.ts';
 import type { AttemptFailureName, AttemptResult } from '../deliveries/delivery.ts';
-import { describeResponseHeaders, parseRetryAfter, ResponseExcerpt } from './response-record.ts';
+import {
+  Exchange,
+  type ExchangeStep,
+  NO_FINAL_RESPONSE,
+  parseRetryAfter,
+  type ReceivedResponse,
+} from './exchange.ts';
 
 export interface SendAttemptDeps {
   /** The guard of the delivery's environment. */
@@ -31,14 +33,6 @@ export interface Attempt {
 
 const TIMED_OUT = new Error('the deadline of the attempt has passed');
 const ABORTED = new Error('this side ended the attempt');
-const TOO_LONG = new Error('the rest of the response is not read');
-const NO_FINAL_RESPONSE = new Error('interim responses take up the whole limit');
-/**
- * What is read of one exchange with its interim responses, headers and chunk extensions: parsing them keeps the process
- * from other endpoints, and undici limits only each block of headers. Leaves room for a body in chunks of one byte.
- */
-const MAX_READ_BYTES = 512 * 1024;
-
 /** The failure of an attempt that exceeds its deadline, by the step in progress. */
 const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
   DNS: 'DNS_TIMEOUT',
@@ -78,10 +72,10 @@ export async function sendAttempt(
   signal?.addEventListener('abort', onAbort);
   try {
     dispatch(exchange, guard, attempt, signature);
-    const answer = await exchange.answer;
-    const { httpStatus, responseExcerpt } = answer;
-    const detail = isRedirect(httpStatus) ? redirectLocation(answer.location, attempt.url) : undefined;
-    return { ...facts(), httpStatus, responseExcerpt, retryAfterMs: retryAfterOf(answer), detail };
+    const response = await exchange.response;
+    const { httpStatus, responseExcerpt } = response;
+    const detail = isRedirect(httpStatus) ? redirectLocation(response.location, attempt.url) : undefined;
+    return { ...facts(), httpStatus, responseExcerpt, retryAfterMs: retryAfterOf(response), detail };
   } catch (error) {
     const failure = error === TIMED_OUT ? TIMEOUTS[exchange.step] : failureOf(error);
     return {
@@ -120,7 +114,7 @@ function redirectLocation(location: string | undefined, url: string): string | u
 
 const isRedirect = (httpStatus: number) => httpStatus >= 300 && httpStatus < 400;
 
-function retryAfterOf({ httpStatus, retryAfter }: Answer): number | undefined {
+function retryAfterOf({ httpStatus, retryAfter }: ReceivedResponse): number | undefined {
   if (httpStatus !== 429 && httpStatus !== 503) return undefined;
   return parseRetryAfter(retryAfter, Date.now());
 }
@@ -218,137 +212,4 @@ function bytesOf(secret: string): Buffer {
     throw new TypeError(`a signing secret is ${SECRET_PREFIX} and base64`);
   }
   return key;
-}
-
-/** A receiver's response. */
-interface Answer {
-  readonly httpStatus: number;
-  /** At most 4 KiB of printable UTF-8. */
-  readonly responseExcerpt: string;
-  readonly retryAfter: string | undefined;
-  readonly location: string | undefined;
-}
-
-/** What an exchange is waiting for: its connection, the start of the response, or the rest of it. */
-type ExchangeStep = Exclude<ConnectionStep, 'OPEN'> | 'RESPONSE' | 'BODY';
-
-type Controller = Dispatcher.DispatchController;
-type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
-
-/**
- * One request and its response, read up to 64 KiB. It handles undici's events directly, because a stream for each
- * response, which is nearly always empty, costs as much as the request.
- */
-class Exchange implements TracedHandler {
-  readonly #startedAtMs = performance.now();
-  readonly #answer = Promise.withResolvers<Answer>();
-  readonly #excerpt = new ResponseExcerpt();
-  #controller: Controller | undefined;
-  #connection: TracedConnection | undefined;
-  #sentAtMs: number | undefined;
-  #firstByteAtMs: number | undefined;
-  #httpStatus = 0;
-  #headers: Headers = {};
-  /** Why it was stopped before its response was complete. */
-  #stopped: Error | undefined;
-  /** Ends the limit of reading. */
-  #unlimit: (() => void) | undefined;
-
-  /** Rejects with the error of undici, of the connector or of `stop`. */
-  get answer(): Promise<Answer> {
-    return this.#answer.promise;
-  }
-
-  get step(): ExchangeStep {
-    if (this.#httpStatus !== 0) return 'BODY';
-    if (this.#sentAtMs !== undefined) return 'RESPONSE';
-    const step = this.#connection?.trace?.step ?? 'CONNECT';
-    return step === 'OPEN' ? 'CONNECT' : step;
-  }
-
-  /**
-   * Milliseconds of DNS, TCP, TLS, and from the request to the start of the response; null for a step that did not
-   * happen, as on a connection that was already open.
-   */
-  timingMs(): (number | null)[] {
-    const trace = this.#connection?.trace;
-    const isNew = trace !== undefined && trace.startedAtMs >= this.#startedAtMs;
-    const steps = (['DNS', 'CONNECT', 'TLS'] as const).map((step) =>
-      isNew ? trace.tookMs(step) : undefined,
-    );
-    const sentAtMs = this.#sentAtMs;
-    const wait = sentAtMs === undefined ? undefined : (this.#firstByteAtMs ?? performance.now()) - sentAtMs;
-    return [...steps, wait].map((ms) => (ms === undefined ? null : Math.round(ms)));
-  }
-
-  /** The headers of the response, without secrets; undefined before it starts. */
-  responseHeaders(): string | undefined {
-    return this.#firstByteAtMs === undefined ? undefined : describeResponseHeaders(this.#headers);
-  }
-
-  /** Stops the exchange at once, even while it waits for a connection. A complete answer is kept. */
-  stop(reason: Error): void {
-    this.#answer.reject(reason);
-    this.#stopped = reason;
-    this.#controller?.abort(reason);
-  }
-
-  onConnection(connection: TracedConnection): void {
-    this.#connection = connection;
-  }
-
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller;
-    this.#sentAtMs = performance.now();
-    this.#limitReading(this.#connection?.socket);
-    // undici can abort a request only once it has a connection.
-    if (this.#stopped) controller.abort(this.#stopped);
-  }
-
-  onResponseStart(_controller: Controller, httpStatus: number, headers: Headers): void {
-    if (httpStatus < 200) return;
-    this.#firstByteAtMs = performance.now();
-    this.#httpStatus = httpStatus;
-    this.#headers = headers;
-  }
-
-  onResponseData(_controller: Controller, chunk: Buffer): void {
-    if (!this.#stopped && !this.#excerpt.add(chunk)) this.#cutShort();
-  }
-
-  onResponseEnd(): void {
-    this.#unlimit?.();
-    this.#answer.resolve({
-      httpStatus: this.#httpStatus,
-      responseExcerpt: this.#excerpt.text(),
-      retryAfter: this.#header('retry-after'),
-      location: this.#header('location'),
-    });
-  }
-
-  onResponseError(_controller: Controller, error: Error): void {
-    this.#unlimit?.();
-    this.#answer.reject(error);
-  }
-
-  /** Stops at the limit, after undici has parsed what came last. */
-  #limitReading(socket: Socket | undefined): void {
-    if (!socket) return;
-    const endAt = socket.bytesRead + MAX_READ_BYTES;
-    const onReadable = () => {
-      if (socket.bytesRead > endAt) this.#cutShort();
-    };
-    socket.on('readable', onReadable);
-    this.#unlimit = () => socket.off('readable', onReadable);
-  }
-
-  /** Reads no more: the response is complete without the rest, unless it has not begun. */
-  #cutShort(): void {
-    if (this.#httpStatus > 0) this.onResponseEnd();
-    this.stop(this.#httpStatus > 0 ? TOO_LONG : NO_FINAL_RESPONSE);
-  }
-
-  #header(name: string): string | undefined {
-    return [this.#headers[name]].flat()[0];
-  }
 }

@@ -32,7 +32,7 @@ export interface DeliveryEnd {
   /** Further columns of the result. */
   readonly returning?: string;
   /** The further columns that ended_delivery also has. */
-  readonly logged?: string;
+  readonly stored?: string;
 }
 
 /**
@@ -42,8 +42,8 @@ export interface DeliveryEnd {
  * @param which the rest of `delete from webhooks.open_delivery d`: `[using …] where …`.
  */
 export function endDeliveries(which: string, end: DeliveryEnd): string {
-  const { status, endedAt, attemptCount = 'd.attempt_count', workflowId = 'null', returning, logged } = end;
-  const more = logged ? `, ${logged}` : '';
+  const { status, endedAt, attemptCount = 'd.attempt_count', workflowId = 'null', returning, stored } = end;
+  const more = stored ? `, ${stored}` : '';
   const kept = KEPT.map((column) => `d.${column}`).join(', ');
   return `
 ended as (
@@ -52,7 +52,7 @@ ended as (
             ${endedAt} as end_at,
             case d.status when 'RETRYING' then '${retryDelivery.workflowId('')}' || d.id else ${workflowId} end
               as end_workflow${returning ? `, ${returning}` : ''}
-), logged as (
+), stored as (
   insert into webhooks.ended_delivery (${KEPT.join(', ')}, status, attempt_count, ended_at, workflow_id${more})
   select ${KEPT.join(', ')}, end_status, end_count, end_at, end_workflow${more} from ended
 )`;
@@ -196,7 +196,7 @@ with report as (
     lane smallint, epoch bigint, workflow_id text, delivery_id uuid, generation bigint,
     started_at timestamptz, ended_at timestamptz, latency_ms int, http_status int, response_excerpt text,
     signature text, timing_ms int[], response_headers text)
-), ${fence('report')}, sound as materialized (
+), ${fence('report')}, endable as materialized (
   select r.*
     from report r
     join fence f on f.id = r.lane and f.epoch = r.epoch
@@ -210,14 +210,14 @@ with report as (
       limit 1
    ) s
 ), ${endDeliveries(
-    'using sound r where d.id = any (:ids::uuid[]) and d.id = r.delivery_id and d.attempt_count = 0',
+    'using endable r where d.id = any (:ids::uuid[]) and d.id = r.delivery_id and d.attempt_count = 0',
     {
       status: `'SUCCEEDED'`,
       attemptCount: '1',
       endedAt: 'r.ended_at',
       workflowId: 'r.workflow_id',
       returning: `r.workflow_id, ${ATTEMPT_COLUMNS.map((column) => `r.${column}`).join(', ')}`,
-      logged: ATTEMPT_COLUMNS.join(', '),
+      stored: ATTEMPT_COLUMNS.join(', '),
     },
   )}, ${RECORD_IN_WORKFLOW}
 select id, merchant_id, environment, subscription_id, object_id, ordered, set_config('synchronous_commit', 'off', true)

@@ -34,13 +34,13 @@ export interface PublishCall {
 export interface Publication extends PublishCall {
   readonly scope: IdempotencyScope;
   readonly events: readonly OutboxEvent[];
-  /** The events as they are returned, without their data, in the same order. */
-  readonly unnumbered: readonly Omit<Event, 'id' | 'sequence'>[];
+  /** The events as they are returned, without their data, id and sequence, in the same order. */
+  readonly unpublished: readonly Omit<Event, 'id' | 'sequence'>[];
 }
 
-/** The events as they are returned, without their data. */
-export const numbered = ({ unnumbered }: Publication, published: readonly PublishedEvent[]): Event[] =>
-  unnumbered.map((event, index) => {
+/** The published events as they are returned, without their data. */
+export const eventMessages = ({ unpublished }: Publication, published: readonly PublishedEvent[]): Event[] =>
+  unpublished.map((event, index) => {
     const { id, sequence } = published[index]!;
     return { ...event, id, sequence };
   });
@@ -213,7 +213,7 @@ async function publishTogether(
   const events = new Map<Publication, Event[]>();
   for (const [call, published] of Map.groupBy(rows, (row) => row.call)) {
     const publication = publications[call]!;
-    events.set(publication, numbered(publication, published));
+    events.set(publication, eventMessages(publication, published));
     for (const [index, row] of published.entries()) committed.push(committedEvent(publication, index, row));
   }
   return { events, committed };
@@ -253,8 +253,8 @@ function callRow({ scope, context, requestWithoutData }: Publication, call: numb
   };
 }
 
-const answerRows = ({ unnumbered }: Publication, call: number) =>
-  unnumbered.map((event) => {
+const answerRows = ({ unpublished }: Publication, call: number) =>
+  unpublished.map((event) => {
     const bytes = toBinary(EventSchema, { ...event, id: '', sequence: 0n });
     return { call, event: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') };
   });

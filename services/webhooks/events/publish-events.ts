@@ -14,7 +14,7 @@ import { parseAll } from '../../platform/request-faults.ts';
 import { actorOf, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { idempotencyScope } from '../../platform/writes/idempotency-records.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { type EventIntake, numbered, type Publication, type PublishCall } from './event-intake.ts';
+import { type EventIntake, eventMessages, type Publication, type PublishCall } from './event-intake.ts';
 import { requireEventData, requireEventType } from './event-types/event-catalog.ts';
 
 /** Publishes an event for another team; events that arrive at the same time share a transaction. */
@@ -93,7 +93,7 @@ function publicationOf(
   const { merchantId } = scope;
   const { environment } = request;
   const timestamp = timestampFromDate(occurredAt);
-  const unnumbered = events.map(({ type, objectId, requestId }) => {
+  const unpublished = events.map(({ type, objectId, requestId }) => {
     return {
       $typeName: 'payments.webhooks.v1.Event' as const,
       merchantId,
@@ -104,7 +104,7 @@ function publicationOf(
       timestamp,
     };
   });
-  return { ...call, scope, events, unnumbered };
+  return { ...call, scope, events, unpublished };
 }
 
 /**
@@ -120,7 +120,7 @@ function publishAlone<Output extends DescMessage>(
   return writes.run<Output>(
     request,
     context,
-    async (tx) => responseOf(numbered(publication, await tx.publishAll(events))),
+    async (tx) => responseOf(eventMessages(publication, await tx.publishAll(events))),
     // Events keep their data, so the many audit entries of services that publish them do not repeat it.
     { scope, audited: actorOf(context) ? request : requestWithoutData },
   );

@@ -89,13 +89,13 @@ const READ_HELD: Statement = {
 select asked.id as of, exists (
          select from webhooks.open_delivery where subscription_id = asked.id and status = 'HELD') as held,
        due.*
-  from unnest(:ids::uuid[], :limits::int[]) as asked (id, most)
+  from unnest(:ids::uuid[], :limits::int[]) as asked (id, max_rows)
   left join lateral (
     select ${COLUMNS}, e.body
       from (select d.* from webhooks.open_delivery d
              where d.subscription_id = asked.id and d.status = 'HELD' and d.next_attempt_at <= now()
                and (d.in_flight_until is null or d.in_flight_until < now()) and d.id <> all (:exclude::uuid[])
-             order by d.next_attempt_at limit asked.most) d ${BODY}
+             order by d.next_attempt_at limit asked.max_rows) d ${BODY}
   ) due on true`,
 };
 
@@ -159,7 +159,7 @@ export class DeliveryReader {
   readonly #run: Run;
   #position: Position;
   /** Transactions that earlier pages of the same read found in progress. */
-  #passed: readonly string[] = [];
+  #earlierInProgress: readonly string[] = [];
   /** Deliveries whose event is missing, and when they were last read. */
   readonly #withoutEvent = new Map<string, number>();
 
@@ -191,13 +191,13 @@ export class DeliveryReader {
     const changed = rows.filter(isDelivery);
     const inOrder = changed.filter(({ late }) => !late);
     const hasMore = inOrder.length === PAGE;
-    const inProgress = [...this.#passed, ...seen.inProgress];
+    const inProgress = [...this.#earlierInProgress, ...seen.inProgress];
     if (hasMore) {
       const last = inOrder.at(-1)!;
-      this.#passed = inProgress;
+      this.#earlierInProgress = inProgress;
       this.#position = { afterXid: last.xid, afterId: last.id, inProgress: [] };
     } else {
-      this.#passed = [];
+      this.#earlierInProgress = [];
       this.#position = { afterXid: seen.next, afterId: NIL, inProgress: [...new Set(inProgress)] };
     }
     return {

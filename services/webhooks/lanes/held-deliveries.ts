@@ -5,7 +5,7 @@ import type { DeliveryReader } from './delivery-reader.ts';
 import { type LaneDispatcher, laneKey, type TableReads } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
-import type { ResultRecorder } from './result-recorder.ts';
+import type { ReportBuffer } from './report-buffer.ts';
 import type { LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
 
 const LOCK_HOLDING: Statement = {
@@ -26,7 +26,7 @@ export interface HeldDeliveriesDeps {
   readonly leases: Pick<LaneLeases, 'epochOf'>;
   readonly attempts: OpenAttempts;
   readonly dispatcher: LaneDispatcher;
-  readonly results: Pick<ResultRecorder, 'setAsideIds'>;
+  readonly reports: Pick<ReportBuffer, 'setAsideIds'>;
   readonly reads: TableReads;
   readonly logger: Logger;
 }
@@ -47,13 +47,13 @@ export class HeldDeliveries {
   }
 
   async send(reader: DeliveryReader, subscriptions: SubscriptionCache): Promise<void> {
-    const { reads, attempts, results, dispatcher } = this.#deps;
+    const { reads, attempts, reports, dispatcher } = this.#deps;
     const nowMs = performance.now();
     for (const [id, atMs] of this.#probeAtMs) if (atMs <= nowMs) this.#probeAtMs.delete(id);
     const limits = this.#limitsOf(subscriptions.held());
     if (limits.size === 0) return;
     const read = reads.begin();
-    const unrecorded = [...attempts.ids, ...results.setAsideIds];
+    const unrecorded = [...attempts.ids, ...reports.setAsideIds];
     const found = await reader.readHeld(limits, unrecorded).finally(() => read.end());
     const recovered: string[] = [];
     for (const [id, { held, due }] of found) {

@@ -3,7 +3,6 @@ import type { Handover } from '../../platform/outbox/outbox-signal.ts';
 import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANE_COUNT, type LaneLeases } from './lane-leases.ts';
-import { longestWaitMs } from './longest-wait.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
@@ -311,3 +310,11 @@ const queuedDelivery = (
   attempt_count: 0,
   resent: false,
 });
+
+/** How long ago the first of these times by `performance.now()` was, in milliseconds; 0 without any. */
+export function longestWaitMs(sinceMs: Iterable<number>): number {
+  const nowMs = performance.now();
+  let firstMs = nowMs;
+  for (const eachMs of sinceMs) firstMs = Math.min(firstMs, eachMs);
+  return nowMs - firstMs;
+}

@@ -166,7 +166,7 @@ export class LaneLeases {
     this.#confirmedAtMs = sentAtMs;
     const lanes = row!.lanes.map((lane) => ({ ...lane, epoch: BigInt(lane.epoch) }));
     this.#dropLost(lanes);
-    await this.#giveUpUnknown(lanes);
+    await this.#releaseUnknown(lanes);
     await this.#balance(lanes, row!.owners);
   }
 
@@ -174,7 +174,7 @@ export class LaneLeases {
    * Gives up lanes that the table says this process owns, but that it does not send from. That happens when the connection is
    * lost while it takes or releases lanes. As long as it renews its lease, no other process takes them.
    */
-  async #giveUpUnknown(lanes: readonly LaneRow[]): Promise<void> {
+  async #releaseUnknown(lanes: readonly LaneRow[]): Promise<void> {
     const unknown = lanes.filter(({ id, owner_id }) => owner_id === this.ownerId && !this.#epochs.has(id));
     if (unknown.length === 0) return;
     const ids = unknown.map(({ id }) => id);
@@ -194,8 +194,8 @@ export class LaneLeases {
   }
 
   async #balance(lanes: readonly LaneRow[], owners: readonly string[]): Promise<void> {
-    const place = owners.indexOf(this.ownerId);
-    const share = Math.floor(lanes.length / owners.length) + (place < lanes.length % owners.length ? 1 : 0);
+    const rank = owners.indexOf(this.ownerId);
+    const share = Math.floor(lanes.length / owners.length) + (rank < lanes.length % owners.length ? 1 : 0);
     const surplus = this.lanes.slice(share);
     if (surplus.length > 0) return this.#release(surplus);
     const free = lanes.filter(({ owned }) => !owned).slice(0, share - this.#epochs.size);

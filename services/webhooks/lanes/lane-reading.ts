@@ -8,10 +8,9 @@ import type {
 import type { KeyRing } from '../../platform/key-ring.ts';
 import { unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
-import { type LaneDispatcher, laneKey, type TableReads } from './lane-dispatcher.ts';
+import { type LaneDispatcher, laneKey, longestWaitMs, type TableReads } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
-import { longestWaitMs } from './longest-wait.ts';
-import type { ResultRecorder } from './result-recorder.ts';
+import type { ReportBuffer } from './report-buffer.ts';
 import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
 
@@ -29,7 +28,7 @@ export interface LaneReadingDeps {
   readonly keys: KeyRing;
   readonly leases: Pick<LaneLeases, 'lanes' | 'epochOf'>;
   readonly dispatcher: LaneDispatcher;
-  readonly results: Pick<ResultRecorder, 'setAsideIds'>;
+  readonly reports: Pick<ReportBuffer, 'setAsideIds'>;
   readonly reads: TableReads;
   /** Makes the current reading read more deliveries of a subscription. */
   readonly readMore: (subscriptionId: string) => void;
@@ -170,7 +169,7 @@ export class LaneReading {
    * @returns whether several pages, read to the end, had no delivery to add.
    */
   async #readPage(subscription: LaneSubscription, queue: SubscriptionQueue): Promise<boolean> {
-    const { reads, results, dispatcher } = this.#deps;
+    const { reads, reports, dispatcher } = this.#deps;
     const read = reads.begin();
     try {
       const { cursor, leftCount } = queue;
@@ -179,7 +178,7 @@ export class LaneReading {
         subscription,
         cursor,
         queue.pageSize,
-        results.setAsideIds,
+        reports.setAsideIds,
       );
       await this.subscriptions.loadFor(deliveries);
       // If the subscription has changed or its lane was lost, it is read from the start again.

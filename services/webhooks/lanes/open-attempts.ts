@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram } from 'prom-client';
@@ -19,7 +19,7 @@ import { RecordWorkflows } from '../deliveries/end-deliveries.ts';
 import { observeFirstAttempt } from '../dispatch/dispatch-metrics.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import type { LaneLeases } from './lane-leases.ts';
-import type { ResultRecorder } from './result-recorder.ts';
+import type { ReportBuffer } from './report-buffer.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
 
@@ -63,7 +63,7 @@ interface OpenAttempt {
 export interface OpenAttemptsDeps {
   readonly leases: Pick<LaneLeases, 'ownerId' | 'epochOf'>;
   readonly guards: EnvironmentGuards;
-  readonly recorder: ResultRecorder;
+  readonly reports: ReportBuffer;
   readonly reads: { outdate(deliveryId: string): void };
   /** Called when a retry workflow was added to the outbox. */
   readonly onCommand: () => void;
@@ -137,7 +137,7 @@ export class OpenAttempts {
         attempt.recorded = recorded !== undefined;
         this.#deps.onCommand();
       };
-      this.#deps.recorder.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
+      this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
     }
   }
 
@@ -167,8 +167,8 @@ export class OpenAttempts {
       secrets: subscription.secretsAt(Date.now()),
       startedAt: attempt.startedAt,
     });
-    // Until then undici keeps the connection busy, and an attempt that began at once would open another one.
-    await nextTurn();
+    // In this turn of the event loop undici keeps the connection busy: an attempt that began at once would open another one.
+    await setImmediate();
     queue.ended(delivery.id, isSuccess(result), subscription);
     const close = () => {
       if (this.#open.delete(delivery.id)) openGauge.dec();
@@ -183,7 +183,7 @@ export class OpenAttempts {
     };
     const isUrgent = !isSuccess(result) || delivery.status !== 'PENDING' || delivery.ordered;
     // A result that is set aside stays known to its queue, so that the delivery is not read and sent again.
-    this.#deps.recorder.add(this.#reportOf(attempt, { result }), {
+    this.#deps.reports.add(this.#reportOf(attempt, { result }), {
       onRecorded,
       onSetAside: close,
       isUrgent,

@@ -112,7 +112,7 @@ export class SubscriptionQueue {
 
   /** How many more attempts the limits allow, including those of resent deliveries. */
   capacity(limits: Limits, nowMs: number): number {
-    const free = Math.min(this.#concurrency, mostInFlight(limits)) - this.#startedAtMs.size;
+    const free = Math.min(this.#concurrency, maxInFlight(limits)) - this.#startedAtMs.size;
     if (free <= 0 || this.#isSlow(nowMs)) return 0;
     return Math.min(free, Math.floor(this.#tokensAt(limits.maxAttemptsPerSecond, nowMs)));
   }
@@ -139,7 +139,7 @@ export class SubscriptionQueue {
   ended(id: string, succeeded: boolean, limits: Limits): void {
     this.#startedAtMs.delete(id);
     this.#concurrency = succeeded
-      ? Math.min(this.#concurrency + 1, mostInFlight(limits))
+      ? Math.min(this.#concurrency + 1, maxInFlight(limits))
       : Math.max(Math.floor(this.#concurrency / 2), 1);
   }
 
@@ -190,4 +190,4 @@ export class SubscriptionQueue {
   }
 }
 
-const mostInFlight = ({ maxConcurrentAttempts }: Limits) => maxConcurrentAttempts ?? DEFAULT_MAX_CONCURRENCY;
+const maxInFlight = ({ maxConcurrentAttempts }: Limits) => maxConcurrentAttempts ?? DEFAULT_MAX_CONCURRENCY;

@@ -1,20 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
-import { closeGuards, type EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
-import type { KeyRing } from '../../platform/key-ring.ts';
-import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
-import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
+import type { AreaDependencies } from '../../platform/area.ts';
+import { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
+import {
+  closeGuards,
+  createEnvironmentGuards,
+  type EgressConfig,
+  type EnvironmentGuards,
+} from '../../platform/egress/environment-guards.ts';
+import type { Config } from '../../platform/process/config.ts';
+import { AttemptRecorder, type RecorderConfig } from '../attempts/attempt-recorder.ts';
 import { unblockLanes } from '../deliveries/ordered-deliveries.ts';
-import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
+import { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
 import { LaneDispatcher, TableReads } from './lane-dispatcher.ts';
 import { LaneLeases } from './lane-leases.ts';
 import { measureLanes } from './lane-metrics.ts';
 import { LaneReading } from './lane-reading.ts';
+import { LostAttempts } from './lost-attempts.ts';
 import { OpenAttempts } from './open-attempts.ts';
-import { ResultRecorder } from './result-recorder.ts';
+import { ReportBuffer } from './report-buffer.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** The least pause between two reads, so that events that arrive together are read together. */
@@ -29,7 +34,7 @@ const RECONNECT_MS = 500;
 const REFRESH_MS = 800;
 const HELD_MS = 800;
 /** How often to look for attempts whose process has died. */
-const CLOSE_LOST_MS = 1_000;
+const REPORT_LOST_MS = 1_000;
 /** How often all waiting deliveries are read again, in case one was missed. */
 const RECHECK_MS = 30_000;
 /** Attempts that are in flight longer are aborted when the process stops: Docker kills it after ten seconds. */
@@ -40,15 +45,24 @@ const CLOSE_MS = 5_000;
  */
 const FLUSH_WITHIN_MS = 1_500;
 
-export interface WebhookLanesDeps {
-  readonly db: CrossTenantDatabase;
-  readonly recorder: AttemptRecorder;
-  readonly statistics: Pick<EndpointStatistics, 'close'>;
-  readonly guards: EnvironmentGuards;
-  readonly keys: KeyRing;
-  readonly outboxSignal: OutboxSignal;
-  readonly firstWaits: Readonly<Record<'live' | 'test', number>>;
-  readonly logger: Logger;
+type LanesConfig = EgressConfig & RecorderConfig & Pick<Config, 'WEBHOOK_SECRET_KEYS'>;
+
+export interface LanesDependencies
+  extends Pick<AreaDependencies, 'database' | 'writes' | 'outboxSignal' | 'logger'> {
+  readonly config: LanesConfig;
+}
+
+/**
+ * Starts the delivery of webhooks in this process.
+ * @param guards check every connection; tests use them to replace name resolution.
+ */
+export function startWebhookLanes(
+  dependencies: LanesDependencies,
+  guards: EnvironmentGuards = createEnvironmentGuards(dependencies.config),
+): WebhookLanes {
+  const lanes = new WebhookLanes(dependencies, guards);
+  lanes.start();
+  return lanes;
 }
 
 /**
@@ -56,24 +70,26 @@ export interface WebhookLanesDeps {
  * and records the results.
  */
 export class WebhookLanes {
-  readonly #deps: WebhookLanesDeps;
+  readonly #deps: LanesDependencies;
+  readonly #db: CrossTenantDatabase;
+  readonly #guards: EnvironmentGuards;
+  readonly #statistics: EndpointStatistics;
   readonly #leases: LaneLeases;
-  readonly #results: ResultRecorder;
+  readonly #reports: ReportBuffer;
   readonly #reads = new TableReads();
   readonly #attempts: OpenAttempts;
   readonly #dispatcher: LaneDispatcher;
   readonly #held: HeldDeliveries;
+  readonly #lost: LostAttempts;
   #reading: LaneReading | undefined;
   /** Lanes whose deliveries have not been read yet. */
   readonly #unread = new Set<number>();
   /** Lanes that may have BLOCKED deliveries with nothing before them, and whether these are being unblocked. */
   readonly #blocked = new Set<number>();
   #isUnblocking = false;
-  /** Deliveries whose lost attempt is reported, and not yet recorded or set aside. */
-  readonly #closing = new Set<string>();
   readonly #refreshes = new Interval(REFRESH_MS);
   readonly #sendsHeld = new Interval(HELD_MS);
-  readonly #closesLost = new Interval(CLOSE_LOST_MS);
+  readonly #reportsLost = new Interval(REPORT_LOST_MS);
   readonly #rechecks = new Interval(RECHECK_MS, RECHECK_MS);
   readonly #stopping = new AbortController();
   readonly #sleep = new WakeableSleep();
@@ -82,11 +98,18 @@ export class WebhookLanes {
   readonly #atClose: (() => void)[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(deps: WebhookLanesDeps) {
-    const { db, recorder, guards, logger, outboxSignal, firstWaits } = deps;
+  constructor(deps: LanesDependencies, guards: EnvironmentGuards) {
+    const { config, database, outboxSignal, logger } = deps;
+    const db = new CrossTenantDatabase(database);
+    const statistics = new EndpointStatistics(db.run, logger);
+    const reports = new ReportBuffer(new AttemptRecorder({ ...deps, db, statistics }), logger);
+    const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = config;
     const reads = this.#reads;
     this.#deps = deps;
-    this.#results = new ResultRecorder(recorder, logger);
+    this.#db = db;
+    this.#guards = guards;
+    this.#statistics = statistics;
+    this.#reports = reports;
     const leases = new LaneLeases({
       db,
       logger,
@@ -98,27 +121,21 @@ export class WebhookLanes {
       beforeRelease: (lanes) => this.#recordInFlight(lanes),
       onReleased: () => outboxSignal.committed('EVENTS'),
     });
-    const attempts = new OpenAttempts({
-      leases,
-      reads,
-      guards,
-      recorder: this.#results,
-      onCommand: () => outboxSignal.committed('COMMANDS'),
-      logger,
-    });
+    const onCommand = () => outboxSignal.committed('COMMANDS');
+    const attempts = new OpenAttempts({ leases, reads, guards, reports, onCommand, logger });
     const dispatcher = new LaneDispatcher({
       leases,
       attempts,
       reads,
-      firstWaits,
+      firstWaits: { live: live[0] ?? 0, test: test[0] ?? 0 },
       subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
       onNeedsMore: (id) => this.#readMore(id),
     });
     this.#leases = leases;
     this.#attempts = attempts;
     this.#dispatcher = dispatcher;
-    const results = this.#results;
-    this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, results, reads, logger });
+    this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, reports, reads, logger });
+    this.#lost = new LostAttempts({ run: db.run, reports, onCommand });
   }
 
   start(): void {
@@ -147,9 +164,9 @@ export class WebhookLanes {
     await this.#attempts.untilRecorded(endBy);
     this.#attempts.abort();
     await this.#attempts.untilRecorded(performance.now() + FLUSH_WITHIN_MS);
-    await this.#results.flush(FLUSH_WITHIN_MS);
-    await this.#deps.statistics.close();
-    await closeGuards(this.#deps.guards);
+    await this.#reports.flush(FLUSH_WITHIN_MS);
+    await this.#statistics.close();
+    await closeGuards(this.#guards);
   }
 
   async #run(): Promise<void> {
@@ -183,21 +200,21 @@ export class WebhookLanes {
     await this.#openLanes(reading);
     await reading.readChanged();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
-    if (this.#closesLost.isDue()) await this.#closeLost();
+    if (this.#reportsLost.isDue()) await this.#lost.report(this.#leases.lanes);
     this.#attempts.recordInFlight();
     this.#dispatcher.pump();
     this.#readAtMs = performance.now();
   }
 
   async #begin(): Promise<LaneReading> {
-    const { db, keys, logger } = this.#deps;
+    const { config, logger } = this.#deps;
     const reading = await LaneReading.begin({
-      db,
-      keys,
+      db: this.#db,
+      keys: config.WEBHOOK_SECRET_KEYS,
       logger,
       leases: this.#leases,
       dispatcher: this.#dispatcher,
-      results: this.#results,
+      reports: this.#reports,
       reads: this.#reads,
       readMore: (id) => this.#readMore(id),
     });
@@ -234,7 +251,7 @@ export class WebhookLanes {
     while (this.#blocked.size > 0) {
       const next = [...this.#blocked];
       this.#blocked.clear();
-      await unblockLanes(this.#deps.db.run, next).catch((error: unknown) =>
+      await unblockLanes(this.#db.run, next).catch((error: unknown) =>
         this.#deps.logger.warn(
           { err: error },
           'could not unblock deliveries; trying again at the next check',
@@ -244,31 +261,15 @@ export class WebhookLanes {
     this.#isUnblocking = false;
   }
 
-  /** Records the attempts in this process's lanes whose own process has died. */
-  async #closeLost(): Promise<void> {
-    const { recorder, outboxSignal } = this.#deps;
-    const known = [...this.#results.setAsideIds, ...this.#closing];
-    for (const report of await recorder.findLost(this.#leases.lanes, known)) {
-      const { deliveryId } = report;
-      this.#closing.add(deliveryId);
-      const onSetAside = () => this.#closing.delete(deliveryId);
-      const onRecorded = () => {
-        this.#closing.delete(deliveryId);
-        outboxSignal.committed('COMMANDS');
-      };
-      this.#results.add(report, { onRecorded, onSetAside });
-    }
-  }
-
   async #recordInFlight(lanes: readonly number[]): Promise<void> {
     this.#dispatcher.dropLost();
     this.#attempts.recordInFlight(new Set(lanes));
-    await this.#results.flush(FLUSH_WITHIN_MS);
+    await this.#reports.flush(FLUSH_WITHIN_MS);
   }
 
   #setAside() {
     return {
-      RESULT: this.#results.setAsideIds.length,
+      RESULT: this.#reports.setAsideIds.length,
       EVENT: this.#reading?.reader.withoutEvent.length ?? 0,
       SUBSCRIPTION: this.#reading?.subscriptions.countUnusable() ?? 0,
     };

@@ -3,7 +3,7 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import { excerptOf } from '../attempts/response-record.ts';
+import { excerptOf } from '../attempts/exchange.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.ts';
 

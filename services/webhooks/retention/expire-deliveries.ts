@@ -66,7 +66,7 @@ ${END_FAILED_RETRIES}, failing as (
 select id from ended`,
 };
 
-/** For a delivery that cannot be logged, because the clock that made its id was wrong and it has no partition. */
+/** For a delivery that cannot be stored, because the clock that made its id was wrong and it has no partition. */
 const DISCARD: Statement = {
   name: 'discard_delivery',
   text: 'delete from webhooks.open_delivery where id = any (:ids::uuid[])',
@@ -108,7 +108,7 @@ export async function expireDeliveries(
   return { expired, more: false };
 }
 
-/** Ends deliveries. When that fails, ends them in halves, and discards the one that cannot be logged. */
+/** Ends deliveries. When that fails, ends them in halves, and discards the one that cannot be stored. */
 async function expireEach(
   db: CrossTenantDatabase,
   old: readonly OldRow[],

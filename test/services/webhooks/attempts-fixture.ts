@@ -10,6 +10,7 @@ import {
 } from '../../../services/webhooks/attempts/attempt-recorder.ts';
 import type { AttemptResult, ReportedAttempt } from '../../../services/webhooks/deliveries/delivery.ts';
 import { EndpointStatistics } from '../../../services/webhooks/health/endpoint-statistics.ts';
+import { findLost } from '../../../services/webhooks/lanes/lost-attempts.ts';
 import { webhooks } from '../../../services/webhooks/webhooks.area.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
@@ -123,7 +124,7 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     due,
     record,
     /** Closes attempts in flight whose process has died, as the owner of all lanes. */
-    closeLost: async () => recorder.record(await recorder.findLost(ALL_LANES, [])),
+    closeLost: async () => recorder.record(await findLost(db.run, ALL_LANES, [])),
     /** Records this status for all deliveries that may be sent now; returns them in the order of sending. */
     async answerAll(httpStatus = 200, merchantId?: string): Promise<DueAttempt[]> {
       const attempts = await due(merchantId);

@@ -5,7 +5,6 @@ import type { Database } from '../../../services/platform/database/database.ts';
 import { bindNamed } from '../../../services/platform/database/named-sql.ts';
 import { eventRow } from '../../../services/platform/outbox/outbox-events.ts';
 import {
-  FIND_LOST,
   LOCK_REPORTED,
   READ_REPORTED,
   RECORD,
@@ -19,6 +18,7 @@ import {
 import { readRetry } from '../../../services/webhooks/dispatch/retry-attempt.ts';
 import { PUBLISH_CALLS } from '../../../services/webhooks/events/event-intake.ts';
 import { DeliveryReader } from '../../../services/webhooks/lanes/delivery-reader.ts';
+import { FIND_LOST } from '../../../services/webhooks/lanes/lost-attempts.ts';
 import { FIRST_KEPT } from '../../../services/webhooks/retention/apply-retention.ts';
 import { FIND_OLD } from '../../../services/webhooks/retention/expire-deliveries.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';

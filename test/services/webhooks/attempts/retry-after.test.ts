@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_RETRY_AFTER_MS } from '../../../../services/contracts/webhooks/delivery-limits.ts';
-import { parseRetryAfter } from '../../../../services/webhooks/attempts/response-record.ts';
+import { parseRetryAfter } from '../../../../services/webhooks/attempts/exchange.ts';
 
 const NOW = Date.UTC(2026, 1, 3, 8, 0, 0);
 

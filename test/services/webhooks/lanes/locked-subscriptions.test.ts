@@ -2,15 +2,11 @@ import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
-import type { EnvironmentGuards } from '../../../../services/platform/egress/environment-guards.ts';
-import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
+import type { Run } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import type { AttemptRecorder } from '../../../../services/webhooks/attempts/attempt-recorder.ts';
-import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
-import { WebhookLanes } from '../../../../services/webhooks/lanes/webhook-lanes.ts';
-import { createTestDatabase, newTenant, testConfig } from '../../../support/harness.ts';
-import { openDatabase } from '../../../support/open-database.ts';
+import { LostAttempts } from '../../../../services/webhooks/lanes/lost-attempts.ts';
+import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
+import { newTenant } from '../../../support/harness.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 
 let webhooks: LanesFixture;
@@ -62,46 +58,27 @@ it('results that wait for their subscription do not delay a hand-over of lanes',
   await stopped;
 });
 
-/** The lost attempts are those of a hundred processes that died: the recorder is replaced. */
-it('lost attempts that wait for their subscription are reported once, and leave room for others', async () => {
-  const url = await createTestDatabase();
-  const database = await openDatabase(url, { poolSize: 4 });
-  const deadlineAt = new Date();
-  const lost: ReportedAttempt = {
-    deliveryId: uuidv7(),
-    number: 1,
-    generation: 1n,
-    owner: undefined,
-    workflowId: undefined,
-    startedAt: deadlineAt,
-    outcome: { result: { endedAt: deadlineAt, failure: 'WORKER_LOST' } },
-  };
-  const excluded: string[][] = [];
+it('lost attempts that wait for their subscription are reported once, and leave capacity for others', async () => {
+  const id = uuidv7();
+  const at = new Date();
+  const lost = { id, number: 1, generation: 1n, started_at: at, deadline_at: at };
+  const excluded: unknown[] = [];
+  const run = (async (_, { exclude = [] } = {}) => {
+    excluded.push(exclude);
+    return (exclude as string[]).includes(id) ? [] : [lost];
+  }) as Run;
+  let isLocked = true;
   const recorder = {
-    async findLost(_lanes: readonly number[], exclude: readonly string[]) {
-      excluded.push([...exclude]);
-      return exclude.includes(lost.deliveryId) ? [] : [lost];
-    },
-    record: async (reports: readonly ReportedAttempt[]) => ({
-      recorded: new Map(),
-      locked: new Set(reports.map(({ deliveryId }) => deliveryId)),
-    }),
-  } as unknown as AttemptRecorder;
-  const logger = createLogger('fatal');
-  const guard = { close: async () => undefined };
-  const lanes = new WebhookLanes({
-    db: new CrossTenantDatabase(database),
-    recorder,
-    statistics: { close: async () => undefined },
-    guards: { live: guard, test: guard } as EnvironmentGuards,
-    keys: testConfig().WEBHOOK_SECRET_KEYS,
-    outboxSignal: new OutboxSignal(database, logger),
-    firstWaits: { live: 0, test: 0 },
-    logger,
-  });
-  lanes.start();
-  await eventually(() => expect(excluded.length).toBeGreaterThanOrEqual(3));
-  expect(excluded.slice(1, 3)).toEqual([[lost.deliveryId], [lost.deliveryId]]);
-  await lanes.close();
-  await database.close();
+    record: async () => ({ recorded: new Map(), locked: new Set(isLocked ? [id] : []) }),
+  };
+  const onCommand = vi.fn();
+  const reports = new ReportBuffer(recorder, createLogger('fatal'));
+  const lostAttempts = new LostAttempts({ run, reports, onCommand });
+  for (let times = 0; times < 3; times += 1) await lostAttempts.report([0]);
+  expect(excluded).toEqual([[], [id], [id]]);
+  isLocked = false;
+  await vi.waitFor(() => expect(onCommand).toHaveBeenCalledOnce());
+  await lostAttempts.report([0]);
+  expect(excluded.at(-1)).toEqual([]);
+  await reports.flush(1_000);
 });

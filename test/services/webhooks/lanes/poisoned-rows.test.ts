@@ -5,7 +5,7 @@ import type { Database } from '../../../../services/platform/database/database.t
 import { PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { parseSnapshot } from '../../../../services/webhooks/lanes/delivery-reader.ts';
-import { ResultRecorder } from '../../../../services/webhooks/lanes/result-recorder.ts';
+import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { SubscriptionCache } from '../../../../services/webhooks/lanes/subscription-cache.ts';
 import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
@@ -135,7 +135,7 @@ describe('results that cannot be recorded', () => {
       [id],
     ))!;
     await duplicateAsEnded(eventId!);
-    const recorder = new ResultRecorder(attempts.recorder, LOGGER, 50);
+    const recorder = new ReportBuffer(attempts.recorder, LOGGER, 50);
     const states: unknown[] = [];
     const attempt = { deliveryId: due!.id, subscriptionId: id, eventId: eventId!, number: 1, generation: 1n };
     const report = answered({ ...attempt, lane: due!.lane, epoch: BigInt(due!.epoch) }, 200);

@@ -38,11 +38,11 @@ interface Pending extends RecordOptions {
 }
 
 /**
- * Records results of attempts, several in one statement. While the database is unavailable, it keeps them and tries
- * again: it repeats the report, never the attempt. A report that the database rejects is set aside and tried again
+ * Buffers reports of attempts, and records several in one statement. While the database is unavailable, it keeps them and
+ * tries again: it repeats the report, never the attempt. A report that the database rejects is set aside and tried again
  * every minute.
  */
-export class ResultRecorder {
+export class ReportBuffer {
   readonly #recorder: Pick<AttemptRecorder, 'record'>;
   readonly #logger: Logger;
   #pending: Pending[] = [];
@@ -176,7 +176,7 @@ export class ResultRecorder {
         await this.#record(batch.slice(half));
         return;
       }
-      this.#putAside(batch[0]!, error);
+      this.#setAsideReport(batch[0]!, error);
     }
   }
 
@@ -190,7 +190,7 @@ export class ResultRecorder {
     this.#recordWithin(FLUSH_MS);
   }
 
-  #putAside(pending: Pending, error: unknown): void {
+  #setAsideReport(pending: Pending, error: unknown): void {
     const { deliveryId } = pending.report;
     const isNew = !this.#setAside.has(deliveryId);
     if (isNew) this.#logger.error({ err: error, deliveryId }, 'the result of an attempt was set aside');

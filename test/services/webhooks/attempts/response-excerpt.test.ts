@@ -5,7 +5,7 @@ import {
   MAX_EXCERPT_BYTES,
   MAX_RESPONSE_READ_BYTES,
   ResponseExcerpt,
-} from '../../../../services/webhooks/attempts/response-record.ts';
+} from '../../../../services/webhooks/attempts/exchange.ts';
 
 describe('the excerpt of a response', () => {
   it('is the text itself if it is short and printable', () => {

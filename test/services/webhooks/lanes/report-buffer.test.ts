@@ -5,7 +5,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { RecordWorkflows } from '../../../../services/webhooks/deliveries/end-deliveries.ts';
-import { ResultRecorder } from '../../../../services/webhooks/lanes/result-recorder.ts';
+import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { eventually, startLanesFixture } from '../lanes-fixture.ts';
 
@@ -46,7 +46,7 @@ describe('results', () => {
   const NONE = { recorded: new Map(), locked: new Set<string>() };
 
   it('that arrive just after others were recorded are recorded too', async () => {
-    const recorder = new ResultRecorder({ record: async () => NONE }, createLogger('fatal'));
+    const recorder = new ReportBuffer({ record: async () => NONE }, createLogger('fatal'));
     const recorded = (isUrgent: boolean) =>
       new Promise<void>((resolve) => {
         recorder.add(success(), { onRecorded: () => resolve(), isUrgent });
@@ -66,7 +66,7 @@ describe('results', () => {
       return NONE;
     };
     let arriving = true;
-    const recorder = new ResultRecorder({ record }, createLogger('fatal'));
+    const recorder = new ReportBuffer({ record }, createLogger('fatal'));
     let recorded = false;
     recorder.add(success(), {
       onRecorded: () => {

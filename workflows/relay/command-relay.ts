@@ -53,15 +53,15 @@ export function startCommandRelay(deps: CommandRelayDeps): CommandRelay {
 async function relayUntil(signal: AbortSignal, deps: CommandRelayDeps): Promise<void> {
   const { temporal, logger } = deps;
   let failures = 0;
-  let temporalAnswers = false;
+  let temporalResponds = false;
   while (!signal.aborted) {
     try {
-      if (!temporalAnswers) await temporal.ping();
-      temporalAnswers = await relayCommands(deps);
+      if (!temporalResponds) await temporal.ping();
+      temporalResponds = await relayCommands(deps);
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
-      temporalAnswers = false;
+      temporalResponds = false;
       countCommandErrors('CLAIM');
       if (failures === 0) logger.warn({ err: error }, 'the relay of workflow commands is interrupted');
       await backOff(failures, signal);

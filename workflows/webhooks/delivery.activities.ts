@@ -37,7 +37,7 @@ const REQUESTED = 'requested';
 /** Infrequent, because Temporal persists every heartbeat: an attempt that hangs costs two. */
 const HEARTBEAT_MS = 4_000;
 /** An attempt that has not begun, because its subscription is at a limit, is requested again after this time. */
-const NOT_MADE_MS = 1_000;
+const REQUEST_AGAIN_MS = 1_000;
 /** Refusals of a cancellation: the delivery or its retention period has already ended. */
 const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound]);
 
@@ -71,10 +71,10 @@ export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
           );
           if (awaited.ended) return resultOf(awaited.state!);
         }
-        throw retryLater(`attempt ${attemptNumber} has not been made yet`, NOT_MADE_MS);
+        throw retryLater(`attempt ${attemptNumber} has not been made yet`, REQUEST_AGAIN_MS);
       } catch (error) {
         if (!signal.aborted) throw error;
-        throw retryLater('the worker stopped; another one awaits the attempt', NOT_MADE_MS);
+        throw retryLater('the worker stopped; another one awaits the attempt', REQUEST_AGAIN_MS);
       } finally {
         clearInterval(heartbeats);
       }
@@ -139,7 +139,7 @@ function resultOf(state: DeliveryState): RetryDeliveryResult {
 
 function retryAt(state: DeliveryState) {
   // The attempt was due when it was requested, but is in progress or has just been rescheduled.
-  const delayMs = Math.max(Number(state.delayMs), NOT_MADE_MS / 4);
+  const delayMs = Math.max(Number(state.delayMs), REQUEST_AGAIN_MS / 4);
   const next = new Date(Date.now() + delayMs).toISOString();
   return retryLater(`${lastAttemptOf(state)}; next attempt at ${next}`, delayMs);
 }

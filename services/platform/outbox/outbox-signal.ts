@@ -82,7 +82,7 @@ export class OutboxSignal {
 
   /**
    * Calls `poll` at once, on each signal and after each `pollMs` until it finds work; undefined when the time is up or the
-   * caller aborts. Does not poll when the time is up: who calls again does so at once.
+   * caller aborts. Does not poll once the time is up, because a caller that calls again polls at once.
    */
   async await<T>(
     wait: WorkWait,

@@ -134,7 +134,7 @@ function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }
   return change.status === 'RETRYING' && row.paused_at ? { ...change, status: 'HELD' as const } : change;
 }
 
-/** What of a delivery decides how a report changes it. */
+/** The part of a delivery that decides how a report changes it. */
 type ReportedDelivery = Pick<
   ReportedRow,
   'status' | 'attempt_count' | 'next_attempt_at' | 'ended_at' | 'in_flight_until' | 'attempt' | 'lost'
@@ -197,6 +197,6 @@ export function nextAttempt(
     failure === 'WORKER_LOST' ? schedule[Math.min(lost + 1, schedule.length - 1)] : schedule[number - lost];
   if (wait === undefined) return undefined;
   const jittered = wait * (1 - JITTER + 2 * JITTER * random);
-  const asked = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
-  return new Date(endedAt.getTime() + Math.round(Math.max(jittered, asked)));
+  const retryAfter = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
+  return new Date(endedAt.getTime() + Math.round(Math.max(jittered, retryAfter)));
 }

@@ -87,7 +87,7 @@ select d.status, d.requested, d.attempt_count,
 };
 
 /** A delivery that retention has dropped, with nothing left to do. */
-const GONE: RetryRow = {
+const DROPPED: RetryRow = {
   status: 'CANCELED',
   requested: false,
   attempt_count: 0,
@@ -100,7 +100,7 @@ const GONE: RetryRow = {
 
 export async function readRetry(run: Run, id: string): Promise<RetryRow> {
   const [row] = await run<RetryRow>(READ, { id });
-  return row ?? GONE;
+  return row ?? DROPPED;
 }
 
 /** An attempt that is recorded as in flight has not ended; one that is no longer requested will never be made. */

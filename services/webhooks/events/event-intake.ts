@@ -170,7 +170,7 @@ export const PUBLISH_CALLS: Statement = {
   name: 'publish_calls',
   text: `
 select call, id, sequence, body, deliveries
-  from webhooks.publish_calls(:calls::json, :events::json, :answers::json)`,
+  from webhooks.publish_calls(:calls::json, :events::json, :responses::json)`,
 };
 
 interface PublishedRow extends PublishedEvent {
@@ -207,7 +207,7 @@ async function publishTogether(
     events: JSON.stringify(
       publications.flatMap(({ scope, events }) => events.map((event) => eventRow(scope, event))),
     ),
-    answers: JSON.stringify(publications.flatMap(answerRows)),
+    responses: JSON.stringify(publications.flatMap(responseRows)),
   });
   const committed: CommittedEvent[] = [];
   const events = new Map<Publication, Event[]>();
@@ -253,7 +253,7 @@ function callRow({ scope, context, requestWithoutData }: Publication, call: numb
   };
 }
 
-const answerRows = ({ unpublished }: Publication, call: number) =>
+const responseRows = ({ unpublished }: Publication, call: number) =>
   unpublished.map((event) => {
     const bytes = toBinary(EventSchema, { ...event, id: '', sequence: 0n });
     return { call, event: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') };

@@ -180,7 +180,7 @@ export class LaneDispatcher {
   sendHeld(subscription: LaneSubscription, due: readonly QueuedDelivery[]): void {
     const queue = this.queueOf(subscription.id);
     for (const delivery of due) {
-      // The process may have been paused, or have started other attempts, since it asked for their number.
+      // The process may have been paused, or have started other attempts, since their number was determined.
       if (this.#deps.attempts.isFull || this.heldCapacity(subscription) === 0) return;
       if (!queue.has(delivery.id)) this.#start(subscription, queue, delivery);
     }

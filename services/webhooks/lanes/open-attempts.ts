@@ -167,7 +167,7 @@ export class OpenAttempts {
       secrets: subscription.secretsAt(Date.now()),
       startedAt: attempt.startedAt,
     });
-    // In this turn of the event loop undici keeps the connection busy: an attempt that began at once would open another one.
+    // undici keeps the connection busy until the next turn of the event loop: an attempt that began now would open another.
     await setImmediate();
     queue.ended(delivery.id, isSuccess(result), subscription);
     const close = () => {

@@ -208,7 +208,7 @@ it('publishing reads few blocks beside many records and subscriptions, with plan
     await run(PUBLISH_CALLS, {
       calls: JSON.stringify([{ ...call, ...record }]),
       events: JSON.stringify([eventRow(scope, event)]),
-      answers: JSON.stringify([{ call: 0, event: '' }]),
+      responses: JSON.stringify([{ call: 0, event: '' }]),
     });
   };
   await publish();

@@ -68,7 +68,7 @@ export const unavailable = errorOfKind('UNAVAILABLE');
 
 /** UNAVAILABLE (DATABASE_UNAVAILABLE). */
 export const databaseUnavailable = (): DomainError =>
-  unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached; try again');
+  unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached or is busy; try again');
 
 /** The message of an error with its causes: `migration 0001_platform.sql failed: permission denied …`. */
 export function messageOf(error: unknown): string {

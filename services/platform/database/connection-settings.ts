@@ -2,10 +2,9 @@ import { Socket } from 'node:net';
 import type { PoolConfig } from 'pg';
 
 /**
- * Settings of every connection. A write whose client is gone or that cannot get its lock releases its connection, so stuck
- * writes never exhaust the pool; lock_timeout is longer than the deadline of public API calls. Transactions wait only for
- * the database, so an idle one belongs to a frozen process, whose locks would block others, including dispatch for all
- * merchants.
+ * Settings of every connection. A write whose client is gone or that cannot get its lock releases its connection;
+ * lock_timeout is longer than the deadline of public API calls. Transactions wait only for the database, so an idle one
+ * belongs to a frozen process, whose locks would block others, including dispatch for all merchants.
  */
 const SESSION_SETTINGS = [
   'timezone=UTC',

@@ -70,6 +70,11 @@ export class Database {
     return this.#options.maxSilenceMs;
   }
 
+  /** The maximum number of connections for transactions. */
+  get poolSize(): number {
+    return this.#options.poolSize;
+  }
+
   /** Whether statements may be prepared under a name. */
   get preparedStatements(): boolean {
     return this.#options.preparedStatements;

@@ -11,6 +11,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { type LoggedStep, TenantTransaction } from '../database/tenant-transaction.ts';
+import { databaseUnavailable } from '../errors.ts';
 import type { OutboxSignal, OutboxWork } from '../outbox/outbox-signal.ts';
 import type { PersonCheck } from '../people/person-check.ts';
 import { actorOf, originOf, REPLAYED_HEADER, requestIdOf } from '../rpc/call-context.ts';
@@ -25,6 +26,18 @@ import {
   recordResponse,
   type WriteRequest,
 } from './idempotency-records.ts';
+import { type EndTurn, TurnQueue } from './turn-queue.ts';
+
+/**
+ * The share of the connections that the writes of one merchant may take: others have the rest while those wait for a row
+ * that is locked.
+ */
+const MERCHANT_SHARE = 0.5;
+/** As long as a transaction waits for a free connection. */
+const MAX_WAIT_MS = 5_000;
+
+/** The call that makes a write; without a signal for work in the background. */
+type WriteContext = Pick<HandlerContext, 'values'> & Partial<Pick<HandlerContext, 'signal'>>;
 
 /** What a write does differently from others. */
 interface WriteOptions<Output extends DescMessage> {
@@ -54,6 +67,7 @@ export class Writes {
   readonly #signal: OutboxSignal;
   readonly #people: PersonCheck;
   readonly #logger: Logger;
+  readonly #turns: TurnQueue;
   /** The calls that have begun in a transaction of their own. */
   readonly #begun = new WeakSet<HandlerContext>();
 
@@ -63,6 +77,7 @@ export class Writes {
     this.#signal = signal;
     this.#people = people;
     this.#logger = logger;
+    this.#turns = new TurnQueue(Math.ceil(database.poolSize * MERCHANT_SHARE));
   }
 
   /** Runs the work once per key. */
@@ -156,11 +171,33 @@ export class Writes {
 
   /**
    * Runs one transaction of a tenant without an idempotency key, for work that is idempotent by itself. If a person makes
-   * the call, it locks their session and membership first.
+   * the call, it locks their session and membership first. UNAVAILABLE (DATABASE_UNAVAILABLE) when as many transactions of
+   * the merchant as may run at once take too long.
    */
   async transaction<T>(
     tenant: Tenant,
-    context: Pick<HandlerContext, 'values'>,
+    context: WriteContext,
+    work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
+  ): Promise<T> {
+    const endTurn = this.#turns.tryEnter(tenant.merchantId) ?? (await this.#turnOf(tenant, context));
+    try {
+      return await this.#transaction(tenant, context, work);
+    } finally {
+      endTurn();
+    }
+  }
+
+  async #turnOf({ merchantId }: Tenant, { signal: caller }: WriteContext): Promise<EndTurn> {
+    const patience = AbortSignal.timeout(MAX_WAIT_MS);
+    const signal = caller ? AbortSignal.any([caller, patience]) : patience;
+    return this.#turns.enter(merchantId, signal).catch(() => {
+      throw caller?.aborted ? ConnectError.from(caller.reason, Code.Canceled) : databaseUnavailable();
+    });
+  }
+
+  async #transaction<T>(
+    tenant: Tenant,
+    context: WriteContext,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
     let outboxWork: OutboxWork | undefined;

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { timestampNow } from '@bufbuild/protobuf/wkt';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { lockWaits } from '../../../support/harness-sql.ts';
+import { refundsOf } from '../../refunds/refund-case-fixture.ts';
+
+const POOL_SIZE = 4;
+const CALLS = 12;
+
+let harness: TestHarness;
+beforeAll(async () => {
+  harness = await startHarness({ DATABASE_POOL_SIZE: String(POOL_SIZE) });
+});
+afterAll(() => harness.close());
+
+it('the writes of one merchant that wait for a locked row leave connections to others', async () => {
+  const { open, tenant } = refundsOf(harness);
+  const paymentIntentId = randomUUID();
+  const paidAt = timestampNow();
+  await open({ paymentIntentId, paidAt });
+  const session = new Client({ connectionString: harness.databaseUrl });
+  await session.connect();
+  await session.query('begin');
+  await session.query('select from refunds.payment where merchant_id = $1 for update', [tenant.merchantId]);
+  const stuck = Promise.allSettled(
+    Array.from({ length: CALLS }, () => open({ paymentIntentId, paidAt, amountMinor: 1n })),
+  );
+  await expect.poll(() => lockWaits(harness), { interval: 20 }).not.toEqual([]);
+  const others = Array.from({ length: 3 * POOL_SIZE }, () => refundsOf(harness).open());
+  expect(await Promise.all(others)).toHaveLength(3 * POOL_SIZE);
+  expect(await lockWaits(harness)).toHaveLength(POOL_SIZE / 2);
+  await session.end();
+  expect((await stuck).map(({ status }) => status)).toEqual(Array(CALLS).fill('fulfilled'));
+});

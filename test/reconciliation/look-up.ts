@@ -11,8 +11,12 @@ const PAGE_SIZE = 100;
 /** The counts of unfinished work by name; all zero once the system has settled. */
 export type Remainder = Readonly<Record<string, number>>;
 
-/** Bypasses the links: counts waiting rows and open workflows. */
-export async function countRemainder({ databaseUrl, temporal }: System): Promise<Remainder> {
+/**
+ * Bypasses the links: counts waiting rows, open workflows, and those of the Schedules that the worker has yet to create
+ * again after Temporal lost its state.
+ */
+export async function countRemainder(system: System, schedules: readonly string[]): Promise<Remainder> {
+  const { databaseUrl, temporal } = system;
   const [counts] = await query<Record<string, number>>(
     databaseUrl,
     `select (select count(*)::int from platform.outbox_command) as "outbox commands",
@@ -20,7 +24,9 @@ export async function countRemainder({ databaseUrl, temporal }: System): Promise
             (select count(*)::int from webhooks.attempt where ended_at is null) as "open attempts"`,
   );
   const { count } = await temporal.client.workflow.count("ExecutionStatus = 'Running'");
-  return { ...counts, 'open workflows': count };
+  const existing = new Set(await listSchedules(system));
+  const missing = schedules.filter((id) => !existing.has(id)).length;
+  return { ...counts, 'open workflows': count, 'missing schedules': missing };
 }
 
 /** The ids of Temporal's Schedules. */

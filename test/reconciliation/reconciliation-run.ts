@@ -82,7 +82,7 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   const publishingMs = Date.now() - startedAt;
   const healedAt = Date.now();
   await Promise.all([publishers.stop(), subscribers.stop(), resends.stop()]);
-  const left = await settle(system, options);
+  const left = await settle(system, schedules, options);
   const settledAfterMs = Date.now() - healedAt;
 
   const faults = [...played, ...withoutFault(system.lostLeases(), played)];
@@ -106,17 +106,10 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
     resends: requested.length,
     broken: [
       ...(log.unverified > 0 ? [`${log.unverified} arrivals whose secret is not known`] : []),
-      ...(await findGone(system, schedules)),
       ...[publishers, merchants, resends].flatMap(({ refused }) => refused),
       ...[...log.forged, ...system.crashes()],
     ],
   };
-}
-
-/** Schedules that were not created again after Temporal lost its state. */
-async function findGone(system: System, schedules: readonly string[]): Promise<string[]> {
-  const left = new Set(await listSchedules(system));
-  return schedules.filter((id) => !left.has(id)).map((id) => `the schedule ${id} is gone`);
 }
 
 /** Each with an ordered subscription, one of everything, and one of few types; they are at different endpoints. */
@@ -143,10 +136,14 @@ function withoutFault(lost: readonly FaultWindow[], played: readonly FaultWindow
 const anyOf = <T>(values: readonly T[], n: number): T => values[n % values.length]!;
 
 /** Waits until no work is left. @returns the work left when the time is up. */
-async function settle(system: System, { say, signal }: RunOptions): Promise<Remainder> {
+async function settle(
+  system: System,
+  schedules: readonly string[],
+  { say, signal }: RunOptions,
+): Promise<Remainder> {
   const giveUpAt = performance.now() + SETTLE_MS;
   for (let n = 0; ; n += 1) {
-    const left = await countRemainder(system);
+    const left = await countRemainder(system, schedules);
     const isSettled = Object.values(left).every((count) => count === 0);
     if (isSettled || performance.now() > giveUpAt) return left;
     if (n % 10 === 0) say(`settling: ${JSON.stringify(left)}`);

@@ -81,6 +81,10 @@ async function staff(tenant: TestTenant, unwanted: MailTopic, language?: Languag
   };
 }
 
+/** Without an invitation, which is mailed unless it is accepted at once. */
+const keyMailsTo = ({ email }: { email: string }) =>
+  inbox.mailTo(email).flatMap(({ mail }) => (mail.text?.includes('/api-keys\n') ? [mail] : []));
+
 const resultOf = (kind: NoticeKind, id: string) =>
   vi.waitFor(() => noticeHandle(temporal, kind, id).result(), WAIT);
 
@@ -173,8 +177,8 @@ it('mails developers who want it about an API key that expires soon', async () =
     });
   expect(await start(soon)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   for (const key of [later, revoked]) expect(await start(key)).toEqual({ outcome: 'NO_LONGER_DUE' });
-  const [first, ...more] = inbox.mailTo(developer.email).map(({ mail }) => mail);
-  expect([more, inbox.mailTo(finance.email)]).toEqual([[], []]);
+  const [first, ...more] = keyMailsTo(developer);
+  expect([more, keyMailsTo(finance)]).toEqual([[], []]);
   expect(first!.subject).toBe(`An API key expires soon: ${merchantId}`);
   expect(first!.text).toContain(`\nKey: Till 7 (${soon.hint}…)\nExpires: `);
   expect(first!.text).toContain('\nLast used: never\n');
@@ -214,7 +218,7 @@ it('mails about an API key that was replaced and is still used, until no system 
   expect(await start(2)).toEqual({ outcome: 'NO_LONGER_DUE' });
   await times(13, 1);
   expect(await start(3)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
-  const [mail] = inbox.mailTo(developer.email).map((received) => received.mail);
+  const [mail] = keyMailsTo(developer);
   expect(mail!.subject).toBe(`A replaced API key is still in use: ${tenant.merchantId}`);
   expect(mail!.text).toContain(`\nOld key: Till 8 (${hint}…)\nReplaced: `);
 });

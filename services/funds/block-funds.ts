@@ -5,6 +5,7 @@ import {
   type BlockFundsResponseSchema,
   BlockReason,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
@@ -32,6 +33,7 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
     if (open !== null) requireSameAmount(open, amountMinor);
     else {
       if (request.once && (await wasLifted(tx, saleId, block))) return { unmetAmountMinor: 0n };
+      if (block.reason === 'KYC_PENDING') await notifyOfHold(tx, openedAt);
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
       await account.store([], [], [saleId]);
       tx.logStep('funds were blocked', { saleId, ...block, amountMinor: amountMinor && String(amountMinor) });
@@ -46,6 +48,13 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
       installments: installments.filter((each) => isHeldBy(each, block)).map(saleInstallmentMessage),
     };
   });
+}
+
+/** Of the first hold only: the merchant's verification ends them all. */
+async function notifyOfHold(tx: TenantTransaction, openedAt: Date): Promise<void> {
+  const other = await tx.findOne(BlockEntity, { reason: 'KYC_PENDING', closedAt: null });
+  if (other === null)
+    await notifyOfOutcome(tx, { kind: 'FUNDS_HELD', subjectId: tx.tenant.merchantId }, openedAt);
 }
 
 function requireSameAmount(open: { amountMinor?: bigint | null }, amountMinor: bigint | null): void {

@@ -39,6 +39,7 @@ export function composeMail(
     case 'DISPUTE_ENDED':
     case 'ADVANCE_REFUSED':
     case 'ADVANCE_UNPAID':
+    case 'FUNDS_HELD':
       return { language, ...outcomeMail(subject, { language, merchant }, input, links) };
     default:
       return subject satisfies never;

@@ -22,6 +22,7 @@ import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 import { type ExpiringKeySubject, findExpiringKey } from './key-notice.ts';
 import {
   findEndedDispute,
+  findHeldFunds,
   findRefundOutcome,
   findRefusedAdvance,
   findReviewedRefund,
@@ -70,6 +71,7 @@ const TOPICS = {
   DISPUTE_ENDED: MailTopic.DISPUTE_DEADLINES,
   ADVANCE_REFUSED: MailTopic.ADVANCES,
   ADVANCE_UNPAID: MailTopic.ADVANCES,
+  FUNDS_HELD: MailTopic.DEBTS,
 } as const;
 const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
@@ -140,6 +142,8 @@ async function findSubject(
       return findRefusedAdvance(advances, tenant, subjectId);
     case 'ADVANCE_UNPAID':
       return findUnpaidAdvance(advances, tenant, subjectId);
+    case 'FUNDS_HELD':
+      return findHeldFunds(funds, tenant);
     default:
       return kind satisfies never;
   }

@@ -71,6 +71,13 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
     happened: 'O provedor de pagamentos ainda não aceitou o pagamento de uma antecipação.',
     means: 'Continuamos tentando. Se a sua conta mudou, fale conosco.',
   },
+  FUNDS_HELD: {
+    subject: 'Valores retidos até a verificação cadastral',
+    happened:
+      'A verificação cadastral da sua empresa ainda não terminou, e por isso retemos valores das suas vendas.',
+    means:
+      'Eles são liberados quando a verificação termina. Envie os documentos que pedimos, ou pergunte-nos o que falta.',
+  },
 };
 
 const english: Readonly<Record<Outcome, OutcomeTexts>> = {
@@ -124,6 +131,12 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
     happened: 'The payment provider has not accepted the payout of an advance yet.',
     means: 'We keep trying. If your account has changed, tell us.',
   },
+  FUNDS_HELD: {
+    subject: 'Funds held until you are verified',
+    happened: 'Your business is not fully verified yet, so we hold funds from your sales.',
+    means:
+      'They are released once the verification is complete. Send us the documents that we asked for, or ask us what is missing.',
+  },
 };
 
 const texts = {
@@ -153,7 +166,7 @@ Choose which emails you get: ${choices}
   },
 };
 
-/** A mail about what became of a refund, a dispute or an advance. */
+/** A mail about what became of a refund, a dispute, an advance, or the merchant's funds. */
 export function outcomeMail(
   { outcome, amountMinor, path }: OutcomeSubject,
   { language, merchant }: Pick<Notice, 'language' | 'merchant'>,

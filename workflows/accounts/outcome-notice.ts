@@ -1,4 +1,4 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import {
   type AdvanceRequest,
@@ -6,7 +6,8 @@ import {
   type AdvanceService,
   PayoutAnswer,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { BlockReason, type FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { Environment, RecordPosition } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DisputeOutcome,
   MerchantDecisionKind,
@@ -15,7 +16,10 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
 
-/** That a refund awaits the balance, failed or was decided after a review, how a dispute ended, or why an advance is not paid. */
+/**
+ * That a refund awaits the balance, failed or was decided after a review, how a dispute ended, why an advance is not paid, or
+ * that funds are held.
+ */
 export type Outcome =
   | 'REFUND_UNFUNDED'
   | 'REFUND_FAILED'
@@ -26,9 +30,10 @@ export type Outcome =
   | 'DISPUTE_REVERSED'
   | 'ADVANCE_REFUSED'
   | 'PAYOUT_RETURNED'
-  | 'PAYOUT_DELAYED';
+  | 'PAYOUT_DELAYED'
+  | 'FUNDS_HELD';
 
-/** What became of a refund, a dispute or an advance. */
+/** What became of a refund, a dispute, an advance, or the merchant's funds. */
 export interface OutcomeSubject {
   readonly kind: OutcomeKind;
   readonly outcome: Outcome;
@@ -153,3 +158,27 @@ const at = ({ id }: AdvanceRequest, happenedAt: Timestamp | undefined) => ({
   path: `advances/${id}`,
   happenedAt: timestampDate(happenedAt!),
 });
+
+/** That funds are held until the merchant is verified, since the first of them; undefined if none are. */
+export async function findHeldFunds(
+  funds: Client<typeof FundsService>,
+  tenant: Tenant,
+): Promise<OutcomeSubject | undefined> {
+  let firstMs = Number.POSITIVE_INFINITY;
+  let after: RecordPosition | undefined;
+  do {
+    const page = { ...tenant, reason: BlockReason.KYC_PENDING, ...(after && { after }) };
+    const { blocks, next } = await funds.scanOpenBlocks(page, CALL);
+    for (const { openedAt } of blocks) firstMs = Math.min(firstMs, timestampMs(openedAt!));
+    after = next;
+  } while (after);
+  if (firstMs === Number.POSITIVE_INFINITY) return undefined;
+  const amountMinor = undefined;
+  return {
+    kind: 'FUNDS_HELD',
+    outcome: 'FUNDS_HELD',
+    amountMinor,
+    path: 'funds',
+    happenedAt: new Date(firstMs),
+  };
+}

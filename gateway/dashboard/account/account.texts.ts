@@ -14,7 +14,8 @@ export const accountTexts = {
         DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo ou não informado, e o resultado delas',
         WEBHOOK_PROBLEMS:
           'webhooks com falha (administradores e desenvolvedores, quando a empresa não tem contato)',
-        DEBTS: 'débitos que o saldo não cobre (financeiro e administradores)',
+        DEBTS:
+          'débitos que o saldo não cobre, e valores retidos até a verificação cadastral (financeiro e administradores)',
         ADVANCES: 'antecipações recusadas ou ainda não pagas (financeiro e administradores)',
         API_KEYS:
           'chaves de API que expiram em breve, ou que foram substituídas e ainda estão em uso (administradores e desenvolvedores)',
@@ -54,7 +55,8 @@ export const accountTexts = {
         DISPUTE_DEADLINES:
           'disputes whose response is due soon or has no known due date, and how disputes end',
         WEBHOOK_PROBLEMS: 'failing webhooks (administrators and developers of a merchant without a contact)',
-        DEBTS: 'debts that the balance does not cover (finance staff and administrators)',
+        DEBTS:
+          'debts that the balance does not cover, and funds held until you are verified (finance staff and administrators)',
         ADVANCES: 'advances that were refused or are not paid out (finance staff and administrators)',
         API_KEYS:
           'API keys that expire soon, or were replaced and are still in use (administrators and developers)',

@@ -8,7 +8,8 @@ export const workflowType = 'notifyContact';
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
  * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
  * the balance does not cover, an API key that expires soon, a refund that the balance does not cover, one that failed, one
- * that was reviewed, a dispute that was closed or reversed, an advance that was refused, one that is not paid out.
+ * that was reviewed, a dispute that was closed or reversed, an advance that was refused, one that is not paid out, funds that
+ * are held until the merchant is verified.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -21,14 +22,15 @@ export type NoticeKind =
   | 'API_KEY_EXPIRING'
   | OutcomeKind;
 
-/** What became of a refund, a dispute or an advance. */
+/** What became of a refund, a dispute, an advance, or a merchant's funds. */
 export type OutcomeKind =
   | 'REFUND_UNFUNDED'
   | 'REFUND_FAILED'
   | 'REFUND_REVIEWED'
   | 'DISPUTE_ENDED'
   | 'ADVANCE_REFUSED'
-  | 'ADVANCE_UNPAID';
+  | 'ADVANCE_UNPAID'
+  | 'FUNDS_HELD';
 
 export const workflowId = (kind: NoticeKind, subjectId: string) => `notice-${kind}-${subjectId}`;
 
@@ -36,7 +38,7 @@ export interface NotifyContactInput extends Tenant {
   readonly kind: NoticeKind;
   /**
    * The id of the subscription, invitation, API key, refund case, dispute or advance request; of the merchant for its refund
-   * cases and debts.
+   * cases, debts and funds.
    */
   readonly subjectId: string;
   /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */

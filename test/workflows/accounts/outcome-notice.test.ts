@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   ApprovalMode,
@@ -24,6 +25,7 @@ import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import type { PaymentsWorker } from '../../../workflows/worker.ts';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { advancesCaller } from '../../services/advances/advances-caller.ts';
+import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
@@ -110,6 +112,20 @@ it('mails those who want it about a dispute that is won, lost or reversed', asyn
   expect(await resultOf('DISPUTE_ENDED', lost)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   await refunds.reverseDispute({ ...write(), disputeId: lost });
   expect((await mail(lost, 2)).subject).toBe(`Disputa revertida a seu favor: ${tenant.merchantId}`);
+});
+
+it('mails those who want it once about funds that are held until the merchant is verified', async () => {
+  const { tenant, sell, block } = fundsCaller(harness.transports.inProcess, newTenant());
+  const { mail, mailCount } = await staff(tenant, MailTopic.DEBTS, Language.EN);
+  const [first, second] = [await sell({ gross: 10_000n }), await sell({ gross: 10_000n })];
+  await block(second.saleId, undefined, BlockReason.COMPLIANCE_HOLD);
+  await block(first.saleId, undefined, BlockReason.KYC_PENDING);
+  const { subject, text } = await mail('funds');
+  expect(subject).toBe(`Funds held until you are verified: ${tenant.merchantId}`);
+  expect(text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/funds\n`);
+  await block(second.saleId, undefined, BlockReason.KYC_PENDING);
+  expect(await resultOf('FUNDS_HELD', tenant.merchantId)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
+  expect(mailCount('funds')).toBe(1);
 });
 
 it('mails those who want it about a refund that the balance does not cover', async () => {

@@ -107,21 +107,44 @@ it('publishes the parts of an installment that a hold takes and returns', async 
   ]);
 });
 
+const noticesOf = (merchantId: string) =>
+  sqlOf(
+    harness,
+    'select workflow_id, arguments from platform.outbox_command where merchant_id = $1 and workflow_id like $2',
+    [merchantId, 'notice-%'],
+  );
+
 it('has the merchant mailed about a debt that a deduction leaves, in live only', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const { merchantId } = funds.tenant;
-  const noticesOf = () =>
-    sqlOf(
-      harness,
-      'select workflow_id, arguments from platform.outbox_command where merchant_id = $1 and workflow_id like $2',
-      [merchantId, 'notice-%'],
-    );
   const sandbox = fundsCaller(harness.transports.inProcess, { merchantId, environment: Environment.TEST });
   await sandbox.deduct(1n);
   await funds.sell({ gross: 100n, instant: true });
   await funds.deduct(100n);
-  expect(await noticesOf()).toEqual([]);
+  expect(await noticesOf(merchantId)).toEqual([]);
   await funds.deduct(1n);
   const input = { merchantId, environment: 'live', kind: 'DEBTS', subjectId: merchantId };
-  expect(await noticesOf()).toEqual([{ workflow_id: `notice-DEBTS-${merchantId}`, arguments: [input] }]);
+  expect(await noticesOf(merchantId)).toEqual([
+    { workflow_id: `notice-DEBTS-${merchantId}`, arguments: [input] },
+  ]);
+});
+
+it('has the merchant mailed about the first of its funds that are held for KYC, in live only', async () => {
+  const funds = fundsCaller(harness.transports.inProcess);
+  const { merchantId } = funds.tenant;
+  const sandbox = fundsCaller(harness.transports.inProcess, { merchantId, environment: Environment.TEST });
+  const { KYC_PENDING, COMPLIANCE_HOLD } = BlockReason;
+  await sandbox.block(randomUUID(), randomUUID(), KYC_PENDING);
+  await funds.block(randomUUID(), randomUUID(), COMPLIANCE_HOLD);
+  expect(await noticesOf(merchantId)).toEqual([]);
+  const input = { merchantId, environment: 'live', kind: 'FUNDS_HELD', subjectId: merchantId };
+  const notice = { workflow_id: `notice-FUNDS_HELD-${merchantId}`, arguments: [input] };
+  const holds = [randomUUID(), randomUUID()] as const;
+  for (const sale of holds) {
+    await funds.block(sale, sale, KYC_PENDING);
+    expect(await noticesOf(merchantId)).toEqual([notice]);
+  }
+  for (const sale of holds) await funds.unblock(sale, sale, BlockOutcome.RETURNED, KYC_PENDING);
+  await funds.block(holds[0], randomUUID(), KYC_PENDING);
+  expect(await noticesOf(merchantId)).toEqual([notice, notice]);
 });

@@ -50,7 +50,7 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
   });
 }
 
-/** Of the first hold only: the merchant's verification ends them all. */
+/** Notifies the merchant of its first hold only: completing the verification lifts them all. */
 async function notifyOfHold(tx: TenantTransaction, openedAt: Date): Promise<void> {
   const other = await tx.findOne(BlockEntity, { reason: 'KYC_PENDING', closedAt: null });
   if (other === null)

@@ -19,7 +19,7 @@ export interface ReplacedKey {
   readonly lastUsedAt: Date | undefined;
 }
 
-/** From when its merchant is notified if a replaced key is still used: a day before it ends, or half of a shorter overlap. */
+/** When the notice of a replaced key that is still used is due: a day before it ends, or halfway through a shorter overlap. */
 export function replacedNoticeAt({ rotatedAt, expiresAt }: ReplacedKey): Date {
   const overlapMs = expiresAt.getTime() - rotatedAt.getTime();
   return new Date(expiresAt.getTime() - Math.min(DAY_MS, overlapMs / 2));

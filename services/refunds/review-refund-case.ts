@@ -40,7 +40,7 @@ export function reviewRefundCase(
     await storeChange(tx, row, decide(row, reviewer, at));
     await executeIfApproved(tx, row, execution);
     if (row.status === 'REJECTED') await unblockCovered(tx, payment, at);
-    // Who approved a refund, or let its deadline pass, awaits nothing but its rejection.
+    // A merchant that approved the refund, or let the deadline pass, only needs to know of a rejection.
     if (row.status === 'REJECTED' || row.merchantDecision === 'CONTESTED') {
       await notifyOfOutcome(tx, { kind: 'REFUND_REVIEWED', subjectId: row.id }, row.updatedAt);
     }

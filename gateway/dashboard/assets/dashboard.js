@@ -6,7 +6,7 @@ const hasSucceeded = here.searchParams.has('notice');
 if (hasSucceeded) {
   here.searchParams.delete('notice');
   history.replaceState(history.state, '', here);
-  // So that screen readers read it, and Tab goes on from there.
+  // Screen readers announce what has the focus, and Tab continues from there.
   document.getElementById('notice')?.focus();
 }
 

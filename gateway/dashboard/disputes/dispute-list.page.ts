@@ -50,7 +50,7 @@ const Query = Type.Object({ ...Filter, page: pageParameter, notice: filterParame
 /** Without a status, all. */
 const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
-/** The range is of dates of the opening. */
+/** The range filters by the date opened. */
 interface DisputeFilters extends DateRange {
   /** Undefined for every status. */
   readonly status: (typeof STATUSES)[number] | undefined;

@@ -10,7 +10,8 @@ export const accountTexts = {
       hint: 'Para todas as suas empresas. Convites são sempre enviados.',
       legend: 'Quero receber e-mails sobre',
       topics: {
-        REFUND_DEADLINES: 'reembolsos com prazo de decisão próximo, os que aguardam saldo e os que falharam',
+        REFUND_DEADLINES:
+          'reembolsos com prazo de decisão próximo, os que aguardam saldo, os que falharam e os que analisamos',
         DISPUTE_DEADLINES: 'disputas com prazo de resposta próximo ou não informado, e o resultado delas',
         WEBHOOK_PROBLEMS:
           'webhooks com falha (administradores e desenvolvedores, quando a empresa não tem contato)',
@@ -51,7 +52,8 @@ export const accountTexts = {
       hint: 'For all of your merchants. Invitations are always sent.',
       legend: 'Email me about',
       topics: {
-        REFUND_DEADLINES: 'refunds whose decision is due soon, that await your balance, or that failed',
+        REFUND_DEADLINES:
+          'refunds whose decision is due soon, that await your balance, that failed, or that we reviewed',
         DISPUTE_DEADLINES:
           'disputes whose response is due soon or has no known due date, and how disputes end',
         WEBHOOK_PROBLEMS: 'failing webhooks (administrators and developers of a merchant without a contact)',

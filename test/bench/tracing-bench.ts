@@ -19,7 +19,7 @@ import { seedRefundCases } from './seed-refund-cases.ts';
 
 /** Code that runs once in a hundred requests is compiled late. */
 const WARM_UP_SECONDS = 20;
-const ROUNDS = 16;
+const ROUNDS = 40;
 const ROUND_SECONDS = 2;
 const CASES = 200;
 const DEFAULT_SHARE = SETTINGS.OTEL_TRACES_SAMPLER_ARG.fallback!;

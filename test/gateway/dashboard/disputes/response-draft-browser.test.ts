@@ -30,7 +30,8 @@ it('a response that is written until the session ends is still there after signi
   await page.getByRole('button', { name: 'Send response' }).click();
   await page.getByText('Response sent.').waitFor();
   expect(await page.locator('.words').innerText()).toBe('Delivered on 20 November.');
-  expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual([]);
+  // The script runs once the whole page is read.
+  await expect.poll(() => page.evaluate('Object.keys(sessionStorage)')).toEqual([]);
   await page.reload();
   expect(await page.getByText('Response sent.').count()).toBe(0);
   expect(violations).toEqual([]);

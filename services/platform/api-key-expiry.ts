@@ -1,3 +1,6 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { ApiKey } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+
 /** How many days before a key expires its merchant is notified: early enough to replace it, and a last time. */
 export const EXPIRY_NOTICE_DAYS = { early: 7, last: 1 } as const;
 
@@ -17,6 +20,16 @@ export interface ReplacedKey {
   /** The end of the overlap. */
   readonly expiresAt: Date;
   readonly lastUsedAt: Date | undefined;
+}
+
+/** Undefined for a key without a successor. */
+export function replacedKeyOf({ rotatedAt, expiresAt, lastUsedAt }: ApiKey): ReplacedKey | undefined {
+  if (!rotatedAt || !expiresAt) return undefined;
+  return {
+    rotatedAt: timestampDate(rotatedAt),
+    expiresAt: timestampDate(expiresAt),
+    lastUsedAt: lastUsedAt && timestampDate(lastUsedAt),
+  };
 }
 
 /** When the notice of a replaced key that is still used is due: a day before it ends, or halfway through a shorter overlap. */

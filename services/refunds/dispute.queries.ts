@@ -56,7 +56,7 @@ export interface DisputeFilter {
 type DisputePage = Tenant & DisputeFilter & PageRange;
 
 /** A page of the disputes that can be responded to at a time. */
-interface AwaitingDisputePage extends Tenant, DisputeFilter, PageRange {
+interface AwaitingDisputePage extends DisputePage {
   readonly status: 'OPEN' | 'CLOSED' | undefined;
   readonly now: Date;
 }

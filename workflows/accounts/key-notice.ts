@@ -11,6 +11,7 @@ import {
   expiresSoon,
   expiryNoticeAt,
   isStillUsed,
+  replacedKeyOf,
   replacedNoticeAt,
 } from '../../services/platform/api-key-expiry.ts';
 
@@ -39,9 +40,8 @@ export async function findExpiringKey(
   if (!apiKey?.expiresAt) return undefined;
   const expiresAt = timestampDate(apiKey.expiresAt);
   const now = new Date();
-  if (apiKey.rotatedAt) {
-    const lastUsedAt = apiKey.lastUsedAt && timestampDate(apiKey.lastUsedAt);
-    const replaced = { rotatedAt: timestampDate(apiKey.rotatedAt), expiresAt, lastUsedAt };
+  const replaced = replacedKeyOf(apiKey);
+  if (replaced) {
     const happenedAt = replacedNoticeAt(replaced);
     if (happenedAt > now || !isStillUsed(replaced, now)) return undefined;
     return { kind: 'API_KEY_EXPIRING', apiKey, expiresAt, happenedAt };

@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { type Static, Type } from 'typebox';
 import { type ApiKey, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { expiresSoon, isStillUsed } from '../../../services/platform/api-key-expiry.ts';
+import { expiresSoon, isStillUsed, replacedKeyOf } from '../../../services/platform/api-key-expiry.ts';
 import { API_KEY_SCOPES, apiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
 import {
   badge,
@@ -170,16 +170,14 @@ const TONES: Readonly<Record<KeyState, Tone>> = {
   revoked: 'off',
 };
 
-function keyState({ revokedAt, rotatedAt, expiresAt, lastUsedAt }: ApiKey, now: Date): KeyState {
+function keyState(key: ApiKey, now: Date): KeyState {
+  const { revokedAt, expiresAt } = key;
   if (revokedAt) return 'revoked';
   if (!expiresAt) return 'active';
   const at = timestampDate(expiresAt);
   if (at <= now) return 'expired';
-  if (rotatedAt) {
-    const used = lastUsedAt && timestampDate(lastUsedAt);
-    const replaced = { rotatedAt: timestampDate(rotatedAt), expiresAt: at, lastUsedAt: used };
-    return isStillUsed(replaced, now) ? 'stillUsed' : 'replaced';
-  }
+  const replaced = replacedKeyOf(key);
+  if (replaced) return isStillUsed(replaced, now) ? 'stillUsed' : 'replaced';
   return expiresSoon(at, now) ? 'expiring' : 'active';
 }
 

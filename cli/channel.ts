@@ -19,7 +19,7 @@ export class Channel {
     this.#settings = settings;
   }
 
-  /** Posts JSON and returns the response's; undefined if it is empty. */
+  /** Posts JSON. Returns the JSON of the response, or undefined if it is empty. */
   async post(path: string, body: object): Promise<unknown> {
     const response = await this.#request('POST', path, body, AbortSignal.timeout(RESPONSE_WITHIN_MS));
     const text = await response.text().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** An error that the person at the terminal can act on: printed without a stack. */
+/** An error that the user can fix: printed without a stack. */
 export class CommandFailure extends Error {
   /** Whether the same command may succeed later. */
   readonly isTemporary: boolean;

@@ -5,15 +5,15 @@ const FIRST_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 30_000;
 
 interface Connection {
-  /** Aborted when the person ends the command. */
+  /** Aborted when the user stops the command. */
   readonly signal: AbortSignal;
-  /** Called when the connection was lost; it is opened again after the wait. */
+  /** Called when the connection is lost, with the wait before it is opened again. */
   onLost(reason: string, waitMs: number): void;
 }
 
 /**
- * Yields the messages of a stream, and opens it again when it ends: at first after a second, later after up to half a
- * minute. Throws if the first connection fails, or if a later one never can succeed.
+ * Yields the messages of a stream and reconnects when it ends, after waits that grow from one second to half a minute.
+ * Throws if the first connection fails, or if no later one can succeed.
  */
 export async function* whileConnected<Message>(
   open: () => AsyncIterable<Message>,

@@ -10,7 +10,7 @@ export interface Delivery {
   readonly body: string;
 }
 
-/** Why the local server did not answer, by the names of the API. */
+/** Why the local server did not respond, in the API's terms. */
 export type ForwardFailure =
   | 'DNS'
   | 'CONNECTION_REFUSED'
@@ -20,13 +20,13 @@ export type ForwardFailure =
   | 'PROTOCOL'
   | 'UNREACHABLE';
 
-/** What the local server answered, or why it did not. */
+/** The local server's response, or why there was none. */
 export type Outcome = { readonly latencyMs: number } & (
   | { readonly status: number; readonly response: string }
   | { readonly failure: ForwardFailure }
 );
 
-/** The timeout of any endpoint. */
+/** The same timeout as for any endpoint. */
 const TIMEOUT_MS = 15_000;
 const MAX_READ_BYTES = 64 * 1024;
 const MAX_RESPONSE_CHARACTERS = 4_096;
@@ -66,7 +66,7 @@ function post(
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   return new Promise((resolve, reject) => {
-    // A connection for each delivery: a server that restarts between two would have closed a shared one.
+    // A connection per delivery: a server that restarts between two would have closed a shared one.
     const outgoing = request(url, { method: 'POST', headers, signal, agent: false }, (incoming) => {
       const chunks: Buffer[] = [];
       let readBytes = 0;
@@ -92,7 +92,7 @@ function post(
 function failureOf(error: unknown): ForwardFailure {
   if (!(error instanceof Error)) return 'PROTOCOL';
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return 'TIMEOUT';
-  // All addresses of the name failed.
+  // Every address of the host failed.
   if (error instanceof AggregateError && error.errors.length > 0) return failureOf(error.errors[0]);
   const code = 'code' in error ? String(error.code) : '';
   if (/^(ERR_TLS|ERR_SSL|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return 'TLS';

@@ -10,7 +10,7 @@ interface Given {
   readonly 'base-url'?: string | undefined;
 }
 
-/** The settings of a command: its options first, then the environment. Fails with what to do about a fault. */
+/** The settings of a command: its options, else environment variables. Errors say what to change. */
 export function readSettings(given: Given, environment: NodeJS.ProcessEnv): ChannelSettings {
   const apiKey = given['api-key'] ?? environment.MERCHANT_PAYMENTS_API_KEY ?? '';
   if (apiKey === '') {

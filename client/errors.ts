@@ -16,7 +16,7 @@ export class ApiError extends MerchantPaymentsError {
   override readonly name = 'ApiError';
   /** The HTTP status. */
   readonly status: number;
-  /** What to branch on; undefined if something other than the API answered, such as a proxy. */
+  /** The code to branch on; undefined if something other than the API responded, such as a proxy. */
   readonly code: ErrorCode | undefined;
   /** For people: what is wrong with the request, by the name of the field at fault, and what is allowed. */
   readonly detail: string;

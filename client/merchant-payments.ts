@@ -11,7 +11,7 @@ type Query<Operation extends keyof operations> = NonNullable<operations[Operatio
  * response arrives, both after the retries that the API's guide about errors allows.
  */
 export class MerchantPayments {
-  /** Which environment the key is for. */
+  /** The environment of the key. */
   readonly environment: Environment;
   readonly refundCases: RefundCases;
   readonly products: Products;

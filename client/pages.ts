@@ -1,4 +1,4 @@
-/** What all pages have in common. On the last one, nextCursor is null or absent. */
+/** The fields of every page. On the last one, nextCursor is null or absent. */
 export interface Page<Item> {
   readonly data: readonly Item[];
   readonly nextCursor?: string | null;
@@ -14,7 +14,7 @@ export interface List<OnePage extends Page<unknown>> extends Promise<OnePage> {
   pages(): AsyncGenerator<OnePage, void, undefined>;
 }
 
-/** The list whose pages `fetchPage` returns, each by the cursor that the one before it ended with. */
+/** The list whose pages `fetchPage` returns, each for the cursor at the end of the one before it. */
 export function listOf<OnePage extends Page<unknown>>(
   fetchPage: (cursor: string | undefined) => Promise<OnePage>,
 ): List<OnePage> {

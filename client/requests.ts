@@ -3,7 +3,7 @@ import { type List, listOf, type Page } from './pages.ts';
 import { isRetryable, retryAfterSecondsOf, retryDelayMs, wait } from './retries.ts';
 import { requireTimeout, type Settings } from './settings.ts';
 
-/** What may be set for one call, in place of the client's options. */
+/** Options of one call, in place of the client's. */
 export interface CallOptions {
   /** Ends the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -55,7 +55,7 @@ export class Requests {
     }
   }
 
-  /** The list at a path: the cursor of a page is the parameter `after` of the next one. */
+  /** The list at a path: a page's cursor becomes the parameter `after` of the next request. */
   list<OnePage extends Page<unknown>>(
     path: string,
     query: Query | undefined,
@@ -123,7 +123,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Other servers on the way may answer with JSON of their own. */
+/** Proxies and other servers may respond with JSON of their own. */
 function problemOf(json: unknown): Partial<Problem> | undefined {
   const isProblem = typeof json === 'object' && json !== null && 'detail' in json && 'requestId' in json;
   return isProblem ? (json as Problem) : undefined;

@@ -1,7 +1,7 @@
 import { WebhookVerificationError } from './errors.ts';
 import type { components, webhooks } from './payments-api.ts';
 
-/** An event as a webhook delivers it; `type` tells which, and narrows `data`. Ignore types that you do not know. */
+/** An event as a webhook delivers it; `type` narrows `data`. Ignore types that you do not know. */
 export type WebhookEvent = {
   [Type in keyof webhooks]: webhooks[Type]['post']['requestBody']['content']['application/json'];
 }[keyof webhooks];
@@ -9,7 +9,7 @@ export type WebhookEvent = {
 /** The types of events that a subscription may name. */
 export type EventType = components['schemas']['EventType'];
 
-/** The headers of a request: of the Fetch API, or an object as Node.js and its frameworks have it. */
+/** The headers of a request: of the Fetch API, or an object as in Node.js and its frameworks. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -23,8 +23,8 @@ const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const;
 const PREFIX = 'whsec_';
 
 /**
- * Returns the event of a delivery, or rejects with a {@link WebhookVerificationError} if none of the secrets has signed
- * it within the last five minutes. Runs wherever Web Crypto does, which compares in constant time.
+ * Returns the event of a delivery. Rejects with a {@link WebhookVerificationError} if it was not signed with one of the
+ * secrets within the tolerance. Runs wherever Web Crypto does, which compares in constant time.
  * @param body the request body exactly as it came, before anything parses it.
  * @param headers the headers of the request.
  * @param secrets the signing secret of the subscription, or several during a rotation; each starts with whsec_.

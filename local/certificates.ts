@@ -13,7 +13,7 @@ export interface CertificatePair {
 export interface CertificateRequest {
   /** DNS names, IP addresses and URIs; the first is the subject. */
   readonly names: readonly string[];
-  /** Who proves itself with it; a peer does as both. Default: a server. */
+  /** Whether it authenticates a server, a client, or both (a peer). Default: a server. */
   readonly holder?: 'server' | 'client' | 'peer';
   /** Default: an hour ago. */
   readonly notBefore?: Date;

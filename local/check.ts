@@ -16,7 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'payments-check-'));
 
 /** Everything CI checks besides the tests; the quickest to fix come first. */
 const CHECKS: Readonly<Record<string, () => Promise<Outcome>>> = {
-  // More than one would each check the types that all files share, and the other checks use the other cores.
+  // One at a time, because each would check the types that all files share; the other checks use the other cores.
   types: () => run('tsc', '--noEmit', '--checkers', '1'),
   'lint and format': () => run('biome', 'ci', '--colors=off'),
   'migrations that lock no table for long': () => run('squawk', ...migrations()),
@@ -107,7 +107,7 @@ function reportIn(output: string): AuditReport {
 let failed = 0;
 const notPerformed: string[] = [];
 const remaining = Object.entries(CHECKS).values();
-/** Performs one check after another, beside others that do the same. */
+/** Performs checks one after another; several of these run at the same time. */
 async function performChecks(): Promise<void> {
   for (const [name, check] of remaining) {
     const { result, output } = await check();

@@ -17,7 +17,7 @@ const LOCK_FILE = 'lock';
 
 /** DATA_DIR: all state of `npm start`, locked by the process that uses it. */
 export class DataFolder {
-  /** Keeps open folders reachable, and so their locks. */
+  /** Keeps the folders that are open, and so their locks, from being garbage-collected. */
   static readonly #open = new Set<DataFolder>();
 
   /** Absolute. */

@@ -27,8 +27,8 @@ interface PendingLookup {
 }
 
 /**
- * A revocation takes effect within five seconds: a lookup is valid for four, from when it started. The expiry of the key
- * is known beforehand, and ends the validity itself.
+ * A lookup is valid for four seconds from its start, so that a revocation takes effect within five. The expiry of a key
+ * is known in advance and ends the validity on time.
  */
 const FRESH_MS = 4_000;
 const MAX_CACHED = 20_000;

@@ -3,12 +3,12 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { GatewayApp } from '../gateway-app.ts';
 
 const SOCKETS = 16;
-/** Only Linux divides the connections to a port between its sockets. */
+/** Only Linux balances the connections to a port over several sockets. */
 const reusePort = process.platform === 'linux';
 
 /**
- * For `listen` of a gateway. Connections wait in the kernel until a busy process accepts them; one that finds no place there
- * is tried again by its client after 1, 3, 7 and 15 seconds. Node's default is 511 places.
+ * The options of a gateway's `listen`. Connections wait in the kernel's backlog until a busy process accepts them; when
+ * it is full, clients try again after 1, 3, 7 and 15 seconds. Node's default is 511.
  */
 export const LISTEN_OPTIONS = { backlog: 4_096, reusePort };
 

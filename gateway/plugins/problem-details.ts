@@ -45,7 +45,7 @@ export class ProblemWriter {
     // Requests refused because of overload are counted, and many: their line in the access log must suffice.
     if (problem.code === 'SERVICE_UNAVAILABLE' && problem.cause === undefined) return;
     const { code, cause = problem } = problem;
-    // While the services are away every request fails, and stack traces of the transport add nothing.
+    // While the services are unavailable every request fails, and stack traces of the transport add nothing.
     if (code === 'INTERNAL_ERROR') this.#logger.error({ err: cause, requestId, code }, 'request failed');
     else this.#logger.warn({ reason: String(cause), requestId, code }, 'request failed');
   }

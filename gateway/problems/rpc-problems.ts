@@ -70,7 +70,7 @@ function invalidRequest(error: ConnectError): Problem {
   return new Problem('INVALID_REQUEST', faults.join(' ') || fault('The request', error.rawMessage));
 }
 
-/** A sentence about a member of the request, from what a service says about it: mostly what it must be. */
+/** A sentence about a member of the request, made from the service's description of the fault. */
 function fault(subject: string, description: string): string {
   return `${subject}${description.startsWith('must ') ? '' : ':'} ${sentence(description)}`;
 }

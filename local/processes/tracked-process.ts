@@ -70,7 +70,7 @@ export class TrackedProcess {
     rotateLog(this.logFile);
     const log = openSync(this.logFile, 'a', 0o600);
     this.#logOffset = statSync(this.logFile).size;
-    // What it creates is for its user alone.
+    // Only its user can read the files that it creates.
     const umask = process.umask(0o077);
     const child = spawn(command.file, command.args, {
       cwd: command.cwd,

@@ -4,7 +4,7 @@ import { declaredServices } from '../../local/grants-table.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** The names of RPCs that answer pages. */
+/** The names of the RPCs that return pages. */
 async function pagingRpcs(): Promise<string[]> {
   const methods = (await declaredServices()).flatMap((service) => service.methods);
   const paging = methods.filter(({ input }) => input.fields.some(({ name }) => name === 'page_token'));

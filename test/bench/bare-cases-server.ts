@@ -15,7 +15,7 @@ import { type ListedCase, SELECT_CASES } from './bare-cases.ts';
 import { announcePort } from './bench-process.ts';
 
 /**
- * What ListRefundCases is measured against: a Connect handler with one prepared statement and ten connections, for the same
+ * The baseline of ListRefundCases: a Connect handler with one prepared statement and ten connections, for the same
  * message. No token, no validation, no page token.
  */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 });

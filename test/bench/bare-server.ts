@@ -6,7 +6,7 @@ import { type ListedCase, SELECT_CASES } from './bare-cases.ts';
 import { announcePort } from './bench-process.ts';
 
 /**
- * What the public API is measured against: Fastify and pg with one prepared statement, ten connections and a compiled response
+ * The baseline of the public API: Fastify and pg with one prepared statement, ten connections and a compiled response
  * schema, for the same JSON. No key, no log, no validation, no page token.
  */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10, options: '-c timezone=UTC' });

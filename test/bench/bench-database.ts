@@ -6,7 +6,7 @@ import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { migrate } from '../../services/platform/database/migrate.ts';
 
-/** A migrated PostgreSQL of the bench's own, gone when the stack unwinds; answers the settings of services on it. */
+/** Starts a migrated PostgreSQL for a benchmark, which the stack stops. Returns the settings for services on it. */
 export async function benchDatabase(stack: AsyncDisposableStack) {
   const path = await mkdtemp(join(tmpdir(), 'payments-bench-'));
   stack.defer(() => rm(path, { recursive: true, force: true }));

@@ -10,7 +10,7 @@ const CPU_USAGE = 'cpu usage';
 export const START_TRACING = 'start tracing';
 export const STOP_TRACING = 'stop tracing';
 
-/** A server of the benchmark in a process of its own. */
+/** A benchmark's server in a separate process. */
 export interface BenchProcess {
   readonly url: string;
   readonly child: ChildProcess;
@@ -34,10 +34,10 @@ export function answerCpuUsage(): void {
   });
 }
 
-/** The CPU time that a server which answers it has used so far, on all its threads. */
+/** The CPU time that a server has used so far, on all its threads. */
 export const cpuMicroseconds = (server: BenchProcess): Promise<number> => ask(server, CPU_USAGE);
 
-/** Sends a server a message and returns its answer. */
+/** Sends a server a message and returns its response. */
 export async function ask<T>({ child }: BenchProcess, message: string): Promise<T> {
   child.send(message);
   const [answer] = await once(child, 'message');
@@ -45,7 +45,7 @@ export async function ask<T>({ child }: BenchProcess, message: string): Promise<
 }
 
 /**
- * Starts a server's file with these settings; its log goes to /dev/null, as a file's would.
+ * Runs a server's file with these settings, without its log.
  * @param checkout the folder of another state of this repository. Default: this one.
  */
 export async function startBenchProcess(

@@ -31,7 +31,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   soak: benchSoak,
 };
 
-/** They run for a quarter of an hour and more, so only if they are named. */
+/** They take a quarter of an hour or more, so they run only when named. */
 const LONG = new Set(['growth', 'soak']);
 
 const named = process.argv.slice(2);

@@ -7,13 +7,13 @@ import type { WebhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { createLoopbackGuard } from '../support/loopback-guard.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 
-/** Deliveries that flow while something else is measured. */
+/** Deliveries in the background of another measurement. */
 export interface DeliveryFlow {
-  /** Milliseconds from the call that publishes to the arrival, since they were last taken. */
+  /** Milliseconds from publishing to arrival, of the deliveries since the last call. */
   takeLatencies(): number[];
-  /** The longest statement of the owner of lanes, and of publishing, since it was last taken. */
+  /** The longest statement of lane owners and publishing since the last call. */
   takeLongest(): TimedStatement;
-  /** Publishes no more. Rejects with what had failed. */
+  /** Stops publishing. Rejects with a failure, if there was one. */
   stop(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface TimedStatement {
   readonly ms: number;
 }
 
-/** Publishes at a steady rate; the services deliver to a receiver in this process that answers at once. */
+/** Publishes at a steady rate; the services deliver to a receiver in this process that responds at once. */
 export async function startDeliveryFlow(
   services: Services,
   fixture: WebhooksFixture,
@@ -74,7 +74,7 @@ export async function startDeliveryFlow(
   };
 }
 
-/** Times each statement of deliveries, from where it is sent to its answer; for the rest of the process. */
+/** Measures each statement of deliveries, for the rest of the process. */
 function timeStatements(): () => TimedStatement {
   let longest: TimedStatement = { name: 'none', ms: 0 };
   const { query } = pg.Client.prototype;

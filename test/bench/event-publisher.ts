@@ -22,7 +22,7 @@ export class Publisher {
     this.#token = token;
   }
 
-  /** Publishes for a merchant in the sandbox; answers what was accepted, and throws for the first refusal. */
+  /** Publishes for a merchant in the sandbox. Returns the accepted events; throws at the first refusal. */
   async publish(merchantId: string, load: Load, seconds: number): Promise<AcceptedEvent[]> {
     const startedAt = performance.now();
     const endsAt = startedAt + seconds * 1_000;
@@ -44,7 +44,7 @@ export class Publisher {
     return Promise.all(calls);
   }
 
-  /** Subscribes a merchant of the sandbox to what is published. */
+  /** Subscribes a merchant of the sandbox to the published events. */
   async subscribe(merchantId: string, url: string): Promise<void> {
     const request = { ...writeOf(merchantId), url, eventTypes: [EVENT_TYPE] };
     await this.#call('WebhookSubscriptionService/CreateWebhookSubscription', request);

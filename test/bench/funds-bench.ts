@@ -28,7 +28,10 @@ interface Merchant {
   readonly productId: string;
 }
 
-/** What the hot reads of funds and the catalogue take for a merchant with a thousand times as many installments. */
+/**
+ * How much longer the hot reads of funds and the catalog take for a merchant with a thousand times as many
+ * installments.
+ */
 export async function benchFunds(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const settings = await benchDatabase(stack);
@@ -78,7 +81,7 @@ async function merchantWith(
   return { tenant, installments, productId: await seedProducts(transport, tenant) };
 }
 
-/** Products with a price each, so that none is found but by its key; answers the id of one. */
+/** Adds products with a price each, too many to find one without its key. Returns the id of one. */
 async function seedProducts(transport: Transport, tenant: Tenant): Promise<string> {
   const products = createClient(ProductService, transport);
   const write = () => ({ ...named(tenant), idempotencyKey: randomUUID() });
@@ -98,7 +101,7 @@ const named = ({ merchantId, environment }: Tenant) => ({
   environment: environmentEnum(environment),
 });
 
-/** As autovacuum leaves a database that has been running for a while. */
+/** Vacuums and analyzes, as autovacuum does in a database that has been running for a while. */
 async function prepareStatistics(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -107,7 +110,7 @@ async function prepareStatistics(databaseUrl: string): Promise<void> {
   await client.end();
 }
 
-/** Books that do not add up would prove nothing. */
+/** Verifies the funds: the measurement counts only if they add up. */
 async function verify(transport: Transport, { tenant, installments }: Merchant): Promise<void> {
   const startedAt = performance.now();
   const { differences } = await createClient(FundsService, transport).verifyFunds(named(tenant));
@@ -160,7 +163,7 @@ async function timed(call: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** What PostgreSQL does for the statements behind the reads. */
+/** Prints the plans of the statements behind the reads. */
 async function explain(databaseUrl: string, { tenant, installments, productId }: Merchant, today: CivilDate) {
   const all = { from: undefined, to: undefined, status: undefined };
   const statements = {

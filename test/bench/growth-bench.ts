@@ -8,7 +8,7 @@ import type { WebhookSink } from './webhook-sink.ts';
 import { whenArrived } from './webhooks-bench.ts';
 
 const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
-/** How long deliveries flow beside the open snapshot; without it, a fifth of that, and at least half a minute. */
+/** How long deliveries are measured beside the open snapshot. Without it, a fifth of that, at least half a minute. */
 const SECONDS = number('GROWTH_SECONDS', 600);
 const PER_SECOND = number('GROWTH_RATE', 500);
 const HELD = number('GROWTH_HELD', 10_000_000);

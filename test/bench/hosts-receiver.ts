@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { startDnsResponder } from '../support/dns-responder.ts';
 
-/** What the receiver has seen so far. */
+/** What the receiver has counted so far. */
 export interface HostsSeen {
   readonly requests: number;
   readonly connections: number;

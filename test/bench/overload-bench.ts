@@ -35,8 +35,8 @@ interface Answer {
 }
 
 /**
- * The public API at three times the highest rate of a read: what it accepts and refuses, how long both take, memory, and
- * how soon it answers as before. Requests come at their rate, whatever is answered, each on a free connection or a new
+ * The public API at three times the highest rate of a read: accepted and refused requests, their latencies, memory, and
+ * the time to recover. Requests come at their rate, however long responses take, each on a free connection or a new
  * one, up to CONNECTIONS; those that find none are not sent.
  */
 export async function benchOverload(): Promise<void> {

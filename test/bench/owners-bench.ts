@@ -23,8 +23,8 @@ const SETTLE_MS = 5_000;
 const HEADINGS = ['', 'accept to arrival p50/p95/p99 ms', 'CPU s', 'deliveries/CPU s', 'lanes owned'];
 
 /**
- * What a second process that owns lanes costs: deliveries per CPU-second at a steady rate, with one such process and with
- * two in turn, next to the services on the same machine.
+ * The cost of a second process that owns lanes: deliveries per CPU-second at a steady rate, with one such process and
+ * with two in turn, next to the services on the same machine.
  */
 export async function benchOwners(): Promise<void> {
   await using stack = new AsyncDisposableStack();
@@ -71,7 +71,7 @@ export async function benchOwners(): Promise<void> {
   console.log(`two owners to one, deliveries per CPU-second, median over rounds: ${ratio.toFixed(2)}`);
 }
 
-/** The lanes of each owner that lives, in descending order. */
+/** The number of lanes of each live owner, in descending order. */
 async function lanesOwned(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ lanes: number }>(
     'select count(*)::int as lanes from webhooks.lane where owner_id is not null group by owner_id order by 1 desc',

@@ -9,7 +9,7 @@ import { cpuSeconds } from './process-cpu.ts';
 import { batchCaller, CALLERS, makeCalls, type PublishCaller } from './publish-calls.ts';
 
 const ROUNDS = 3;
-/** By count, not by time: a busy machine would leave code that has not been compiled yet in what is measured. */
+/** By count, not by time: on a busy machine, code that has not been compiled yet would be measured. */
 const WARM_UP_EVENTS = 3_000;
 const ROUND_EVENTS = 1_500;
 const EVENTS_PER_CALL = 100;
@@ -18,7 +18,7 @@ const MOST: Load = { atATime: 64 };
 const LOADS: Readonly<Record<string, Load>> = { '64 at a time': MOST, '500/s': { perSecond: 500 } };
 const HEADINGS = ['', 'events/s', 'CPU µs', 'bare CPU µs', 'ratio', 'PostgreSQL CPU µs', 'bare'];
 
-/** The service, or what it is compared with, and a caller of it. */
+/** The service or its baseline, and a caller of it. */
 interface Side {
   readonly server: BenchProcess;
   readonly caller: PublishCaller;

@@ -11,7 +11,7 @@ import {
 import { EVENT_DATA, EVENT_TYPE } from './event-data.ts';
 import type { Load } from './event-publisher.ts';
 
-/** Publishes with a new key and new objects, and checks the status of the answer. */
+/** Publishes with a new key and new objects, and checks the status of the response. */
 export interface PublishCaller {
   publish(merchantId: string): Promise<void>;
   close(): Promise<void>;
@@ -51,7 +51,7 @@ export const CALLERS = {
   },
 } as const;
 
-/** Publishes so many events with each call of PublishEvents, over gRPC. */
+/** Publishes this many events with each call of PublishEvents, over gRPC. */
 export function batchCaller(url: string, token: string, eventsPerCall: number): PublishCaller {
   const session = connect(url);
   const data = grpcMessage(EventToPublishSchema, { data: EVENT_DATA });
@@ -84,7 +84,7 @@ export const grpcMessage = <Schema extends DescMessage>(
 /** A length below 16384, as protobuf encodes it. */
 const varint = (length: number) => Buffer.from(length < 128 ? [length] : [(length & 127) | 128, length >> 7]);
 
-/** Makes one gRPC call, and reads nothing of the answer but its status. */
+/** Makes one gRPC call, and reads only the status of the response. */
 export function callGrpc(
   session: ClientHttp2Session,
   rpcPath: string,
@@ -113,7 +113,7 @@ export function callGrpc(
   });
 }
 
-/** Makes so many calls; throws for the first that is refused. */
+/** Makes this many calls; throws at the first refusal. */
 export async function makeCalls(count: number, load: Load, call: () => Promise<void>): Promise<void> {
   if ('atATime' in load) {
     let begun = 0;

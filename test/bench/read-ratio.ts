@@ -7,7 +7,7 @@ const ROUNDS = 5;
 const ROUND_SECONDS = 2;
 const CONNECTIONS = 32;
 
-/** One side of a comparison: calls a server for so many seconds. */
+/** One side of a comparison: calls a server for this many seconds. */
 export type Measured = (seconds: number) => Promise<Rate>;
 
 interface Rate {
@@ -56,7 +56,7 @@ export const overHttp =
       run.on('response', (_client, _status, _bytes, ms) => times.push(ms));
     });
 
-/** Makes one gRPC call over and over, 32 at a time. */
+/** Repeats one gRPC call, 32 at a time. */
 export function overGrpc(url: string, path: string, token: string, message: Buffer): Measured {
   let session: ClientHttp2Session | undefined;
   return async (seconds) => {

@@ -16,7 +16,7 @@ const DELIVERIES_A_WEEK = 1_000_000;
 const ATTEMPTS_EACH = 2;
 const EVENTS_A_SECOND = 200;
 const WINDOW_MS = 30_000;
-/** What the drop leaves to do for the file system and the next checkpoint. */
+/** How long the file system and the next checkpoint are busy after the drop. */
 const AFTERMATH_MS = 10_000;
 
 const DAY_MS = 86_400_000;
@@ -63,7 +63,7 @@ export async function benchRetention(): Promise<void> {
   console.log(`attempts left of the month: ${(await client.query(left, [merchantId])).rows[0].n}`);
 }
 
-/** Fills the weeks of a month whose time is up; answers whose they are. */
+/** Fills the expired weeks of a month. Returns their merchant. */
 async function fillMonth(fixture: WebhooksFixture, client: pg.Client): Promise<string> {
   const tenant = { merchantId: crypto.randomUUID(), environment: Environment.LIVE };
   const { id: subscriptionId } = await fixture.subscribe(tenant);
@@ -107,9 +107,9 @@ async function apply(fixture: WebhooksFixture): Promise<void> {
   await delay(AFTERMATH_MS);
 }
 
-/** Of a stretch of the run, what `take` answers since it was last called. */
+/** Waits for locks; `take` returns those since its last call. */
 interface LockWaits {
-  /** Milliseconds that the longest wait for a lock had lasted when it was last seen, of any statement but the drop's. */
+  /** Milliseconds of the longest wait for a lock, of any statement but the drop's. */
   take(): { readonly longestMs: number; readonly byTheDrop: number };
 }
 
@@ -120,7 +120,7 @@ select extract(epoch from clock_timestamp() - l.waitstart)::float8 * 1000 as ms,
   from pg_locks l join pg_stat_activity a on a.pid = l.pid
  where not l.granted and l.waitstart is not null and a.query !~* '^(alter|drop) table'`;
 
-/** Looks all the time who waits for a lock. */
+/** Polls which statements wait for a lock. */
 async function watchLockWaits(databaseUrl: string, stack: AsyncDisposableStack): Promise<LockWaits> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -53,7 +53,10 @@ commit;
 
 type Funds = Client<typeof FundsService>;
 
-/** Sales of one merchant a second, beside the same rows written by pgbench, one merchant and one transaction a sale. */
+/**
+ * Sales of one merchant a second, compared with the same rows written by pgbench, one merchant and one transaction a
+ * sale.
+ */
 export async function benchSales(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const settings = await benchDatabase(stack);
@@ -102,7 +105,7 @@ async function recordSale(funds: Funds, merchantId: string, tookMs: number[]): P
   tookMs.push(performance.now() - startedAt);
 }
 
-/** Starts sales at a steady rate, whether or not earlier ones have been answered. */
+/** Starts sales at a steady rate, however long earlier ones take. */
 async function recordAtRate(funds: Funds, merchantId: string): Promise<Result> {
   const tookMs: number[] = [];
   const calls: Promise<void>[] = [];
@@ -128,7 +131,7 @@ async function recordConcurrently(funds: Funds, merchantId: string): Promise<Res
   return verified(funds, merchantId, startedAt, tookMs);
 }
 
-/** Books that do not add up would prove nothing. */
+/** Verifies the funds: the measurement counts only if they add up. */
 async function verified(
   funds: Funds,
   merchantId: string,

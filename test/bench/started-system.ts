@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../local/ports.ts';
 
-/** What `npm start` runs, on a data folder and ports of its own. */
+/** A running `npm start`, with a data folder and ports of its own. */
 export interface StartedSystem {
   /** Address of the internal API. */
   readonly grpcUrl: string;
@@ -22,7 +22,7 @@ export interface StartedSystem {
   readonly laneSettings: Readonly<Record<string, string>>;
 }
 
-/** No demo data is written beside it: its workflows would run while something is measured. */
+/** Prevents the demo data, whose workflows would run during a measurement. */
 const NO_DEMO_DATA = JSON.stringify({ live: {}, sandbox: {}, other: {}, dashboard: { email: '' } });
 const START_MS = 180_000;
 

@@ -65,7 +65,7 @@ export async function benchTracing(): Promise<void> {
   console.log(textTable([HEADINGS, ...rows]));
 }
 
-/** Takes spans as a collector does, and keeps none. */
+/** A collector that discards the spans. */
 const answerCollected: RequestListener = (request, response) => {
   request.resume();
   request.on('end', () => response.setHeader('content-type', 'application/json').end('{}'));

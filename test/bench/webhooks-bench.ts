@@ -20,11 +20,11 @@ const RUNS: readonly Run[] = [
   { name: '200/s', load: { perSecond: 200 } },
   { name: '500/s', load: { perSecond: 500 } },
   { name: 'most, 64 calls at a time', load: { atATime: 64 } },
-  // The last: its events are still tried again when the others are through.
+  // Last, because its events are still retried when the others are done.
   { name: '200/s beside 20/s that hang', load: { perSecond: 200 }, hanging: 20 },
 ];
 const MOST_WAIT_MS = 120_000;
-/** What is still done for an event once it has arrived: recording it, and Temporal's own work. */
+/** Time to finish what follows an arrival: recording it, and Temporal's own work. */
 const SETTLE_MS = 3_000;
 const HEADINGS = ['events', 'accept to arrival p50/p95/p99 ms', 'deliveries/s', 'CPU s', 'deliveries/CPU s'];
 
@@ -75,7 +75,7 @@ async function measure(
   ];
 }
 
-/** Resolves when all have arrived, with when the last did; throws for those that do not. */
+/** Resolves with the time of the last arrival once all have arrived; throws if some do not. */
 export async function whenArrived(
   { arrivals }: WebhookSink,
   accepted: readonly AcceptedEvent[],

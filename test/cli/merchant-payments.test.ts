@@ -179,7 +179,7 @@ test('events tail prints a line of JSON for each event', async () => {
   expect(JSON.parse(lines[0]!)).toMatchObject({ type: 'payment.succeeded.v1', data: { currency: 'BRL' } });
 });
 
-test('a refused command says why, and ends', async () => {
+test('a refused command explains why, and exits', async () => {
   const { key, liveKey, tenant } = await newDeveloper();
   const listen = ['listen', '--forward-to', 'http://localhost:3000/'];
   const { key: unscoped } = await gateways.issueKey(tenant.merchantId, Environment.TEST, [
@@ -238,7 +238,7 @@ test('a stopping sandbox removes its listeners at once; the command listens agai
   new Webhook(secret).verify(body, headers as Record<string, string>);
 });
 
-test('a burst sends fifty deliveries to the local server at a time, and the rest follow, each once', async () => {
+test('a burst is forwarded fifty deliveries at a time, each of them once', async () => {
   const { key, tenant } = await newDeveloper();
   const local = await startLocalServer();
   const waiting: ServerResponse[] = [];

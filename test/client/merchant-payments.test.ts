@@ -66,7 +66,7 @@ it('creates once, although the first response is lost', async () => {
   expect((await client.webhookSubscriptions.list()).data).toEqual([created]);
 });
 
-it('throws what the API says about an error', async () => {
+it('throws an error of the API with all that its response says', async () => {
   const { client } = await newShop();
   const failure = await client.products.get('0197c9f2-8f3a-7d10-9b1e-0d5f3f1c2a01').catch((error) => error);
   expect(failure).toBeInstanceOf(ApiError);

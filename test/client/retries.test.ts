@@ -16,7 +16,7 @@ function fail(response: ServerResponse, code: ProblemCode, headers?: Record<stri
   answer(response, status, { status, code, detail: `a case of ${code}`, requestId: 'r1' }, headers);
 }
 
-it('repeats exactly what the guide about errors lets it repeat', async () => {
+it('retries exactly what the guide about errors allows', async () => {
   const server = await startScriptedServer((response, _turn, url) =>
     fail(response, url.split('/')[1] as ProblemCode),
   );
@@ -55,7 +55,7 @@ describe('a creation', () => {
     ['silence', () => {}],
   ];
 
-  it.each(outages)('survives %s, with one idempotency key over all attempts', async (_what, outage) => {
+  it.each(outages)('survives %s, with one idempotency key for all attempts', async (_what, outage) => {
     const server = await startScriptedServer((response, turn) =>
       turn === 0 ? outage(response) : answer(response, 201, { id: 's1' }),
     );

@@ -15,7 +15,7 @@ function signed(secret = former, ageSeconds = 0) {
   return { 'webhook-id': 'e1', 'webhook-timestamp': `${timestamp}`, 'webhook-signature': signature };
 }
 
-it.each(signDeliveries())('finds a delivery $what $outcome, as the samples do', async (delivery) => {
+it.each(signDeliveries())('a delivery $what is $outcome, as in the samples', async (delivery) => {
   const verified = verifyWebhook(delivery.body, headersOf(delivery), delivery.secret);
   if (delivery.outcome === 'verified') expect(await verified).toEqual(JSON.parse(delivery.body.toString()));
   else

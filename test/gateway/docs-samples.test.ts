@@ -44,7 +44,7 @@ function expectOutcomes(cwd: string, program: string, ...args: string[]): void {
 }
 
 describe('the TypeScript sample', () => {
-  it.each(signDeliveries())('finds a delivery $what $outcome', ({ outcome, secret, body, ...sent }) => {
+  it.each(signDeliveries())('treats a delivery $what as $outcome', ({ outcome, secret, body, ...sent }) => {
     const verify = () => verifyWebhook(body, headersOf(sent), secret);
     if (outcome === 'refused') expect(verify).toThrow();
     else expect(verify()).toEqual(JSON.parse(body.toString()));

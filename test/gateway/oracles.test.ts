@@ -13,15 +13,15 @@ const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
 let gateways: GatewayHarness;
 let statements: string[] = [];
-/** The merchant who asks, and the one whose records are asked for. */
-let asker: Shop;
+/** The requesting merchant, and the owner of the requested records. */
+let requester: Shop;
 let victim: Shop;
 beforeAll(async () => {
   const limits = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000', RATE_LIMIT_ADDRESS: '100000' };
   gateways = await startGateways(limits, undefined, (sql) => statements.push(sql));
-  [asker, victim] = [await newShop(), await newShop()];
+  [requester, victim] = [await newShop(), await newShop()];
   // The keys' last uses are recorded now, and not again for a minute.
-  for (const { ask } of [asker, victim])
+  for (const { ask } of [requester, victim])
     await Promise.all([ask(SUBSCRIPTIONS), ask(SUBSCRIPTIONS, {}, 'test')]);
   await settled();
 });
@@ -127,7 +127,7 @@ describe('a key', () => {
 });
 
 describe('a resource of another merchant or environment gets the same response as one that does not exist', () => {
-  /** Without the reading of the asker's own key, which the gateway does every few seconds. */
+  /** Without the read of the requester's own key, which the gateway repeats every few seconds. */
   const observeThing = async (said: string, ask: () => Promise<Answer>) => {
     const { statements: all, ...observed } = await observe(said, ask);
     return { ...observed, statements: all.filter((sql) => !sql.includes('"api_keys"."api_key"')) };
@@ -143,21 +143,21 @@ describe('a resource of another merchant or environment gets the same response a
     const present = [
       await victim.seed(Environment.LIVE).product(),
       await victim.seed(Environment.TEST).product(),
-      await asker.seed(Environment.TEST).product(),
+      await requester.seed(Environment.TEST).product(),
     ];
-    const never = await alike(randomUUID(), present, (id) => asker.ask(`/v1/products/${id}`));
+    const never = await alike(randomUUID(), present, (id) => requester.ask(`/v1/products/${id}`));
     expect(never.status).toBe(404);
-    const own = await asker.seed(Environment.LIVE).product();
-    expect((await asker.ask(`/v1/products/${own}`)).status).toBe(200);
+    const own = await requester.seed(Environment.LIVE).product();
+    expect((await requester.ask(`/v1/products/${own}`)).status).toBe(200);
   });
 
   it('a subscription to disable', async () => {
     const present = [
       (await victim.subscribe(newWebhookUrl())).json.id,
       (await victim.subscribe(newWebhookUrl(), 'test')).json.id,
-      (await asker.subscribe(newWebhookUrl(), 'test')).json.id,
+      (await requester.subscribe(newWebhookUrl(), 'test')).json.id,
     ];
-    const disable = (id: string) => asker.ask(`${SUBSCRIPTIONS}/${id}/disable`, { method: 'POST' });
+    const disable = (id: string) => requester.ask(`${SUBSCRIPTIONS}/${id}/disable`, { method: 'POST' });
     const never = await alike(randomUUID(), present, disable);
     expect(never.status).toBe(404);
     expect((await victim.ask(SUBSCRIPTIONS)).json.data[0].state).toBe('PENDING');
@@ -166,9 +166,11 @@ describe('a resource of another merchant or environment gets the same response a
   it.each(['orderId', 'paymentIntentId'])('the refund cases of its %s', async (filter) => {
     const said = { orderId: randomUUID(), paymentIntentId: randomUUID() };
     await victim.seed(Environment.LIVE).refundCase(said);
-    await asker.seed(Environment.TEST).refundCase(said);
+    await requester.seed(Environment.TEST).refundCase(said);
     const present = [said[filter as keyof typeof said]];
-    const never = await alike(randomUUID(), present, (id) => asker.ask(`/v1/refund-cases?${filter}=${id}`));
+    const never = await alike(randomUUID(), present, (id) =>
+      requester.ask(`/v1/refund-cases?${filter}=${id}`),
+    );
     expect(JSON.parse(never.text)).toEqual({ data: [], hasMore: false, nextCursor: null });
   });
 
@@ -183,7 +185,7 @@ describe('a resource of another merchant or environment gets the same response a
       await victim.ask('/v1/refund-cases?limit=1', {}, 'test'),
     ];
     const take = (cursor: string) =>
-      observeThing(cursor, () => asker.ask(`/v1/refund-cases?limit=1&after=${cursor}`));
+      observeThing(cursor, () => requester.ask(`/v1/refund-cases?limit=1&after=${cursor}`));
     const garbage = await take('garbage');
     expect(garbage.status).toBe(400);
     expect(garbage.statements).toEqual([]);
@@ -197,10 +199,10 @@ describe('a resource of another merchant or environment gets the same response a
   it('the URL of its subscription, and the key that created it', async () => {
     const [url, key] = [newWebhookUrl(), randomUUID()];
     await victim.subscribe(url, 'live', key);
-    await asker.subscribe(url, 'test', key);
+    await requester.subscribe(url, 'test', key);
     const create = async (target: string, idempotencyKey: string) => {
       const { text, headers, ...observed } = await observeThing(target, () =>
-        asker.subscribe(target, 'live', idempotencyKey),
+        requester.subscribe(target, 'live', idempotencyKey),
       );
       const { id, ...record } = JSON.parse(text);
       const { location, ...telling } = headers;
@@ -209,6 +211,6 @@ describe('a resource of another merchant or environment gets the same response a
     const [taken, never] = [await create(url, key), await create(newWebhookUrl(), randomUUID())];
     expect(taken.status).toBe(201);
     expect(taken).toEqual(never);
-    expectProblem(await asker.subscribe(url), 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
+    expectProblem(await requester.subscribe(url), 'WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS');
   });
 });

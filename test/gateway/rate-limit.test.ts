@@ -180,7 +180,7 @@ describe('requests without a valid key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it.concurrent('are refused exactly from the limit on, with any keys, also concurrently', async () => {
+  it.concurrent('are refused exactly beyond the limit, with any keys, even concurrently', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.12' };
     for (const key of [() => newApiKey('live'), () => 'hello']) {
       const answers = await burst(20, () => call(gateways.ports.live, PATH, { headers, key: key() }));
@@ -197,7 +197,7 @@ describe('requests without a valid key', () => {
     expect(withStatus(answers, 200)).toHaveLength(10);
   });
 
-  it.concurrent('do not keep a valid key from its first use, unless they guess keys', async () => {
+  it.concurrent('do not prevent the first use of a valid key, unless they guess keys', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.13' };
     const { keys } = await newMerchant(gateways);
     await burst(20, (index) =>

@@ -24,7 +24,7 @@ export function seedMerchant(transport: Transport, merchantId: string, environme
   const funds = createClient(FundsService, transport);
   const advances = createClient(AdvanceService, transport);
   return {
-    /** A case of a payment of as much, paid yesterday. */
+    /** A case for the whole amount of a payment made yesterday. */
     async refundCase(given: MessageInitShape<typeof OpenRefundCaseRequestSchema> = {}) {
       const { refundCase } = await refunds.openRefundCase({
         ...write(),
@@ -51,7 +51,7 @@ export function seedMerchant(transport: Transport, merchantId: string, environme
       await products.createPrice({ ...write(), ...price });
       return productId;
     },
-    /** A card sale of this moment: an instalment a month, from thirty days ahead. */
+    /** A card sale made now, with monthly installments from thirty days ahead. */
     async sale(grossAmountMinor: bigint, installments: number) {
       const method = installments === 0 ? SaleMethod.INSTANT_TRANSFER : SaleMethod.CARD;
       await funds.recordSale({

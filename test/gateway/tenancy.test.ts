@@ -27,14 +27,17 @@ interface World {
 let gateways: GatewayHarness;
 let worlds: World[];
 
-/** What asking takes. */
-type Asker = Pick<World, 'environment' | 'key'>;
+/** What a request needs of its sender. */
+type Requester = Pick<World, 'environment' | 'key'>;
 
-const ask = (asker: Asker, path: string, options: Parameters<typeof call>[2] = {}) =>
-  call(gateways.ports[asker.environment], path, { key: asker.key, ...options });
+const request = (requester: Requester, path: string, options: Parameters<typeof call>[2] = {}) =>
+  call(gateways.ports[requester.environment], path, { key: requester.key, ...options });
 
-const create = (asker: Asker) =>
-  ask(asker, '/v1/webhook-subscriptions', { body: SUBSCRIPTION, headers: { 'idempotency-key': 'the-same' } });
+const create = (requester: Requester) =>
+  request(requester, '/v1/webhook-subscriptions', {
+    body: SUBSCRIPTION,
+    headers: { 'idempotency-key': 'the-same' },
+  });
 
 async function newWorld(
   { merchantId, keys }: Awaited<ReturnType<typeof newMerchant>>,
@@ -57,7 +60,7 @@ async function newWorld(
   expect(created.status).toBe(201);
   const cursors: Record<string, string> = {};
   for (const path of ['/v1/refund-cases', '/v1/funds/releases', '/v1/advance/requests']) {
-    cursors[path] = (await ask(world, `${path}?limit=1`)).json.nextCursor;
+    cursors[path] = (await request(world, `${path}?limit=1`)).json.nextCursor;
   }
   return { ...world, subscriptionId: created.json.id, cursors };
 }
@@ -81,35 +84,35 @@ const sumOf = (items: { [name: string]: number }[], name: string) =>
 /** The response of each operation to a tenant that names records of another one, or its own. */
 const OPERATIONS: Readonly<Record<string, (caller: World, target: World) => Promise<void>>> = {
   async listRefundCases(caller) {
-    const answer = await ask(caller, `/v1/refund-cases?orderId=${ORDER_ID}&limit=${LIMIT}`);
+    const answer = await request(caller, `/v1/refund-cases?orderId=${ORDER_ID}&limit=${LIMIT}`);
     expect(idsOf(answer)).toEqual(caller.refundCaseIds.slice(0, LIMIT));
   },
   async getProduct(caller, target) {
-    const answer = await ask(caller, `/v1/products/${target.productId}`);
+    const answer = await request(caller, `/v1/products/${target.productId}`);
     if (caller === target) {
       expect(answer.json).toMatchObject({ id: target.productId, environment: caller.environment });
       return;
     }
     expectProblem(answer, 'PRODUCT_NOT_FOUND');
-    const absent = await ask(caller, `/v1/products/${randomUUID()}`);
+    const absent = await request(caller, `/v1/products/${randomUUID()}`);
     const { requestId, instance, ...rest } = answer.json;
     expect(absent.json).toMatchObject(rest);
   },
   async listFundsReleases(caller) {
-    const { json } = await ask(caller, '/v1/funds/releases');
+    const { json } = await request(caller, '/v1/funds/releases');
     expect(json.data).toHaveLength(ITEMS);
     expect(sumOf(json.data, 'grossAllocatedAmountMinor')).toBe(caller.sales);
   },
   async getReleaseCalendar(caller) {
-    const { json } = await ask(caller, '/v1/funds/releases');
+    const { json } = await request(caller, '/v1/funds/releases');
     const { date } = json.data[0];
-    const calendar = await ask(caller, `/v1/funds/releases/calendar?month=${date.slice(0, 7)}`);
+    const calendar = await request(caller, `/v1/funds/releases/calendar?month=${date.slice(0, 7)}`);
     const rows = json.data.filter((row: { date: string }) => row.date.startsWith(date.slice(0, 7)));
     expect(sumOf(calendar.json.days, 'scheduledAmountMinor')).toBe(sumOf(rows, 'scheduledAmountMinor'));
     expect(sumOf(calendar.json.days, 'salesCount')).toBe(BigInt(rows.length));
   },
   async listAdvanceRequests(caller) {
-    const answer = await ask(caller, `/v1/advance/requests?limit=${LIMIT}`);
+    const answer = await request(caller, `/v1/advance/requests?limit=${LIMIT}`);
     expect(idsOf(answer)).toEqual(caller.advanceIds.slice(0, LIMIT));
   },
   async createWebhookSubscription(caller) {
@@ -118,18 +121,18 @@ const OPERATIONS: Readonly<Record<string, (caller: World, target: World) => Prom
     expect(answer.headers['idempotency-replayed']).toBe('true');
   },
   async listWebhookSubscriptions(caller) {
-    expect(idsOf(await ask(caller, '/v1/webhook-subscriptions'))).toEqual([caller.subscriptionId]);
+    expect(idsOf(await request(caller, '/v1/webhook-subscriptions'))).toEqual([caller.subscriptionId]);
   },
   async disableWebhookSubscription(caller, target) {
     if (caller === target) return;
     const path = `/v1/webhook-subscriptions/${target.subscriptionId}/disable`;
-    expectProblem(await ask(caller, path, { method: 'POST' }), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
-    const { json } = await ask(target, '/v1/webhook-subscriptions');
+    expectProblem(await request(caller, path, { method: 'POST' }), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+    const { json } = await request(target, '/v1/webhook-subscriptions');
     expect(json.data[0].state).not.toBe('DISABLED');
   },
   async takeUpList(caller, target) {
     for (const [path, cursor] of Object.entries(target.cursors)) {
-      const answer = await ask(caller, `${path}?limit=1&after=${cursor}`);
+      const answer = await request(caller, `${path}?limit=1&after=${cursor}`);
       if (caller === target) expect(answer.status).toBe(200);
       else expectProblem(answer, 'INVALID_CURSOR');
     }

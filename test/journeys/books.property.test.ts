@@ -208,7 +208,7 @@ class Books {
   readonly #accounts: readonly Account[];
   readonly #last = new Map<string, { status: string; updatedAt: number }>();
   readonly #calendars = new Map<string, string>();
-  /** What the sources of deductions have taken. */
+  /** The amounts that sources have deducted. */
   readonly #taken = new Map<string, bigint>();
   #on = START;
   #sent = 0;
@@ -333,7 +333,7 @@ class Books {
     }
   }
 
-  /** A lost dispute takes no more of its sale than refunds and other disputes have left; a refund may follow it. */
+  /** A lost dispute deducts no more of its sale than refunds and other disputes have left; a refund may follow it. */
   async #checkDeductions({ tenant }: Account, sent: readonly CommandBuilder[]): Promise<void> {
     const { deductions } = await this.#clients.funds.scanDeductions(tenant);
     const isRefunded = sent.some(({ draw }) => draw.name === 'DebitForRefund');

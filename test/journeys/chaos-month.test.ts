@@ -197,7 +197,7 @@ describe('a month in which every process is killed and the state of Temporal is 
     expect(confirmed.flatMap(({ openDisputeIds }) => [...openDisputeIds]).length).toBeGreaterThan(0);
   });
 
-  it('ends with a next step, an owner and a due time of each open case, none overdue without an alert', async () => {
+  it('leaves each open case with a next step, an owner and a due time, and none overdue without an alert', async () => {
     const { refunds } = clientsOf(system.transport);
     const items = await allPages(
       (pageToken) => ({ pageSize: 100, pageToken }),

@@ -110,7 +110,7 @@ const becomes = (id: string, status: Status, submissionStatus: string) =>
   });
 
 it(
-  'gives refunds the outcome of their amount, including an outcome that is due when it is killed',
+  'reports the outcome that belongs to a refund’s amount, even one that falls due while it is killed',
   async () => {
     await fundsCaller(transport, tenant).sell({ gross: 100_000n, instant: true });
     const succeeds = await refund(1_000n);

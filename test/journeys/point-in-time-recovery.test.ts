@@ -68,7 +68,7 @@ const WITHOUT_PROVIDER = {
 const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
 
 it.each(TEMPORAL_STATES)(
-  'after a restore to a moment, with a Temporal whose state is $state, every event and refund of that moment comes to its end',
+  'after a restore to a moment, with a Temporal whose state is $state, every event and refund of that moment is completed',
   async ({ prepare }) => {
     await using stack = new AsyncDisposableStack();
     const postgres = stack.use(await ArchivedPostgres.start());

@@ -152,7 +152,7 @@ function table(number: string, column: string): readonly TableRow[] {
   return tables.find(([row]) => row && column in row)!;
 }
 
-/** The whole list is the section's, and every month of the calendar is the sums of its rows by day. */
+/** Expects the list of releases to equal the section's, and each month of the calendar to sum its rows by day. */
 async function expectPublicBooks({ tables }: Section): Promise<void> {
   const documented = tables.find(([row]) => row && 'Reasons' in row)!.map(documentedRelease);
   expect(await releases()).toEqual(documented);
@@ -227,7 +227,7 @@ async function calendar(month: string): Promise<Day[]> {
   return (await get(`/v1/funds/releases/calendar?month=${month}`)).days;
 }
 
-/** The public list of advance requests holds this one alone, with its figures and this status. */
+/** Expects only this advance request in the public list, with its figures and this status. */
 async function expectAdvance(status: string): Promise<void> {
   const sum = table('2.', 'Paid').at(-1)!;
   expect((await get('/v1/advance/requests')).data).toMatchObject([

@@ -87,7 +87,7 @@ function expectItem(item: Item | undefined, id: string, nextAction: RegExp): Ite
 }
 
 // First, while the queues are empty.
-it('has a reviewer read the photos with which a merchant contests a refund and answers a dispute', async () => {
+it('lets a reviewer read the photos with which a merchant contests a refund and responds to a dispute', async () => {
   const { refunds, tenant, write, open, case: caseOf } = merchantOf(running.harness);
   const merchant = await dashboard.signIn({ [tenant.merchantId]: Role.DEVELOPER });
   const { id: refundCaseId } = await open();

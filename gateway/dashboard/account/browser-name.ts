@@ -1,4 +1,4 @@
-/** Ordered: the User-Agent of the earlier ones names the later ones too. */
+/** In this order, because the User-Agent of an earlier browser also names later ones. */
 const BROWSERS: readonly (readonly [name: string, version: RegExp])[] = [
   ['Edge', /\bEdg(?:A|iOS)?\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],

@@ -18,7 +18,7 @@ const TOPICS = [
   'API_KEYS',
 ] as const;
 
-/** A person's choice of emails, for all merchants: they get those that are ticked. */
+/** The form with which a person chooses their emails, for all merchants. */
 export function mailForm(view: PlainView, person: Person, unwanted: readonly MailTopic[]): Html {
   const { mail: t } = textsFor(view, accountTexts);
   const box = (topic: (typeof TOPICS)[number]) => {

@@ -45,7 +45,7 @@ const STATUSES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED', 'SETTLED', 'REFUSED'
 const query = Type.Object({ ...dateRangeParameters, status: filterParameter, page: pageParameter });
 const csvQuery = Type.Object({ ...fileParameters, status: filterParameter });
 
-/** The range is of dates of the request. */
+/** The range filters by the date requested. */
 interface Filters extends DateRange {
   readonly status: (typeof STATUSES)[number] | undefined;
 }

@@ -5,14 +5,14 @@ import { textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 import type { TypedBounds } from './quote-bounds.ts';
 
-/** A quote to request, and the limits with which it was asked for. */
+/** A quote to request, and the limits entered for it. */
 export interface QuoteToRequest {
   readonly quoteId: string;
   readonly amountMinor: bigint;
   readonly typed: TypedBounds;
 }
 
-/** Whether the person has to enter the amount of a quote: they have not entered any. */
+/** Whether the person must confirm the amount of a quote, because they entered none when they asked for it. */
 export const mustConfirm = ({ amount }: TypedBounds): boolean => amount.trim() === '';
 
 /** Whether an entered amount is that of the quote. */
@@ -34,7 +34,7 @@ export function requestForm(
           html`<input ${attributes} inputmode="decimal" autocomplete="off" maxlength="40" required value="${entered}">`,
       )
     : nothing;
-  // The entered limits are kept for another quote, should this one no longer be available.
+  // For another quote with the same limits, if this one is no longer available.
   const hidden = hiddenFields({ quoteId, quoted: String(amountMinor), ...typed });
   return form(view, {
     action: '/advances/request',

@@ -207,7 +207,7 @@ function visibleHtml(part) {
 }
 
 function applyPostponed() {
-  // A copy: a region that is still in use is added again, and a map would come to it without end.
+  // A copy, because a region that is still in use is added again, and the loop would never end.
   for (const [name, html] of [...postponed]) replace(name, html);
 }
 document.addEventListener('focusout', () => setTimeout(applyPostponed));

@@ -9,14 +9,19 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateOf } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
-/** What a lost dispute has deducted, also if it was reversed; undefined for any other, or as long as it has deducted nothing. */
+/**
+ * What a lost dispute has deducted, even if it was reversed later; undefined for other disputes and before the
+ * deduction.
+ */
 export async function deductionOf(view: View, dispute: Dispute): Promise<GetDeductionResponse | undefined> {
   const state = stateOf(dispute);
   if (state !== 'LOST' && state !== 'REVERSED') return undefined;
   return unlessRefused(view.clients.funds.getDeduction({ sourceId: dispute.id }), 'DEDUCTION_NOT_FOUND');
 }
 
-/** What a lost dispute has deducted, and how much of it became a debt, or what was returned; nothing for any other dispute. */
+/**
+ * What a lost dispute has deducted and how much of it became a debt, or what was returned; nothing for other disputes.
+ */
 export function deductedCard(
   view: View,
   dispute: Dispute,
@@ -59,7 +64,7 @@ function noneText(view: View, dispute: Dispute, deduction: GetDeductionResponse 
   return deduction || dispute.lostAmountMinor === 0n ? t.nothingLeft : t.notDeducted;
 }
 
-/** The statement begins on the day of the deduction and has no end: more may have been deducted, or collected, later. */
+/** Links to the statement from that day on, because more may have been deducted or collected later. */
 function deductedAmount(view: View, { amountMinor, occurredAt, ...debt }: GetDeductionResponse): Html {
   const t = textsFor(view, disputesTexts);
   const from = civilDateAt(timestampDate(occurredAt!));

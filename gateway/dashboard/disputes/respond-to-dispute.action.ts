@@ -6,7 +6,7 @@ import { renderDispute } from './dispute.page.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 const MAX_RESPONSE_LENGTH = 5_000;
-/** Longer than a response may be, so that a text that is too long comes back with a message. */
+/** More than a response may have, so that one that is too long is shown again with a message. */
 const MAX_FORM_LENGTH = 50_000;
 
 const ResponseForm = Type.Object({ response: Type.String({ maxLength: MAX_FORM_LENGTH }) });

@@ -95,7 +95,7 @@ export const REFUND_COLUMNS: readonly CsvColumn<RefundCase>[] = [
   { name: 'reason', cell: ({ reason }) => reason },
 ];
 
-/** A dispute, and what it has deducted less what was returned; undefined if it has deducted nothing. */
+/** A dispute with its net deduction; undefined if it has deducted nothing. */
 type ExportedDispute = Dispute & { readonly deductedAmountMinor: bigint | undefined };
 
 export const DISPUTE_COLUMNS: readonly CsvColumn<ExportedDispute>[] = [

@@ -1,6 +1,6 @@
 import type { ReleaseCalendarDay } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 
-/** What became of the money of a release, in display order. */
+/** What has become of the funds of a release, in display order. */
 export const AMOUNT_KINDS = ['released', 'scheduled', 'blocked', 'advanced', 'deducted'] as const;
 
 export type AmountKind = (typeof AMOUNT_KINDS)[number];

@@ -17,7 +17,7 @@ export interface DateRange {
 /** The query parameters of a range. */
 export const dateRangeParameters = { from: filterParameter, to: filterParameter };
 
-/** The query parameters of a file with what is in a range. */
+/** The query parameters of a download for a range. */
 export const fileParameters = { ...dateRangeParameters, format: formatParameter };
 
 /** The range of a query; without one, the current month. */
@@ -62,7 +62,7 @@ export const dateRangeOf = ({ from, to }: DateRange) => ({
   ...(to && { toDate: to }),
 });
 
-/** The name of a CSV file with what is in a range. */
+/** The file name of a download for a range. */
 export const fileName = (list: string, { from, to }: DateRange): string =>
   `${[list, from, to].filter((part) => part !== '').join('-')}.csv`;
 

@@ -12,12 +12,12 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { statementTexts } from './statement.texts.ts';
 
-/** The ids among which the disputes are that caused movements. */
+/** The ids of the causes of movements that may be disputes. */
 export function possibleDisputes(movements: readonly Movement[]): (string | undefined)[] {
   return movements.filter(mayBeOfDispute).map(({ sourceId }) => sourceId);
 }
 
-/** Reviews and other teams hold and deduct funds, too, and have no page. */
+/** Reviews and other teams also hold and deduct funds, but have no page. */
 function mayBeOfDispute({ kind, blockReason }: Movement): boolean {
   return (
     blockReason === BlockReason.HOLD_OR_DISPUTE ||
@@ -105,7 +105,7 @@ function causePath(movement: Movement, disputes: Disputes): string | undefined {
   }
 }
 
-/** Why a source blocks funds. A source that is no dispute is a hold of another team. */
+/** Why a source blocks funds. A source other than a dispute is a hold by another team. */
 export function blockText(view: View, reason: BlockReason, sourceId: string, disputes: Disputes): string {
   const t = textsFor(view, fundsTexts);
   if (reason === BlockReason.HOLD_OR_DISPUTE) return disputes.has(sourceId) ? t.dispute : t.hold;

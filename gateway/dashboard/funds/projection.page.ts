@@ -48,7 +48,7 @@ ${beyond(view, balance, projected)}`,
   });
 }
 
-/** What will be received, and what the chart shows besides: funds that may not come, and funds that came early. */
+/** What will be received and, apart from it, the blocked and advanced amounts of the chart. */
 function headline(
   view: View,
   balance: GetBalanceResponse | undefined,

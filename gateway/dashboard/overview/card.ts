@@ -9,11 +9,11 @@ interface Card<T> {
   readonly title: string;
   readonly call: Promise<T>;
   render(response: T): Html;
-  /** Links to more; without a response if the call has failed. */
+  /** Links below the content; called without a response if the call has failed. */
   links(response: T | undefined): Html;
 }
 
-/** A card with what a call returns; when it fails, with a message in its place, so that the rest of the page still works. */
+/** A card with what a call returns. If it fails, the card says so, and the rest of the page still works. */
 export async function card<T>(view: View, { name, title, call, render, links }: Card<T>): Promise<Html> {
   const result = await call.then(
     (value) => ({ value }),

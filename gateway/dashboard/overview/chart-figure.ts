@@ -6,7 +6,7 @@ interface ChartFigure {
   /** Unique on the page. */
   readonly name: string;
   readonly title: string;
-  /** What the drawing shows, for people who do not see it. */
+  /** The text alternative of the drawing. */
   readonly text: string;
   /** The height of the view box, which is 320 wide. */
   readonly height: number;

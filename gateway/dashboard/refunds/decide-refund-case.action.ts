@@ -11,7 +11,7 @@ import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const MAX_REASON_LENGTH = 2_000;
-/** Longer than a reason may be, so that a text that is too long comes back with a message. */
+/** More than a reason may have, so that one that is too long is shown again with a message. */
 const MAX_FORM_LENGTH = 20_000;
 
 const ApproveForm = Type.Object({

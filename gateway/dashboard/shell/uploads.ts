@@ -9,7 +9,7 @@ import { Failure } from './failures.ts';
 /** Longer than a token or a key. */
 const MAX_FIELD_BYTES = 8 * 1024;
 
-/** A file that a form carries, or that it was larger than a form can carry. Its name is as the browser sent it. */
+/** The file of a form, or that it exceeds the limit. Its name is as the browser sent it. */
 export type UploadedFile = { readonly name: string; readonly content: Buffer } | 'TOO_LARGE';
 
 declare module 'fastify' {

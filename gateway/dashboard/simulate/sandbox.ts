@@ -3,7 +3,7 @@ import type { Outcome } from '../shell/pages.ts';
 import type { View } from '../shell/view.ts';
 import { refusalTexts } from './refusals.texts.ts';
 
-/** Options of what exists in the sandbox only: there, people do what internal teams and providers do in live. */
+/** Options of pages that only the sandbox has: people use them to act as internal teams and providers. */
 export const IN_SANDBOX = { ...SANDBOX, section: 'simulate', refusals: refusalTexts } as const;
 
 /** Redirects to a page that shows the events of a step, which carry this request's id. `step` names the notice to show. */

@@ -10,7 +10,9 @@ import { REFUSALS } from '../../../workflows/final-refusal.ts';
 import type { ConnectorStore, Report } from './connector-store.ts';
 import { OUTCOME_AFTER_MS } from './demo-outcomes.ts';
 
-/** The pause between two looks: at least this, at most {@link OUTCOME_AFTER_MS}, since no report is due sooner than that. */
+/**
+ * The minimum pause between polls. The maximum is {@link OUTCOME_AFTER_MS}, because no report is due sooner than that.
+ */
 const MIN_PAUSE_MS = 500;
 const CALL = { timeoutMs: 5_000 };
 
@@ -32,7 +34,7 @@ export class OutcomeReporter {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       for (const report of store.dueReports(new Date())) {
-        if (signal.aborted || !(await this.#made(report, refunds, logger))) break;
+        if (signal.aborted || !(await this.#isSettled(report, refunds, logger))) break;
         store.endReport(report.id);
       }
       const untilDueMs = (store.nextDueAt() ?? Number.POSITIVE_INFINITY) - Date.now();
@@ -41,8 +43,8 @@ export class OutcomeReporter {
     }
   }
 
-  /** Whether the report need not be made again. */
-  async #made({ id, request }: Report, refunds: Client<typeof RefundCaseService>, logger: Logger) {
+  /** Reports an outcome. Returns whether it is settled: recorded, or refused for good. */
+  async #isSettled({ id, request }: Report, refunds: Client<typeof RefundCaseService>, logger: Logger) {
     try {
       await refunds.recordProviderOutcome(fromJsonString(RecordProviderOutcomeRequestSchema, request), CALL);
       return true;

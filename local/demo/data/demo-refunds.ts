@@ -152,7 +152,7 @@ async function open(
   const daysAgo =
     min + ((max - min) * (round + demo.between(300, 700) / 1_000) * SCENARIOS.length) / demo.size.refundCases;
   const earlier = sales.filter((sale) => sale.daysAgo > daysAgo);
-  // An amount that is given exceeds every sale.
+  // A given amount exceeds every sale.
   const sale = round % 4 === 0 && !scenario.amountMinor ? demo.pick(earlier, n) : undefined;
   const drawn = demo.between(500, 4_500);
   const silent = drawn - (drawn % 100) + SILENT_CENTAVOS;

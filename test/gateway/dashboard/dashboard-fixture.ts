@@ -99,7 +99,7 @@ export async function signIn(
   });
   for (const [merchantId, role] of Object.entries(roles)) {
     const tenant = { merchantId, environment: Environment.LIVE };
-    // The first member is the administrator that the last may never be taken from.
+    // The first member stays an administrator, because a merchant must keep one.
     const { invitation } = await accounts.inviteMember({
       ...tenant,
       idempotencyKey: newKey(),

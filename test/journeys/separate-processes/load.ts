@@ -32,7 +32,7 @@ export const apiReads = (key: string, ...paths: readonly string[]): Read[] =>
 
 interface LoadOptions {
   readonly gateways: ReadyBackends;
-  /** What is read in turn. */
+  /** The paths that are read in turn. */
   readonly reads: readonly Read[];
   /** Publishes an event; answers its id. */
   readonly publish: () => Promise<string>;

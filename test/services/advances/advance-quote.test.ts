@@ -58,7 +58,7 @@ test('there is no quote when nothing fits or the fee would consume the amount', 
   );
 });
 
-test('an installment whose fee would consume it is not covered, and takes nothing from the others', () => {
+test('an installment whose fee would consume it is not covered, and does not reduce the others', () => {
   // At 2.5 % a month, the fee reaches the amount after 1,200 days.
   const near = installment('a', 30, 10_000n);
   const far = [1_199, 1_200, 2_970].map((days) => installment(`b${days}`, days, 10_000n));

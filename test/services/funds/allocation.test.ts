@@ -82,7 +82,7 @@ describe('a deduction', () => {
     }
   });
 
-  test('takes nothing for a zero amount, and nothing from used-up installments', () => {
+  test('allocates nothing for a zero amount, and nothing of used-up installments', () => {
     const installments = [
       installment('a', '2026-12-01', { deductedMinor: 100n }),
       installment('b', '2026-12-02'),

@@ -114,7 +114,7 @@ const noticesOf = (merchantId: string) =>
     [merchantId, 'notice-%'],
   );
 
-it('has the merchant mailed about a debt that a deduction leaves, in live only', async () => {
+it('starts a mail to the merchant about a debt that a deduction leaves, in live only', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const { merchantId } = funds.tenant;
   const sandbox = fundsCaller(harness.transports.inProcess, { merchantId, environment: Environment.TEST });
@@ -129,7 +129,7 @@ it('has the merchant mailed about a debt that a deduction leaves, in live only',
   ]);
 });
 
-it('has the merchant mailed about the first of its funds that are held for KYC, in live only', async () => {
+it('starts a mail to the merchant about the first of its funds that are held for KYC, in live only', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const { merchantId } = funds.tenant;
   const sandbox = fundsCaller(harness.transports.inProcess, { merchantId, environment: Environment.TEST });

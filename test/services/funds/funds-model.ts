@@ -79,7 +79,7 @@ export class FundsModel {
   lost: readonly LostBlock[] = [];
   /** What lost blocks have consumed, by sale and source. */
   consumed = new Map<string, bigint>();
-  /** What sources have taken and not restored, by source and installment. */
+  /** What sources have deducted and not restored, by source and installment. */
   taken = new Map<string, ReadonlyMap<string, bigint>>();
   reversed = new Set<string>();
   /** By source. */
@@ -133,7 +133,7 @@ export class FundsModel {
     this.taken.set(sourceId, taken);
   }
 
-  /** Restores what a source took and cancels its debt; returns both amounts. */
+  /** Restores what a source deducted and cancels its debt; returns both amounts. */
   reverseDeduction(sourceId: string): { restoredMinor: bigint; canceledMinor: bigint } {
     const debt = this.debts.find((each) => each.sourceId === sourceId);
     const canceledMinor = debt?.openMinor ?? 0n;
@@ -235,7 +235,7 @@ export class FundsModel {
     return wantedMinor(block, this.heldSale(block.saleId));
   }
 
-  /** What has been refunded of a sale, and what lost disputes have taken. */
+  /** What has been refunded of a sale, and what lost disputes have deducted. */
   heldSale(saleId: string): HeldSale {
     const refunds = [...this.debits].filter(([, debit]) => debit.saleId === saleId);
     const refundsMinor = new Map(refunds.map(([caseId, { amountMinor }]) => [caseId, amountMinor]));

@@ -171,7 +171,7 @@ describe('FundsService', () => {
     expect(days).toMatchObject([{ salesCount: 1, blockedAmountMinor: 400n, scheduledAmountMinor: 47_600n }]);
     const differs = funds.block(saleId, refund, reason, '2020-06-21', 401n);
     await expectRefusal(differs, Code.AlreadyExists, 'BLOCK_AMOUNT_DIFFERS', { amountMinor: '400' });
-    // Another hold takes other cents, and shares only what is not left.
+    // Another hold takes other cents, and shares only when none are left.
     const dispute = await funds.block(saleId, other, BlockReason.HOLD_OR_DISPUTE, '2020-06-21', 95_700n);
     expect(dispute).toMatchObject({ blockedAmountMinor: 95_700n, unmetAmountMinor: 0n });
     expect((await funds.balance()).blockedAmountMinor).toBe(96_000n);
@@ -254,7 +254,7 @@ describe('FundsService', () => {
     await expectRefusal(funds.deduct(1n, randomUUID()), Code.NotFound, 'SALE_NOT_FOUND');
   });
 
-  it('tells what a lost dispute has taken, how much of it became a debt, and what of that is open', async () => {
+  it('returns what a lost dispute has deducted, how much of it became a debt, and how much of that is open', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 300n, installments: 2 });
     const { installments } = await funds.advanceable('2020-06-20');

@@ -90,7 +90,7 @@ describe('a block should hold', () => {
 });
 
 describe('a hold', () => {
-  test('takes its amount, latest date first, and splits the last installment it needs', () => {
+  test('holds its amount, latest date first, and splits the last installment it needs', () => {
     const sale = [1, 2, 3].map((number) => installment(number));
     const changes = adjustHolds(sale, [wants(REFUND, 130n)], TODAY);
     expect(changes.map(({ before, after, splitFrom }) => [before?.id, after.id, splitFrom?.id])).toEqual([
@@ -106,7 +106,7 @@ describe('a hold', () => {
     ]);
   });
 
-  test('takes no advanced, reserved or used-up installments, even if its amount is not met', () => {
+  test('holds no advanced, reserved or used-up installments, even if its amount is not met', () => {
     const sale = [
       installment(1),
       installment(2, { advancedMinor: 40n }),
@@ -118,7 +118,7 @@ describe('a hold', () => {
     expect(heldMinor(held, DISPUTE)).toBe(100n);
   });
 
-  test('takes other cents than earlier holds, and shares theirs only when none are unheld', () => {
+  test('holds other cents than earlier holds, and shares theirs only when none are left', () => {
     const sale = [installment(1), installment(2)];
     expect(view(adjusted(sale, [wants(DISPUTE, 100n), wants(REFUND, 100n)]))).toEqual([
       [1, 1, 100n, 'r'],

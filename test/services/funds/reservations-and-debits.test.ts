@@ -211,7 +211,7 @@ describe('the debit of a refund', () => {
     { amounts: [30n, 20n], left: 96n },
     { amounts: [undefined], left: 86n },
   ])(
-    'leaves a late return to disputes of $amounts, lost meanwhile, which the refund had limited',
+    'lets disputes of $amounts that were lost meanwhile deduct a late return, which the refund had withheld from them',
     async ({ amounts, left }) => {
       const funds = newFunds();
       const refundCase = randomUUID();
@@ -237,7 +237,7 @@ describe('the debit of a refund', () => {
     { refund: 'returned before the loss', refunded: 40n, lostAmountMinor: 100n, left: 46n },
     { refund: 'of all of it, returned after the loss', refunded: 100n, lostAmountMinor: 0n, left: 146n },
   ])(
-    'takes for a lost dispute of the rest of a sale the same whenever its refund is reversed: one $refund',
+    'deducts the same for a lost dispute of the rest of a sale whenever its refund is reversed: one $refund',
     async ({ refunded, lostAmountMinor, left }) => {
       for (const reversal of ['before the end', 'after the end'] as const) {
         const funds = newFunds();
@@ -257,7 +257,7 @@ describe('the debit of a refund', () => {
     },
   );
 
-  it('takes for two lost disputes of a sale the same, whichever of them ends first', async () => {
+  it('deducts the same for two lost disputes of a sale, whichever of them ends first', async () => {
     for (const last of [0, 1]) {
       const funds = newFunds();
       const refundCase = randomUUID();

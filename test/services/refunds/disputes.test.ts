@@ -166,7 +166,7 @@ describe('disputes', () => {
     expect(await open({ ...facts, amountMinor: 1n })).toMatchObject({ blockedBy: DISPUTED });
   });
 
-  it('that are lost for all that is left of a sale leave what the provider returns of a refund later', async () => {
+  it('that are lost for all that is left of a sale do not deduct what the provider returns of a refund later', async () => {
     const { refunds, tenant, write, open, processing } = refundsOf(harness);
     const facts = { ...payment(), saleId: randomUUID() };
     const outcome = (refundCaseId: string, outcome: ProviderOutcome) =>
@@ -211,7 +211,7 @@ describe('disputes', () => {
   it.each([
     { before: 'no sale', saleId: undefined },
     { before: 'another sale', saleId: randomUUID() },
-  ])('take no more than their payment, if one was lost of $before before its first case', async (named) => {
+  ])('deduct no more than their payment, if one was lost of $before before its first case', async (named) => {
     const { refunds, write, open } = refundsOf(harness);
     const { paymentIntentId, ...facts } = payment();
     const dispute = async (amountMinor: bigint, more: object = {}) => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('says of a payment what was refunded and lost, and what a new case can be opened for without a dispute', async () => {
+it('returns what was refunded and lost of a payment, and what a new case can be opened for without a dispute', async () => {
   const { refunds, tenant, write, open, processing } = refundsOf(harness, 'grpc');
   const saleId = randomUUID();
   const paidAt = timestampFromDate(new Date(Date.now() - 60_000));

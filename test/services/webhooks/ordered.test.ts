@@ -112,7 +112,7 @@ describe('an ordered subscription', () => {
     ['its process dies', 'update webhooks.lane set owner_id = null, epoch = epoch + 1'],
     // The report is repeated.
     ['the response of the database is lost', undefined],
-  ])('goes on with the next when %s after a delivery has ended', async (_what, then) => {
+  ])('continues with the next when %s after a delivery has ended', async (_what, then) => {
     const { endpoint } = await webhooks.subscribed(tenant, { ordered: true });
     const held = endpoint.hold();
     await publish('a', 'a');
@@ -187,7 +187,7 @@ describe('an ordered subscription', () => {
     },
   );
 
-  it('goes on with an object while more deliveries of others are waiting than fit into memory', async () => {
+  it('continues with an object while more deliveries of others are waiting than fit into memory', async () => {
     const { id, endpoint } = await webhooks.subscribed(tenant, { ordered: true });
     const held = endpoint.hold();
     const payment = () => ({ type: 'payment.succeeded.v1', objectId: randomUUID(), data: PAYMENT });

@@ -105,7 +105,7 @@ describe("a dispute holds its payment's funds", () => {
   it.each<[string, readonly (bigint | undefined)[]]>([
     ['for the rest of it', [100n, undefined, undefined]],
     ['for amounts', [100n, 150n, 300n]],
-  ])('and several that are lost %s take their sale once', async (_, amounts) => {
+  ])('and several that are lost %s deduct their sale once', async (_, amounts) => {
     const { refunds, write, funds, dispute, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 300n, fees: 30n });
     const payment = randomUUID();
@@ -187,7 +187,7 @@ describe("a dispute holds its payment's funds", () => {
     },
   );
 
-  it('not without a sale; those that are lost take no more than refunds have left of the payment', async () => {
+  it('not without a sale; those that are lost deduct no more than refunds have left of the payment', async () => {
     const { refunds, tenant, write, funds, open, dispute, earn, record, becomes } = merchant();
     await earn(1_000n);
     const { id: refundCaseId, paymentIntentId } = await open({

@@ -37,7 +37,7 @@ function merchant() {
   };
 }
 
-it('a dispute that is lost and reversed gives back what it took, once, and cancels the rest of its debt', async () => {
+it('a dispute that is lost and reversed returns what it deducted, once, and cancels the rest of its debt', async () => {
   const { refunds, tenant, write, funds, dispute, lose, reverse, taken, rows, ended } = merchant();
   const { saleId } = await funds.sell({ gross: 300n, fees: 30n, installments: 3 });
   const advance = randomUUID();
@@ -133,40 +133,37 @@ it('its payment can be refunded again, and cases that it blocked are unblocked',
 it.each([
   { sale: 'of their sale', named: true },
   { sale: 'of the payment, without a sale', named: false },
-])(
-  'then disputes that were lost after it take what it had left them too little of: $sale',
-  async ({ named }) => {
-    const { open, dispute, lose, reverse, taken, earn, ended, funds } = merchant();
-    const saleId = named ? await earn(100n) : undefined;
-    await earn(1_000n);
-    const facts = { paymentIntentId: randomUUID(), amountMinor: 1n, paidAmountMinor: 100n, saleId };
-    await open(facts);
-    const [first, second] = [
-      await dispute(facts.paymentIntentId, undefined, 80n),
-      await dispute(facts.paymentIntentId, undefined, 50n),
-    ];
-    for (const disputeId of [first, second]) {
-      await lose(disputeId);
-      await ended(disputeHold.endWorkflowId(disputeId));
-    }
+])('disputes that were lost after it then deduct what it had left no funds for: $sale', async ({ named }) => {
+  const { open, dispute, lose, reverse, taken, earn, ended, funds } = merchant();
+  const saleId = named ? await earn(100n) : undefined;
+  await earn(1_000n);
+  const facts = { paymentIntentId: randomUUID(), amountMinor: 1n, paidAmountMinor: 100n, saleId };
+  await open(facts);
+  const [first, second] = [
+    await dispute(facts.paymentIntentId, undefined, 80n),
+    await dispute(facts.paymentIntentId, undefined, 50n),
+  ];
+  for (const disputeId of [first, second]) {
+    await lose(disputeId);
+    await ended(disputeHold.endWorkflowId(disputeId));
+  }
+  expect([await taken(first), await taken(second)]).toEqual([
+    [80n, 0n],
+    [20n, 0n],
+  ]);
+  await reverse(first);
+  await eventually(async () => {
     expect([await taken(first), await taken(second)]).toEqual([
-      [80n, 0n],
-      [20n, 0n],
+      [80n, 80n],
+      [50n, 0n],
     ]);
-    await reverse(first);
-    await eventually(async () => {
-      expect([await taken(first), await taken(second)]).toEqual([
-        [80n, 80n],
-        [50n, 0n],
-      ]);
-    });
-    const { availableAmountMinor, blockedAmountMinor } = await funds.balance();
-    // The case that is still open holds 1 of its sale.
-    expect(availableAmountMinor + blockedAmountMinor).toBe(named ? 1_050n : 950n);
-  },
-);
+  });
+  const { availableAmountMinor, blockedAmountMinor } = await funds.balance();
+  // The case that is still open holds 1 of its sale.
+  expect(availableAmountMinor + blockedAmountMinor).toBe(named ? 1_050n : 950n);
+});
 
-it('before its sale is recorded, it takes nothing of it', async () => {
+it('before its sale is recorded, it deducts nothing of the sale', async () => {
   const { dispute, lose, reverse, funds, ended, rows } = merchant();
   const saleId = randomUUID();
   const disputeId = await dispute(randomUUID(), saleId);

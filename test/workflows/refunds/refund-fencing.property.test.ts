@@ -160,7 +160,7 @@ class Pause {
 
 /**
  * Two runs of the execution and interruptions at once, then what happens later.
- * @param callsBeforePause of one of the runs: its next call is made when all else has come to its end.
+ * @param callsBeforePause of one of the runs: its next call is made when everything else has ended.
  */
 async function play(
   scheduler: Scheduler,

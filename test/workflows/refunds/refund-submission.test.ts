@@ -127,7 +127,7 @@ describe('the submission of a refund', () => {
     expect(provider.callsOf(id)).toHaveLength(2);
   });
 
-  it.concurrent('is made up for when the run that recorded the debit died before it', async () => {
+  it.concurrent('is made by another run when the one that recorded the debit died before it', async () => {
     const { id, start, debit, isAccepted, funds, write } = await approved();
     provider.refund(id, failing(Code.Unavailable), () => accepted());
     await funds.client.debitForRefund({ ...write(), refundCaseId: id, amountMinor: 1_000n });

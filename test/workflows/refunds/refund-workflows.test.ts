@@ -103,7 +103,7 @@ async function startCommanded(refundCaseId: string) {
 const runCommanded = async (refundCaseId: string) => (await startCommanded(refundCaseId)).result();
 
 describe('the reversal of a refund', () => {
-  it('gives nothing back of a refund that has not failed, when it is run by hand', async () => {
+  it('returns nothing of a refund that has not failed, even if it is run by hand', async () => {
     const { tenant, sell, approved, start, available } = merchantOf();
     await sell(1_500n);
     const id = await approved();
@@ -118,7 +118,7 @@ describe('the reversal of a refund', () => {
     expect(await available()).toBe(500n);
   });
 
-  it('ends as failed, with the reason, where there is nothing to give back', async () => {
+  it('fails with the reason when there is nothing to return', async () => {
     const { refunds, write, processing } = merchantOf();
     const { id } = await processing();
     await refunds.recordProviderOutcome({ ...write(), refundCaseId: id, outcome: ProviderOutcome.FAILED });
@@ -175,7 +175,7 @@ describe("the wait for a merchant's review", () => {
     expect(await announcements(refundCaseId)).toEqual([]);
   });
 
-  it('leaves a case alone that the merchant has decided meanwhile', async () => {
+  it('does not change a case that the merchant has decided meanwhile', async () => {
     const merchant = merchantOf();
     const { refunds, write, statusOf } = merchant;
     const { id: refundCaseId } = await due(merchant, 1_500);
@@ -189,7 +189,7 @@ describe("the wait for a merchant's review", () => {
     expect(await statusOf(refundCaseId)).toBe(Status.APPROVED_FOR_EXECUTION);
   });
 
-  it('is given up when it is canceled', async () => {
+  it('ends when it is canceled', async () => {
     const merchant = merchantOf();
     const { id } = await due(merchant, REVIEW_PERIOD_MS / 2);
     const handle = await startCommanded(id);

@@ -222,7 +222,7 @@ describe('the workflow of a failing delivery', () => {
   });
 });
 
-it('keeps addresses, secrets, payloads and the words of a receiver out of every history', async () => {
+it('keeps addresses, secrets, payloads and the text of responses out of every history', async () => {
   const words = 'words of the receiver';
   const subscriber = await system.subscriber();
   const { signingSecret } = await system.webhooks.subscriptions.revealSigningSecret({

@@ -68,7 +68,7 @@ export function parseFilters(query: DeliveriesQueryValues): ParsedFilters {
     return meant;
   };
   const text = (value: string) => (/^[\x20-\x7e]+$/.test(value) ? value : undefined);
-  // Who publishes an event chooses the id of its object.
+  // The publisher of an event chooses the id of its object.
   const objectId = (value: string) => (/\p{Cc}/u.test(value) ? undefined : value);
   const id = (value: string) => (isUuid(value) ? value : undefined);
   const status = given('status');

@@ -22,7 +22,7 @@ const RECENT = 10;
 interface TableOptions {
   readonly caption: string;
   readonly empty: string;
-  /** The endpoints to show in a list of several subscriptions; a delivery of none of them went to a listener. */
+  /** The endpoints to show in a list of several subscriptions; any other delivery went to a listener. */
   readonly endpoints?: Endpoints | undefined;
   /** The only subscription of the list. */
   readonly subscription?: WebhookSubscription | undefined;

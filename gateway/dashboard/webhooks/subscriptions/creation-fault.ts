@@ -21,15 +21,15 @@ const INVALID = 422;
 const REFUSED = 409;
 const BUSY = 503;
 
-/** Which ports and hosts are allowed is for the services to say. */
+/** The services decide which ports and hosts are allowed. */
 const ANY_HOST: WebhookUrlRules = {
   addresses: { classify: () => 'PUBLIC', hasExemptions: true },
   allowedPorts: [{ from: 0, to: 65_535 }],
 };
 
 /**
- * What a form leaves out that every subscription has, each at its place, and what is wrong with how its URL is written, so
- * that the person corrects both at once; undefined for a complete form.
+ * The missing fields of a form and the faults in its URL's syntax, so that the person corrects all of them at once;
+ * undefined for a complete form.
  */
 export function incompleteFault(
   view: View,

@@ -9,7 +9,7 @@ import { newSubscriptionTexts } from './new-subscription.texts.ts';
 
 const LIST_ID = 'event-types';
 
-/** What forms of a subscription submit. */
+/** The fields that the forms of a subscription submit. */
 export const SubscriptionForm = Type.Object({
   url: Type.String({ maxLength: 20_000 }),
   description: Type.Optional(Type.String({ maxLength: 20_000 })),

@@ -92,7 +92,7 @@ ${troubleOf(view, subscription)}
 ${pausedAt ? html`<p class="soft">${t.meanings.paused}${since(pausedAt)}</p>` : nothing}`;
 }
 
-/** A failing subscription stays ACTIVE until a delivery has failed to its end. */
+/** A failing subscription stays ACTIVE until a delivery has exhausted its attempts. */
 function meaningOf(subscription: Subscription): StateName | 'failing' {
   const name = nameOf(subscription);
   return name === 'active' && subscription.health?.failingSince ? 'failing' : name;

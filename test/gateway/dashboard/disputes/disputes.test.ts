@@ -75,7 +75,7 @@ it('lists disputes awaiting a response first, earliest due date first, and by st
   expect(card.querySelectorAll('li a').map(({ text }) => text)).toEqual(awaiting.map(([reason]) => reason));
 });
 
-it('gives the disputes of the list as a file', async () => {
+it('exports the listed disputes as a file', async () => {
   const { refunds, write, person, dispute, list } = await merchant();
   const visitor = await person(Role.VIEWER);
   const saleId = randomUUID();
@@ -167,7 +167,7 @@ it('takes a developer’s response once, records the person, and shows it until 
   expect(responses.map(({ accountId }) => accountId)).toEqual([visitor.accountId]);
 });
 
-it('offers no form once the due date has passed, and says so to a late response', async () => {
+it('offers no form once the due date has passed, and rejects a late response', async () => {
   const { person, dispute, list } = await merchant();
   const visitor = await person(Role.DEVELOPER);
   const { id } = await dispute(DisputeReason.GENERAL, -1);

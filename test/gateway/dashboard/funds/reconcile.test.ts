@@ -68,7 +68,7 @@ async function merchantWithDisputes() {
   return { visitor, live: `/live/${merchantId}` };
 }
 
-it('has the totals of disputes, which lead to them, equal their file and are what the statement says by dispute', async () => {
+it('shows the totals of disputes, which link to them and match their file and the statement', async () => {
   const { visitor, live } = await merchantWithDisputes();
   const file = async (path: string) => readCsv((await visitor.get(`${live}${path}`)).text, 'br');
   const { document } = await visitor.get(`${live}/funds/reconcile?${JUNE}`);

@@ -32,7 +32,7 @@ const cards = ({ document }: SeenPage) => document.querySelectorAll('.card').map
 const isFilterFormOpen = ({ document }: SeenPage) =>
   document.querySelector('form.filters')!.closest('details')!.hasAttribute('open');
 
-it('leads from a day to the sales behind it or one of its releases, and from a sale to its days', async () => {
+it('links a day and its releases to the sales behind them, and a sale to its days', async () => {
   const { funds, visitor, home, seed } = await newMerchant();
   const productId = await seed.product();
   const on = '2020-06-20';
@@ -127,7 +127,7 @@ it('names the order, product and customer in every row of a sale, only for its o
   }
 });
 
-it('leads from the blocked balance to the sales that make it', async () => {
+it('links the blocked balance to the blocked sales', async () => {
   const { funds, visitor, home } = await newMerchant();
   expect((await visitor.get(home)).document.querySelector('.balance a')).toBeNull();
   const { saleId } = await funds.sell({ on: '2020-06-20', gross: 40_000n, installments: 2 });

@@ -40,7 +40,7 @@ const tableOf = ({ document }: SeenPage, index: number) =>
     [index]!.querySelectorAll('tbody tr')
     .map((row) => row.querySelectorAll('td').map(textOf));
 
-it('shows the statement of a range, whose columns add up, and leads to what caused a movement', async () => {
+it('shows the statement of a range, whose columns add up, with links to the cause of each movement', async () => {
   const { visitor, home } = await merchantWithJune();
   const page = await visitor.get(`${home}/statement?${JUNE}`);
   expect(tableOf(page, 0)).toEqual([
@@ -63,7 +63,7 @@ it('shows the statement of a range, whose columns add up, and leads to what caus
   expect((await visitor.get(`${home}/statement.csv?from=nonsense`)).status).toBe(400);
 });
 
-it('leads from what disputes hold, take and leave as a debt to the dispute, and from it to its sale', async () => {
+it('links holds, deductions and debts to their dispute, and a dispute to its sale', async () => {
   const { funds, tenant, visitor, home, merchantId } = await merchantWithJune();
   const { refunds, write } = refundsOf(fixture.harness, 'inProcess', tenant);
   const { saleId } = await funds.sell({ on: '2020-07-01', gross: 8_000n, instant: true });
@@ -105,7 +105,7 @@ it('leads from what disputes hold, take and leave as a debt to the dispute, and 
   expect((await dispute(other)).text).toContain('Nothing is deducted from your receivables.');
 });
 
-it('says on the page of a lost dispute what was deducted and what became a debt, and leads to both', async () => {
+it('shows on the page of a lost dispute what was deducted and what became a debt, with links to both', async () => {
   const { funds, tenant, visitor, merchantId } = await merchantWithJune();
   const { refunds, write } = refundsOf(fixture.harness, 'inProcess', tenant);
   const opening = { disputeId: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 90_000n };
@@ -136,7 +136,7 @@ it('says on the page of a lost dispute what was deducted and what became a debt,
   expect(textOf((await card())!)).toContain('paid in full');
 });
 
-it('gives files whose totals are those of the pages, in either format, and records each', async () => {
+it('exports files with the totals of the pages, in either format, and audits each download', async () => {
   const { visitor, home, merchantId } = await merchantWithJune();
   const live = home.replace('/funds', '');
   const file = async (path: string, format: 'br' | 'intl' = 'br') => {

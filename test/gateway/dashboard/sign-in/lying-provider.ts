@@ -11,7 +11,7 @@ export interface Lies {
   readonly header?: Readonly<Record<string, unknown>>;
   /** Signs with a key that it does not publish. */
   readonly foreignKey?: boolean;
-  /** Takes the signature away. */
+  /** Removes the signature. */
   readonly unsigned?: boolean;
   readonly userinfo?: Readonly<Record<string, unknown>>;
   /** The token endpoint's answer. */

@@ -6,15 +6,15 @@ import { createLogger } from '../../../../services/platform/process/telemetry.ts
 import { testConfig } from '../../../support/harness.ts';
 import { SESSION } from './sign-in-fixture.ts';
 
-/** Of services that are away. */
-const away: Transport = {
-  unary: () => Promise.reject(new ConnectError('away', Code.Unavailable)),
-  stream: () => Promise.reject(new ConnectError('away', Code.Unavailable)),
+/** A transport to services that are unavailable. */
+const unavailable: Transport = {
+  unary: () => Promise.reject(new ConnectError('unavailable', Code.Unavailable)),
+  stream: () => Promise.reject(new ConnectError('unavailable', Code.Unavailable)),
 };
 
 test('signing out while the services are unavailable shows a warning, and clears the cookie', async () => {
   const config = testConfig({ OIDC_ISSUER: 'https://issuer.invalid' });
-  const dashboard = await createDashboard({ config, transport: away, logger: createLogger('fatal') });
+  const dashboard = await createDashboard({ config, transport: unavailable, logger: createLogger('fatal') });
   const token = 'a'.repeat(43);
   const answer = await dashboard.inject({
     method: 'POST',

@@ -10,7 +10,7 @@ const ask = (path: string, cookie: string) =>
   fetch(`${fixture.baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });
 
 test.for(['a b', 'é', '\t', '(,)', '__proto__', 'x'.repeat(5_000), ''])(
-  'a sign-in that was never started has expired, whatever its state: %#',
+  'a response to a sign-in that was never started is reported as expired, whatever its state: %#',
   async (state) => {
     const path = `/sign-in/callback?code=x&state=${encodeURIComponent(state)}`;
     const answer = await ask(path, `__Host-sign-in-${Buffer.from(state).toString('latin1')}=1`);
@@ -21,6 +21,6 @@ test.for(['a b', 'é', '\t', '(,)', '__proto__', 'x'.repeat(5_000), ''])(
 
 test('cookies that resemble sign-ins do not prevent a new one', async () => {
   const cookies = Array.from({ length: 12 }, (_, n) => `__Host-sign-in-${n} ,é=x`);
-  // There is nobody at this issuer.
+  // No provider listens at this issuer.
   expect((await ask('/sign-in/start', Buffer.from(cookies.join('; ')).toString('latin1'))).status).toBe(503);
 });

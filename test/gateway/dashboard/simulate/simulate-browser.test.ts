@@ -27,7 +27,7 @@ beforeAll(async () => {
   [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
 });
 
-/** A product with a name that no line holds. */
+/** A product whose name is longer than any line. */
 async function productOf({ merchantId }: SandboxFixture): Promise<string> {
   const products = createClient(ProductService, fixture.transport);
   const write = () => ({ merchantId, environment: Environment.TEST, idempotencyKey: newKey() });

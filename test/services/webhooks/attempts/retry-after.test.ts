@@ -17,7 +17,7 @@ describe('reading Retry-After', () => {
     ['Tue Feb  3 08:02:00 2026', 120_000],
     ['Tue, 03 Feb 2026 07:00:00 GMT', 0],
     ['Wed, 03 Feb 2027 08:00:00 GMT', MAX_RETRY_AFTER_MS],
-  ])('takes %j for %d ms', (header, waitMs) => {
+  ])('reads %j as %d ms', (header, waitMs) => {
     expect(parseRetryAfter(header, NOW)).toBe(waitMs);
   });
 
@@ -33,7 +33,7 @@ describe('reading Retry-After', () => {
     'Tue, never',
     '2026-02-03T08:02:00Z',
     '120, 240',
-  ])('makes nothing of %j', (header) => {
+  ])('ignores %j', (header) => {
     expect(parseRetryAfter(header, NOW)).toBeUndefined();
   });
 });

@@ -131,7 +131,7 @@ describe('sending an attempt', () => {
     [400, false],
     [410, false],
     [500, false],
-  ])('takes %d for delivered: %s', async (status, delivered) => {
+  ])('treats %d as delivered: %s', async (status, delivered) => {
     await using receiver = await startReceiver((_request, response) => response.writeHead(status).end());
     const record = await send(receiver);
     expect(record).toMatchObject({ httpStatus: status, responseExcerpt: '' });
@@ -144,7 +144,7 @@ describe('sending an attempt', () => {
     [200, undefined],
     [500, undefined],
     [301, undefined],
-  ])('heeds Retry-After of a %d as %s', async (status, retryAfterMs) => {
+  ])('honors Retry-After of a %d as %s', async (status, retryAfterMs) => {
     await using receiver = await startReceiver((_request, response) => {
       response.writeHead(status, { 'retry-after': '120' }).end();
     });
@@ -190,7 +190,7 @@ describe('sending an attempt', () => {
     expect(responseHeaders!.startsWith(`${secrets}x-long: ${'x'.repeat(199)}…\n`)).toBe(true);
   });
 
-  it('reuses the connection after reading a whole answer', async () => {
+  it('reuses the connection after reading a complete response', async () => {
     await using receiver = await startReceiver((_request, response) => response.end('x'.repeat(10_000)));
     await using guard = createLoopbackGuard();
     const url = `https://hooks.example.com:${receiver.port}/`;
@@ -226,7 +226,7 @@ describe('the deadline of an attempt', () => {
       (socket: TLSSocket) => drip(socket, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(100)),
       'TIMEOUT',
     ],
-  ])('is a wall for a receiver that %s', async (_what, script, failure) => {
+  ])('cuts off a receiver that %s', async (_what, script, failure) => {
     await using receiver = await startScripted(script);
     const record = await send(receiver, { deps: { totalTimeoutMs: 400 } });
     expect(record).toEqual({
@@ -303,7 +303,7 @@ describe('the deadline of an attempt', () => {
   });
 });
 
-describe('an attempt without a whole answer', () => {
+describe('an attempt without a complete response', () => {
   it.each([
     ['closes its side before answering', (socket: TLSSocket) => socket.end(), 'CONNECTION_RESET'],
     [
@@ -344,12 +344,12 @@ describe('an attempt without a whole answer', () => {
       (socket: TLSSocket) => flood(socket, 'HTTP/1.1 102 Processing\r\n\r\n'),
       'PROTOCOL',
     ],
-  ])('is named when the receiver %s', async (_what, script, failure) => {
+  ])('has a failure when the receiver %s', async (_what, script, failure) => {
     await using receiver = await startScripted((socket) => void script(socket));
     expect(await send(receiver)).toMatchObject({ failure });
   });
 
-  it('is not an answer that ends with its connection', async () => {
+  it('is not one whose response ends with its connection', async () => {
     await using receiver = await startScripted(
       (socket) => void socket.end(`${HEAD_200}connection: close\r\n\r\nall of it`),
     );

@@ -117,7 +117,7 @@ describe('an open page', () => {
     await page.waitForURL(/\/sign-in/);
   });
 
-  it('says that the reader is no longer a member', async () => {
+  it('shows a former member that they have no access', async () => {
     await fixture.signIn({ [shop.tenant.merchantId]: Role.ADMIN });
     await open('/deliveries');
     const member = { ...shop.tenant, idempotencyKey: newKey(), accountId: shop.developer.accountId };

@@ -1,10 +1,9 @@
 import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
+import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../platform/database/database.ts';
-import { isLockTimeout } from '../platform/database/database-errors.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { aborted, type DomainError, databaseUnavailable } from '../platform/errors.ts';
+import { aborted, databaseUnavailable } from '../platform/errors.ts';
 import { type Tenant, tenantOf } from '../platform/tenant.ts';
 import type { WriteRequest } from '../platform/writes/idempotency-records.ts';
 import { TurnQueue } from '../platform/writes/turn-queue.ts';
@@ -14,25 +13,23 @@ import type { Writes } from '../platform/writes/writes.ts';
 const MAX_WAIT_MS = 15_000;
 
 /**
- * Runs the writes of accounts. Calls of this process on one account run one at a time and wait for their turn without a
- * connection. A call that waits too long for the row of the account, which another process has locked, releases its
- * connection and queues again, until its caller stops waiting. After 15 seconds ABORTED (ACCOUNT_BUSY), or UNAVAILABLE
- * (DATABASE_UNAVAILABLE) if the calls before it wait for a database that does not answer.
+ * Runs the writes of accounts. Calls of this process on one account run one at a time, and queue again while another process
+ * holds the account's row. After 15 seconds ABORTED (ACCOUNT_BUSY), or UNAVAILABLE (DATABASE_UNAVAILABLE) if the calls before
+ * it wait for a database that does not answer.
  */
 export class AccountWrites {
   readonly #writes: Writes;
-  readonly #database: Pick<Database, 'ping'>;
-  readonly #maxWaitMs: number;
-  readonly #queue = new TurnQueue();
+  readonly #queue: TurnQueue;
 
   /**
-   * @param database the one that the writes write to.
+   * @param database the one that `writes` uses.
    * @param maxWaitMs how long a call whose caller has no deadline waits for its turn.
    */
   constructor(writes: Writes, database: Pick<Database, 'ping'>, maxWaitMs = MAX_WAIT_MS) {
     this.#writes = writes;
-    this.#database = database;
-    this.#maxWaitMs = maxWaitMs;
+    const accountBusy = () => aborted('ACCOUNT_BUSY', 'other calls hold the account; try again');
+    const onTimeout = () => database.ping().then(accountBusy, databaseUnavailable);
+    this.#queue = new TurnQueue({ maxWaitMs, onTimeout });
   }
 
   /** Runs a write RPC on the account of its tenant, like {@link Writes.run}. */
@@ -53,32 +50,11 @@ export class AccountWrites {
     return this.#inTurn(tenant, context, () => this.#writes.transaction(tenant, context, work));
   }
 
-  async #inTurn<T>(
+  #inTurn<T>(
     { merchantId, environment }: Tenant,
-    { signal: caller }: Pick<HandlerContext, 'signal'>,
+    { signal }: Pick<HandlerContext, 'signal'>,
     write: () => Promise<T>,
   ): Promise<T> {
-    const patience = AbortSignal.timeout(this.#maxWaitMs);
-    const signal = AbortSignal.any([caller, patience]);
-    for (;;) {
-      const endTurn = await this.#queue
-        .enter(`${merchantId} ${environment}`, signal)
-        .catch(async (reason) => {
-          if (caller.aborted) throw ConnectError.from(caller.reason, Code.Canceled);
-          throw patience.aborted ? await this.#waitedTooLong() : reason;
-        });
-      try {
-        return await write();
-      } catch (error) {
-        if (!isLockTimeout(error)) throw error;
-      } finally {
-        endTurn();
-      }
-    }
-  }
-
-  #waitedTooLong(): Promise<DomainError> {
-    const accountBusy = () => aborted('ACCOUNT_BUSY', 'other calls hold the account; try again');
-    return this.#database.ping().then(accountBusy, databaseUnavailable);
+    return this.#queue.runUntilLocked(`${merchantId} ${environment}`, signal, write);
   }
 }

@@ -1,11 +1,28 @@
-/** Ends a turn: the next call on the subject takes its own. */
-export type EndTurn = () => void;
+import { Code, ConnectError } from '@connectrpc/connect';
+import { isLockTimeout } from '../database/database-errors.ts';
+
+export interface TurnQueueOptions {
+  /** How many calls on one subject run at the same time. Default: 1. */
+  readonly atOnce?: number;
+  /** How long a call waits for its turns. */
+  readonly maxWaitMs: number;
+  /** The error of a call that has waited for so long. */
+  readonly onTimeout: () => Error | Promise<Error>;
+}
 
 interface Subject {
   running: number;
-  /** What starts each waiting call. */
+  /** Starts each waiting call. */
   readonly waiting: Set<() => void>;
 }
+
+/** When a call stops waiting: at the timeout, or when its caller does. */
+interface Patience {
+  readonly signal: AbortSignal;
+  readonly caller: AbortSignal | undefined;
+}
+
+type EndTurn = () => void;
 
 /**
  * Lets one call of this process at a time, or a few, write to a subject, such as an account, in the order of arrival. Calls
@@ -13,16 +30,51 @@ interface Subject {
  */
 export class TurnQueue {
   readonly #atOnce: number;
-  /** Those on which a call is running. */
+  readonly #maxWaitMs: number;
+  readonly #onTimeout: TurnQueueOptions['onTimeout'];
+  /** The subjects with a running call. */
   readonly #subjects = new Map<string, Subject>();
 
-  /** @param atOnce how many calls on one subject run at the same time. */
-  constructor(atOnce = 1) {
+  constructor({ atOnce = 1, maxWaitMs, onTimeout }: TurnQueueOptions) {
     this.#atOnce = atOnce;
+    this.#maxWaitMs = maxWaitMs;
+    this.#onTimeout = onTimeout;
   }
 
-  /** Takes a turn at a subject if one is free; the caller must end it. */
-  tryEnter(name: string): EndTurn | undefined {
+  /** Runs a call in its turn. CANCELED once `caller` aborts; the error of `onTimeout`. */
+  async run<T>(name: string, caller: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+    const endTurn = this.#tryEnter(name) ?? (await this.#enter(name, this.#patienceOf(caller)));
+    try {
+      return await call();
+    } finally {
+      endTurn();
+    }
+  }
+
+  /**
+   * Like `run`. A call that fails with a lock timeout, because another process holds the lock, releases its connection and
+   * queues again.
+   */
+  async runUntilLocked<T>(name: string, caller: AbortSignal, call: () => Promise<T>): Promise<T> {
+    const patience = this.#patienceOf(caller);
+    for (;;) {
+      const endTurn = await this.#enter(name, patience);
+      try {
+        return await call();
+      } catch (error) {
+        if (!isLockTimeout(error)) throw error;
+      } finally {
+        endTurn();
+      }
+    }
+  }
+
+  #patienceOf(caller: AbortSignal | undefined): Patience {
+    const timeout = AbortSignal.timeout(this.#maxWaitMs);
+    return { signal: caller ? AbortSignal.any([caller, timeout]) : timeout, caller };
+  }
+
+  #tryEnter(name: string): EndTurn | undefined {
     const subject = this.#subjects.get(name) ?? { running: 0, waiting: new Set() };
     if (subject.running === this.#atOnce) return undefined;
     subject.running += 1;
@@ -30,14 +82,16 @@ export class TurnQueue {
     return () => this.#endTurn(name, subject);
   }
 
-  /**
-   * Waits for a turn at a subject; the caller must end it. Rejects with the signal's reason, and leaves the queue, once
-   * the signal aborts.
-   */
-  async enter(name: string, signal: AbortSignal): Promise<EndTurn> {
-    signal.throwIfAborted();
-    const free = this.tryEnter(name);
-    if (free) return free;
+  async #enter(name: string, { signal, caller }: Patience): Promise<EndTurn> {
+    try {
+      signal.throwIfAborted();
+      return this.#tryEnter(name) ?? (await this.#waitAt(name, signal));
+    } catch {
+      throw caller?.aborted ? ConnectError.from(caller.reason, Code.Canceled) : await this.#onTimeout();
+    }
+  }
+
+  #waitAt(name: string, signal: AbortSignal): Promise<EndTurn> {
     const subject = this.#subjects.get(name)!;
     const { promise, resolve, reject } = Promise.withResolvers<EndTurn>();
     const leave = () => {

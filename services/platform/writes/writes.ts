@@ -26,7 +26,7 @@ import {
   recordResponse,
   type WriteRequest,
 } from './idempotency-records.ts';
-import { type EndTurn, TurnQueue } from './turn-queue.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 /**
  * The share of the connections that the writes of one merchant may take: others have the rest while those wait for a row
@@ -67,7 +67,7 @@ export class Writes {
   readonly #signal: OutboxSignal;
   readonly #people: PersonCheck;
   readonly #logger: Logger;
-  readonly #turns: TurnQueue;
+  readonly #queue: TurnQueue;
   /** The calls that have begun in a transaction of their own. */
   readonly #begun = new WeakSet<HandlerContext>();
 
@@ -77,7 +77,11 @@ export class Writes {
     this.#signal = signal;
     this.#people = people;
     this.#logger = logger;
-    this.#turns = new TurnQueue(Math.ceil(database.poolSize * MERCHANT_SHARE));
+    this.#queue = new TurnQueue({
+      atOnce: Math.ceil(database.poolSize * MERCHANT_SHARE),
+      maxWaitMs: MAX_WAIT_MS,
+      onTimeout: databaseUnavailable,
+    });
   }
 
   /** Runs the work once per key. */
@@ -174,25 +178,12 @@ export class Writes {
    * the call, it locks their session and membership first. UNAVAILABLE (DATABASE_UNAVAILABLE) when as many transactions of
    * the merchant as may run at once take too long.
    */
-  async transaction<T>(
+  transaction<T>(
     tenant: Tenant,
     context: WriteContext,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
-    const endTurn = this.#turns.tryEnter(tenant.merchantId) ?? (await this.#turnOf(tenant, context));
-    try {
-      return await this.#transaction(tenant, context, work);
-    } finally {
-      endTurn();
-    }
-  }
-
-  async #turnOf({ merchantId }: Tenant, { signal: caller }: WriteContext): Promise<EndTurn> {
-    const patience = AbortSignal.timeout(MAX_WAIT_MS);
-    const signal = caller ? AbortSignal.any([caller, patience]) : patience;
-    return this.#turns.enter(merchantId, signal).catch(() => {
-      throw caller?.aborted ? ConnectError.from(caller.reason, Code.Canceled) : databaseUnavailable();
-    });
+    return this.#queue.run(tenant.merchantId, context.signal, () => this.#transaction(tenant, context, work));
   }
 
   async #transaction<T>(

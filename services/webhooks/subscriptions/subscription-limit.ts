@@ -1,68 +1,37 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
+import type { HandlerContext } from '@connectrpc/connect';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, unavailable } from '../../platform/errors.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { TurnQueue } from '../../platform/writes/turn-queue.ts';
 
-const LONGEST_PAUSE_MS = 50;
-const TIMEOUT_MS = 10_000;
-
-/** Another transaction is adding or enabling a subscription of the tenant. */
-class SubscriptionCountLocked extends Error {}
+const MAX_WAIT_MS = 10_000;
+const LOCK_TIMEOUT_MS = 500;
 
 /** Runs the writes that lock the number of a tenant's subscriptions. */
 export class SubscriptionCountWrites {
-  readonly #turns = new TurnQueue();
+  readonly #queue = new TurnQueue({
+    maxWaitMs: MAX_WAIT_MS,
+    onTimeout: () =>
+      unavailable('WEBHOOK_SUBSCRIPTIONS_BUSY', 'other webhook subscriptions are being created; try again'),
+  });
 
   /**
-   * Runs the write, and repeats it while another holds the lock. Of the calls of this process that wait for the lock, one
-   * at a time tries to take it, without a connection between its tries: many calls of one merchant leave the pool and the
-   * processor to others. UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s.
+   * Runs the write, one of a tenant at a time: many calls of one merchant leave the pool and the processor to others.
+   * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s.
    */
-  async run<T>(tenant: Tenant, { signal: caller }: Pick<HandlerContext, 'signal'>, write: () => Promise<T>) {
-    const written = await unlessLocked(write);
-    if (written) return written.value;
-    const { merchantId, environment } = tenant;
-    const patience = AbortSignal.timeout(TIMEOUT_MS);
-    const signal = AbortSignal.any([caller, patience]);
-    try {
-      const endTurn = await this.#turns.enter(`${merchantId} ${environment}`, signal);
-      try {
-        return await repeatWhileLocked(write, signal);
-      } finally {
-        endTurn();
-      }
-    } catch (error) {
-      if (error !== signal.reason) throw error;
-      if (caller.aborted) throw ConnectError.from(caller.reason, Code.Canceled);
-      const busy = 'other webhook subscriptions are being created; try again';
-      throw unavailable('WEBHOOK_SUBSCRIPTIONS_BUSY', busy);
-    }
-  }
-}
-
-async function repeatWhileLocked<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (;;) {
-    const written = await unlessLocked(write);
-    if (written) return written.value;
-    await delay(Math.random() * LONGEST_PAUSE_MS);
-    signal.throwIfAborted();
-  }
-}
-
-async function unlessLocked<T>(write: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
-  try {
-    return { value: await write() };
-  } catch (error) {
-    if (error instanceof SubscriptionCountLocked) return undefined;
-    throw error;
+  run<T>(
+    { merchantId, environment }: Tenant,
+    { signal }: Pick<HandlerContext, 'signal'>,
+    write: () => Promise<T>,
+  ): Promise<T> {
+    return this.#queue.runUntilLocked(`${merchantId} ${environment}`, signal, write);
   }
 }
 
 /** Locks the tenant's number of subscriptions until the transaction ends. Call it within `SubscriptionCountWrites.run`. */
 export async function lockSubscriptionCount(tx: TenantTransaction): Promise<void> {
-  if (!(await tx.tryNamedLock('webhook subscription count'))) throw new SubscriptionCountLocked();
+  await tx.limitLockWaits(LOCK_TIMEOUT_MS);
+  await tx.awaitNamedLock('webhook subscription count');
 }
 
 /**

@@ -66,5 +66,5 @@ export interface AccountTables {
 /** Compiles the hot reads of accounts. */
 export const db = queryBuilder<AccountTables>();
 
-/** Whether a column's time is later than a parameter: reads return Timestamps, but their parameters are Dates. */
+/** Compares a timestamp column with a parameter. The types differ: reads return Timestamps, parameters are Dates. */
 export const isAfter = (column: string, time: RawBuilder<Date>) => sql<boolean>`${sql.ref(column)} > ${time}`;

@@ -3,7 +3,7 @@ import { later } from '../platform/timestamps.ts';
 import { type AdvanceRequest, wrongState } from './advance-request.ts';
 
 /**
- * FAILED: an error, no answer before the deadline, or an answer that is not valid. RETURNED: the bank returned the accepted
+ * FAILED: an error, no answer before the deadline, or an invalid answer. RETURNED: the bank returned the accepted
  * payout.
  */
 export type PayoutAnswerName = 'ACCEPTED' | 'REFUSED' | 'FAILED' | 'RETURNED';
@@ -32,10 +32,10 @@ export type PayoutAnswer =
   | { readonly answer: 'REFUSED' | 'FAILED'; readonly reason: string }
   | { readonly answer: 'RETURNED'; readonly providerPayoutId: string; readonly reason: string };
 
-/** The calls after which a payout that is not accepted counts as stuck. */
+/** After this many calls, a payout that is not accepted counts as stuck. */
 export const STUCK_AFTER_ATTEMPTS = 5;
 
-/** Long enough for a provider that is down to come back: then there is nothing that the merchant has to know. */
+/** Leaves time for a provider outage to end, so that the merchant is not mailed about it. */
 const UNPAID_NOTICE_MS = 2 * 3_600_000;
 
 /** Selects payouts that are stuck or returned, as the predicate of their index does. */
@@ -53,8 +53,8 @@ export const NO_PAYOUT: Payout = {
 };
 
 /**
- * Records an answer. Once the payout is accepted, it changes only if the bank returns it, and a second payout is refused: the
- * merchant may have been paid twice. Once it was returned, only the acceptance of another one changes it.
+ * Records an answer. An accepted payout changes only if the bank returns it; a second payout is refused, because the
+ * merchant may have been paid twice. After a return, only the acceptance of another payout changes it.
  * ADVANCE_REQUEST_STATE before the release, PAYOUT_ALREADY_ACCEPTED, PAYOUT_RETURNED, PAYOUT_NOT_ACCEPTED.
  */
 export function recordPayoutAnswer(
@@ -87,7 +87,7 @@ export function recordPayoutAnswer(
   };
 }
 
-/** Records that the bank returned the accepted payout. Without effect if it is already recorded. */
+/** Records that the bank returned the accepted payout. Has no effect if that is already recorded. */
 function returnPayout(
   request: Payout,
   { providerPayoutId, reason }: Extract<PayoutAnswer, { answer: 'RETURNED' }>,
@@ -109,8 +109,8 @@ function returnPayout(
 }
 
 /**
- * When the merchant is notified that it is not paid, if it still is not by then; null if an answer changed nothing about
- * that. At once after a return, which nothing but another payout ends.
+ * When to notify the merchant that the advance is unpaid, if it still is by then; null if the answer leaves that time
+ * as it is. Due at once after a return, since only another payout resolves it.
  */
 export function unpaidNoticeAt({
   payoutAttempts,

@@ -37,8 +37,9 @@ export interface QuoteTerms {
 }
 
 /**
- * Quotes the nearest installments, without those whose fee would consume them: the merchant would give them up for nothing,
- * or lose a part of the others too. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when none is left or fits.
+ * Quotes the nearest installments. Leaves out those whose fee would consume them: advancing them would gain the
+ * merchant nothing, or reduce what the others bring. FAILED_PRECONDITION (NOTHING_TO_ADVANCE) when none is left or
+ * fits.
  */
 export function quoteInstallments(
   installments: readonly AdvanceableInstallment[],

@@ -104,7 +104,7 @@ function requireNotDue({ firstDate }: AdvanceRequest, { today }: Moment): void {
   });
 }
 
-/** The clocks of two processes differ: a review is never recorded before its request. */
+/** Records a review no earlier than its request, even if the clocks of two processes differ. */
 function review(request: AdvanceRequest, moment: Moment, reviewReason: string | null) {
   return { reviewedAt: later(request.requestedAt, moment.at), reviewReason };
 }

@@ -11,7 +11,7 @@ export const quoteExpired = (expiresAt: Date) =>
 
 export const QUOTE_STALE = 'QUOTE_STALE';
 
-/** Funds refuse the quote's installments, now or before. */
+/** Funds refuse the quote's installments, or have refused them before. */
 export const quoteStale = () =>
   failedPrecondition(QUOTE_STALE, 'a covered installment has changed since the quote or is due');
 

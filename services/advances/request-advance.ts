@@ -125,7 +125,7 @@ async function claimQuote(tx: TenantTransaction, requester: QuoteRequester): Pro
   return claimed;
 }
 
-/** Funds have refused the installments: unless the request exists by now, it never will. */
+/** Funds have refused the installments, so the request never can be made, unless it exists by now. */
 async function markStale(tx: TenantTransaction, requester: QuoteRequester): Promise<void> {
   const { quote, request } = await lockQuote(tx, requester);
   quote.stale ||= request === null;

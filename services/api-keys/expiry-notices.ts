@@ -17,8 +17,8 @@ const NOTE_AND_NOTIFY = `noted as (
 select count(*)::int as rows from noted`;
 
 /**
- * A key that is issued for less than seven days (or one day) does not have that notice: whoever issued it knows. The
- * partial index finds the rows.
+ * A key issued for less than seven days (or one day) gets no notice at that point, because its issuer knows. Uses the
+ * partial index on due keys.
  */
 const NOTIFY = `
 with due as (
@@ -33,8 +33,8 @@ with due as (
 ), ${NOTE_AND_NOTIFY}`;
 
 /**
- * `isStillUsed` says the same of a key from `replacedNoticeAt` on. A use after a task that found none is found by a later one,
- * until the key has ended.
+ * The same rule as `isStillUsed`, from `replacedNoticeAt` on. A key that is used only after one run is found by a later
+ * run, until it expires.
  */
 const NOTIFY_STILL_USED = `
 with due as (
@@ -56,7 +56,7 @@ export const expiringKeyNotices = statementTask({
   batchRows: BATCH_ROWS,
 });
 
-/** Notifies them that a live key which was replaced is still used near the end of its overlap. */
+/** Notifies them of a replaced live key that is still used near the end of its overlap. */
 export const replacedKeyNotices = statementTask({
   name: 'replaced-key-notices',
   intervalMs: 600_000,

@@ -31,7 +31,7 @@ export function rotateApiKey(
         failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state }),
       );
       rotated.rotatedAt = now;
-      // No notice that it expires soon: the next one is due only if it is still used near the end of the overlap.
+      // Skips the notices that it expires soon; one follows only if it is still used near the end of the overlap.
       rotated.expiryNoticeDays = 0;
       const { key, record } = addApiKey(tx, peppers, {
         name: rotated.name,

@@ -3,7 +3,7 @@ import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { Tenant } from '../platform/tenant.ts';
 
-/** Sums of an account in centavos, as text, and the sources that hold sales which an advance covers. */
+/** Sums of an account in centavos, as text, and the sources of open blocks on the sales that an advance covers. */
 export interface AdvanceExposureRow {
   released_minor: string;
   open_debts_minor: string;

@@ -12,8 +12,8 @@ import { FundsAccount } from './funds-account.ts';
 import { requireSale } from './require-sale.ts';
 
 /**
- * Deducts an amount from a sale's installments, then from free ones; the missing amount becomes a debt. With `raise`, only
- * what an earlier deduction of the source lacks.
+ * Deducts an amount from a sale's installments, then from free ones; the missing amount becomes a debt. With `raise`,
+ * deducts only the difference from an earlier deduction for the source.
  */
 export function applyDeduction(
   writes: AccountWrites,

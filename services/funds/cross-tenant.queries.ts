@@ -26,7 +26,7 @@ export interface AccountPage {
 }
 
 /**
- * The condition on rows of funds.release, as `release`, that the daily release has something to release there: reserved
+ * A condition on a row `release` of funds.release: whether the daily release can release any of it. Reserved
  * installments wait for their advance.
  */
 export const IS_RELEASABLE = `
@@ -80,8 +80,8 @@ export type DueReservationReadRow = Pick<
 >;
 
 /**
- * Reservations with an installment due by a date. Latest first, so that old ones that cannot be freed do not keep
- * newer ones from the result.
+ * Reservations with an installment due by a date, latest first, so that old ones that cannot be freed do not crowd out
+ * newer ones.
  */
 export const selectDueReservations = prepareRead<DueReservationFilter, DueReservationReadRow>(
   (parameters) => {

@@ -27,9 +27,9 @@ export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((paramet
 });
 
 /**
- * An SQL subquery: the available balance of the account of a debt, as available_minor. An aggregate, so that PostgreSQL
- * computes it once for all debts of an account: those of a merchant whose sales are released at once are never
- * collected, and covered by what is released.
+ * A lateral subquery: the available balance of a debt's account, as available_minor. PostgreSQL computes the aggregate
+ * once for all debts of an account. If a merchant's sales are released at once, its debts are never collected, although
+ * the released amount covers them.
  * @param debt the alias of a row of funds.deduction.
  */
 export const availableToDebt = (debt: string): string => `lateral (

@@ -5,9 +5,9 @@ import type { FundsAccount } from './funds-account.ts';
 import { type HeldSale, takenOnReversal } from './holds.ts';
 
 /**
- * After something of a sale was restored, deducts for its lost disputes what that had left them too little of: the customer
- * received it from them.
- * @param before the sale before it was restored.
+ * Completes the deductions for a sale's lost disputes after some of its funds were restored: the sale had too little
+ * left for them, and the customer has received that money through the disputes.
+ * @param before the sale before the restoration.
  */
 export async function deductLostDisputes(
   tx: TenantTransaction,
@@ -20,7 +20,7 @@ export async function deductLostDisputes(
   for (const taken of takenOnReversal(disputes, before, await account.holds.saleOf(saleId))) {
     const { sourceId, amountMinor } = taken;
     const earlier = await tx.findOne(DeductionEntity, { sourceId });
-    // Somebody has deducted it by hand, and decided how much, or has restored it.
+    // Another team has deducted an amount of its choice, or the deduction has been reversed.
     if (earlier && (earlier.saleId !== saleId || earlier.reversedAt)) continue;
     tx.logStep('what had been covered is deducted for a lost dispute', {
       ...taken,

@@ -7,14 +7,14 @@ import type { Tenant } from '../platform/tenant.ts';
 
 const db = queryBuilder<Record<never, never>>();
 
-/** What a source has taken, in centavos. */
+/** The deductions for a source, in centavos. */
 export interface DeductionReadRow {
   amount_minor: bigint;
-  /** What no installment covered when it was deducted. */
+  /** The part that no installment covered when it was deducted. */
   debt_minor: bigint;
   open_debt_minor: bigint;
   occurred_at: Timestamp;
-  /** What was returned to installments. */
+  /** The amount returned to installments. */
   restored_minor: bigint;
   canceled_debt_minor: bigint;
   reversed_at: Timestamp | null;
@@ -45,13 +45,16 @@ export const selectDeduction = prepareRead<Tenant & { readonly sourceId: string 
   },
 );
 
-/** What a source has taken and not returned, in centavos, as text: it may exceed 64 bits. */
+/** The net deduction for a source in centavos, as text: it may exceed 64 bits. */
 export interface SourceDeductionRow {
   source_id: string;
   amount_minor: string;
 }
 
-/** What sources have taken, less what was returned and the debt that was canceled; no row for those that have taken nothing. */
+/**
+ * The net deductions for sources: less what was returned and less canceled debt. No row for sources without a
+ * deduction.
+ */
 export const selectDeductions = prepareRead<
   Tenant & { readonly sourceIds: readonly string[] },
   SourceDeductionRow

@@ -47,7 +47,7 @@ export async function deductFrom(
   return missingMinor;
 }
 
-/** Has the merchant's staff mailed if the balance does not cover the debts. */
+/** Mails the merchant's staff if the balance does not cover the debts. */
 async function notifyIfUncovered(tx: TenantTransaction, account: FundsAccount): Promise<void> {
   // Debts in the sandbox do not matter enough for mail.
   if (tx.tenant.environment !== 'live' || (await account.availableMinor()) >= 0n) return;

@@ -38,9 +38,8 @@ import {
 import { recordMovements } from './statement/movement-store.ts';
 
 /**
- * A call that waits for the account holds a connection of the pool, which others need, so it waits at most a second:
- * twice this, because waiting for a row takes two locks, one to queue for the row and one to await the transaction
- * that holds it.
+ * Bounds how long a call waiting for the account holds a connection of the shared pool: twice this, because waiting for
+ * a row takes two locks, one to queue for the row and one to await the transaction that holds it.
  */
 const LOCK_TIMEOUT_MS = 500;
 
@@ -54,7 +53,7 @@ interface Allocated {
   readonly debtMinor?: bigint;
 }
 
-/** The restoration of what a source took. */
+/** The reversal of the deductions for a source. */
 interface Reversal {
   readonly sourceId: string;
   /** The sale that it concerns, if it is one. */
@@ -65,7 +64,7 @@ interface Reversal {
   readonly canceledMinor: bigint;
 }
 
-/** What is restored to an installment of what a lost block, and a deduction, took from it. */
+/** An amount restored to an installment, and its shares that a lost block and a deduction had taken. */
 type Restored = Allocation & { readonly consumedMinor: bigint; readonly deductedMinor: bigint };
 
 /**
@@ -140,7 +139,7 @@ export class FundsAccount {
     if (kind !== 'REFUND_DEBIT' || adjusted) await this.#fundRefunds();
   }
 
-  /** Like `storeAllocations`, for everything that a source took. */
+  /** Like `storeAllocations`, for the reversal of all deductions for a source. */
   async storeReversal(
     { sourceId, saleId, saleIds, canceledMinor }: Reversal,
     restored: readonly Restored[],
@@ -235,8 +234,8 @@ export class FundsAccount {
   }
 
   /**
-   * The changes by which open blocks hold what they should once `changes` are made. Only sales with an open block are
-   * loaded. Debts need no adjustment: they take from a sale only what no block wants.
+   * The changes that adjust open blocks to the amounts they should hold after `changes`. Loads only sales with an open
+   * block. Debts need no adjustment: they take from a sale only what no block needs.
    */
   async #adjustHolds(
     changes: readonly InstallmentChange[],
@@ -271,7 +270,7 @@ export class FundsAccount {
     await this.#tx.flush();
   }
 
-  /** Publishes the rows that installments have moved to, as they now are, ascending. */
+  /** Publishes the current state of the release rows that installments have moved to, ascending. */
   async #publishMoves(changes: readonly InstallmentChange[]): Promise<void> {
     const moves = Map.groupBy(changes, eventOfMove);
     for (const [type, moved] of moves) {

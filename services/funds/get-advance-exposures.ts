@@ -11,8 +11,9 @@ import { selectAdvanceExposure } from './advance-exposure.queries.ts';
 import { availableMinor } from './allocation.ts';
 
 /**
- * What merchants owe beside advances, and the disputes of the sales that these cover, without merchants with a sum beyond 64 bits:
- * others must stay readable. A statement for each advance, which reads its merchant's rows only, all sent together.
+ * The debts of merchants with reserved advances, and the open disputes of the sales that these cover. Omits merchants
+ * whose sums exceed 64 bits, so that the others stay readable. Runs one statement per advance, which reads only its
+ * merchant's rows, and sends all of them together.
  */
 export async function getAdvanceExposures(
   database: Database,

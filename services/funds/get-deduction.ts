@@ -7,7 +7,7 @@ import { notFound } from '../platform/errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectDeduction } from './deduction.queries.ts';
 
-/** What a source, such as a lost dispute, has taken. NOT_FOUND (DEDUCTION_NOT_FOUND). */
+/** The amount deducted for a source, such as a lost dispute. NOT_FOUND (DEDUCTION_NOT_FOUND). */
 export async function getDeduction(
   database: Database,
   request: GetDeductionRequest,

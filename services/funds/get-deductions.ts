@@ -7,7 +7,9 @@ import { tenantOf } from '../platform/tenant.ts';
 import { within64Bits } from '../platform/within-64-bits.ts';
 import { selectDeductions } from './deduction.queries.ts';
 
-/** What sources, such as lost disputes, have taken, less what was returned. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). */
+/**
+ * The amounts deducted for sources, such as lost disputes, less what was returned. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE).
+ */
 export async function getDeductions(
   database: Database,
   request: GetDeductionsRequest,

@@ -66,7 +66,7 @@ export class HoldStore {
       LOST_DISPUTES,
       { saleId },
     );
-    // A source that other teams have blocked by more than once counts once.
+    // A source with several blocks, which other teams can set, counts once.
     const bySource = new Map(rows.map((row) => [row.source_id, row]));
     return [...bySource.values()].map((row) => ({
       sourceId: row.source_id,
@@ -82,7 +82,7 @@ export class HoldStore {
     return (await this.#sales([saleId], lost)).get(saleId)!;
   }
 
-  /** What lost disputes of these sales have taken, by sale. */
+  /** The amounts that lost disputes have deducted from these sales, by sale. */
   async #lost(saleIds: ReadonlySet<string>): Promise<Map<string, bigint>> {
     if (saleIds.size === 0) return new Map();
     const ids = JSON.stringify([...saleIds]);

@@ -24,11 +24,11 @@ export interface HeldSale {
   readonly capturedMinor: bigint | undefined;
   /** The debits of the sale's refunds that have not been reversed, by refund case. */
   readonly refundsMinor: ReadonlyMap<string, bigint>;
-  /** What lost disputes of the sale have taken, in centavos. */
+  /** The amount deducted for lost disputes of the sale, in centavos. */
   readonly lostMinor: bigint;
 }
 
-/** What all refunds and lost disputes have taken of a sale. */
+/** The total of a sale's refunds and lost disputes. */
 const takenMinor = ({ refundsMinor, lostMinor }: HeldSale): bigint =>
   sumOf(refundsMinor.values()) + lostMinor;
 
@@ -80,13 +80,13 @@ export function wantedMinor(
 export interface LostDispute {
   readonly sourceId: string;
   readonly amountMinor: bigint;
-  /** What it has taken of the sale and for it. */
+  /** The amount deducted for it so far, from the sale and from other funds. */
   readonly takenMinor: bigint;
 }
 
 /**
- * What lost disputes take when a refund of their sale is reversed: the amounts that they were lost for, but that the
- * refund had already returned to the customer. The one that was lost first comes first.
+ * The amounts to deduct for lost disputes when a refund of their sale is reversed: what they were lost for, but the
+ * refund had already returned to the customer. The dispute that was lost first comes first.
  */
 export function takenOnReversal(
   disputes: readonly LostDispute[],

@@ -6,9 +6,8 @@ interface Scope {
 }
 
 /**
- * The amounts that a source has taken, less what was restored: by its lost blocks from the installments of their sales, and by
- * its deduction.
- * `source` is an SQL expression, and `saleId` too: of the sale to which they are limited.
+ * The amounts deducted for a source, less what was restored: by its lost blocks from the installments of their sales,
+ * and by its deduction. `source` and `saleId` are SQL expressions; `saleId` limits the amounts to one sale.
  */
 export function amountsTakenBy(
   source: string,
@@ -30,7 +29,7 @@ export function amountsTakenBy(
         ${saleId ? `and deduction.sale_id = ${saleId}` : ''}`;
 }
 
-/** The sum that lost disputes have taken of a sale; `saleId` is an SQL expression. */
+/** The sum deducted from a sale for lost disputes; `saleId` is an SQL expression. */
 export function lostMinorOf(saleId: string, scope: Scope): string {
   const { merchantId, environment, schema } = scope;
   return `(

@@ -28,7 +28,10 @@ select environment, reason, extract(epoch from now() - opened_at)::float8 as sec
   ).join(' union all')}) oldest`,
 };
 
-/** Registers a gauge of how old holds of KYC and compliance are. All processes on a database report the same values. */
+/**
+ * Registers a gauge of the age of the oldest KYC and compliance holds. All processes on a database report the same
+ * values.
+ */
 export function registerOldestHoldMetrics(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<OldestHoldRow>(MEASURE),

@@ -30,7 +30,7 @@ const ACCOUNTS_PER_CALL = 20;
 const INSTALLMENTS_PER_ACCOUNT = 1000;
 const RESERVATIONS_PER_CALL = 100;
 
-/** Half of the longest deadline of a call. The last account may take longer by the wait for its lock. */
+/** Half of the longest deadline of a call, because the wait for the last account's lock comes on top. */
 const CALL_BUDGET_MS = 30_000;
 
 interface ReleaseDependencies {

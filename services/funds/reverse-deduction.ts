@@ -12,7 +12,7 @@ import { BlockEntity, type BlockRow, DeductionEntity, type DeductionRow } from '
 import { FundsAccount } from './funds-account.ts';
 import type { HeldSale } from './holds.ts';
 
-/** What a source took from an installment and has not restored, in centavos. */
+/** The amounts deducted from an installment for a source and not restored, in centavos. */
 interface TakenReadRow {
   installment_id: string;
   consumed_minor: string;
@@ -32,9 +32,10 @@ select installment_id, consumed_minor::text, deducted_minor::text from (
 ) as taken where consumed_minor + deducted_minor > 0 order by installment_id`;
 
 /**
- * Restores what a source took, as when a lost dispute is reversed: its lost blocks, its deduction and what was collected of its
- * debt return to the installments that they came from, and what is unpaid of the debt is canceled. The source deducts nothing
- * more, also if it has taken nothing yet. Other lost disputes of its sales may take what it had left them too little of.
+ * Reverses the deductions for a source, as when a lost dispute is reversed: what its lost blocks, its deduction and the
+ * collection of its debt have taken returns to the installments it came from, and the unpaid debt is canceled. The
+ * source can deduct nothing more, even if it has deducted nothing yet. Other lost disputes of its sales may then deduct
+ * what the sales lacked before.
  */
 export function reverseDeduction(
   writes: AccountWrites,
@@ -84,7 +85,7 @@ async function takenBy(tx: TenantTransaction, sourceId: string) {
   });
 }
 
-/** Cancels the unpaid debt, and records that the source deducts nothing more. Returns what was canceled. */
+/** Cancels the unpaid debt, and blocks later deductions for the source. Returns the canceled amount. */
 function cancelDebt(
   tx: TenantTransaction,
   sourceId: string,

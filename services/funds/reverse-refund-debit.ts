@@ -12,8 +12,8 @@ import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
 
 /**
- * Restores a refund's debit, once, to the installments it was deducted from. Then deducts the amounts of lost disputes of
- * the sale that the refund had covered: the customer received them from the disputes instead.
+ * Restores a refund's debit, once, to the installments it was deducted from. Then deducts the amounts of the sale's
+ * lost disputes that the refund had covered: the customer has received them through the disputes instead.
  */
 export function reverseRefundDebit(
   writes: AccountWrites,

@@ -1,6 +1,6 @@
 import type { ReleaseStatus } from './installment.ts';
 
-/** What has become of a sale's funds. */
+/** The state of a sale's funds. */
 export type SaleStatus = 'SCHEDULED' | 'PARTIALLY_RELEASED' | 'RELEASED' | 'BLOCKED';
 
 /** The status of a sale with installments in these statuses. */

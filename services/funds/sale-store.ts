@@ -58,7 +58,7 @@ select sale_id from funds.block
  where merchant_id = :merchantId and environment = :environment and sale_id in (select id from asked)
    and closed_at is null`;
 
-/** Those of these sales that are recorded, or that an open block is to hold. */
+/** The ids among these whose sale is recorded or has an open block. */
 export async function recordedOrHeld(tx: TenantTransaction, ids: readonly string[]): Promise<Set<string>> {
   const rows = await tx.execute<{ id: string }>(RECORDED_OR_HELD, { ids: JSON.stringify(ids) });
   return new Set(rows.map(({ id }) => id));

@@ -14,7 +14,7 @@ import type { SaleStatus } from './sale-status.ts';
 
 type InstallmentReadRow = ReadTable<typeof InstallmentEntity>;
 
-/** What has become of the funds of installments, in centavos. */
+/** The funds of installments by state, in centavos. */
 export interface FundsSums {
   deducted_minor: bigint;
   advanced_minor: bigint;

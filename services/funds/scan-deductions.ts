@@ -8,7 +8,7 @@ import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import { scanSources, selectTaken } from './scan.queries.ts';
 
-/** A page of what lost disputes and other sources have taken. */
+/** A page of the amounts deducted for lost disputes and other sources. */
 export async function scanDeductions(
   database: Database,
   request: ScanDeductionsRequest,

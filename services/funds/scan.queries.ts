@@ -117,15 +117,15 @@ const SALE_REST_MINOR = sql.raw<bigint | null>(`(
    order by block.closed_at desc limit 1)::bigint`);
 
 type TakenOf = Pick<RecordScan, 'merchantId' | 'environment'> & {
-  /** The sources, one for each place of the three. */
+  /** The sources, as three arrays of the same length. */
   readonly merchantIds: readonly string[];
   readonly environments: readonly string[];
   readonly sourceIds: readonly string[];
 };
 
 /**
- * What each of these sources has taken, in the order of a scan. Their rows are read again, because Citus joins the other
- * tables to rows of the same node, and not to a page that it has merged.
+ * The deductions for each of these sources, in the order of a scan. Reads their rows again, because Citus can join the
+ * other tables to rows of the same node, but not to a page that it has merged.
  */
 export const selectTaken = prepareRead<TakenOf, SourceDeductionReadRow>((parameters) => {
   const isGiven = sql<boolean>`(merchant_id, environment, source_id) in (

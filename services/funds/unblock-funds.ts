@@ -67,8 +67,8 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
 }
 
 /**
- * From its loss on, a dispute of the rest of a sale has an amount. Refunds that are debited or reversed around its end, and
- * disputes that end before it, must not change it, or the merchant pays twice, or not at all.
+ * Fixes the amount of a lost dispute of the rest of a sale. Otherwise refunds debited or reversed around its end, and
+ * disputes that end before it, would change the amount, and the merchant would pay twice or not at all.
  */
 async function fixLostRest(
   account: FundsAccount,
@@ -82,7 +82,7 @@ async function fixLostRest(
   await account.store([], [], [block.saleId]);
 }
 
-/** The customer received all of a lost dispute, however little of it the sale's installments could hold. */
+/** Deducts what the sale's installments could not hold: the customer received the full amount of a lost dispute. */
 async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: Deduction): Promise<void> {
   const { sourceId, amountMinor } = unmet;
   if (amountMinor <= 0n || (await tx.findOne(DeductionEntity, { sourceId }))) return;

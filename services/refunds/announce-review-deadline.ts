@@ -25,7 +25,7 @@ export function announceReviewDeadline(
     Object.assign(row, changes);
     tx.logStep("the deadline of a refund case's review was announced", { refundCaseId: row.id, events });
     await publishEvents(tx, row, events, at);
-    // Deadlines in the sandbox do not matter enough for mail.
+    // No mail about the sandbox.
     if (tx.tenant.environment === 'live') {
       const { merchantId } = tx.tenant;
       const notice = { ...tx.tenant, kind: 'REFUND_DEADLINES', subjectId: merchantId } as const;

@@ -11,7 +11,7 @@ import { lockPaymentOf, lockRefundCase, storeChange } from './refund-case-store.
 import { cancelCase } from './refund-review.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
-/** Cancels a case whose execution has not started. What it leaves of the payment may suffice for blocked cases. */
+/** Cancels a case whose execution has not started. The amount that it frees may unblock other cases of the payment. */
 export function cancelRefundCase(writes: Writes, request: CancelRefundCaseRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof CancelRefundCaseResponseSchema>(request, context, async (tx) => {

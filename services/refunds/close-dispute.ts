@@ -20,8 +20,8 @@ import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**
- * Closes a dispute. With the payment's last open dispute, PAYMENT_DISPUTED is cleared from the cases that lost ones have left
- * enough for.
+ * Closes a dispute. If it is the payment's last open one, clears PAYMENT_DISPUTED from the cases that the rest of the
+ * payment covers.
  * DISPUTE_NOT_FOUND, DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS, DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN,
  * SALE_NOT_RECORDED.
  */
@@ -57,7 +57,7 @@ export async function closeDispute(
       data: disputeEventData(dispute),
       occurredAt: ended.closedAt,
     });
-    // Without a sale it holds nothing, but what is lost is deducted from the merchant's other funds.
+    // A dispute without a sale holds nothing, but a loss is deducted from the merchant's other funds.
     if (dispute.saleId !== null || (ended.lostMinor ?? 0n) > 0n) {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));
     }
@@ -70,7 +70,9 @@ export async function closeDispute(
   });
 }
 
-/** What was captured of the sale of a dispute that is lost without an amount; null otherwise, and if it is not known. */
+/**
+ * The captured amount of the sale, if the dispute is lost without an amount; otherwise null, also if it is not known.
+ */
 async function lostSaleAmount(
   sales: SaleReads,
   request: CloseDisputeRequest,

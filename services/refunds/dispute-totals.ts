@@ -10,7 +10,7 @@ import { within64Bits } from '../platform/within-64-bits.ts';
 import { type DisputeFilter, selectDisputeTotals } from './dispute.queries.ts';
 import type { SaleReads } from './refunded-sale.ts';
 
-/** The most sources of a call of GetDeductions. */
+/** The maximum number of sources in a call of GetDeductions. */
 const MAX_SOURCES = 1_000;
 
 /** The totals of the disputes that match, by outcome, open ones first. OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE). */
@@ -34,7 +34,7 @@ export async function disputeTotals(
   return (await Promise.all(totals)).sort((one, other) => one.outcome - other.outcome);
 }
 
-/** What disputes have deducted, less what was returned, by id. */
+/** The amounts deducted for disputes, less what was returned, by dispute id. */
 export async function deductedBy(
   funds: SaleReads['funds'],
   { merchantId, environment }: Pick<ListDisputesRequest, 'merchantId' | 'environment'>,

@@ -183,13 +183,13 @@ export function recordReversal(
   return { outcome: 'REVERSED', reversedAt: later(closedAt, at) };
 }
 
-/** What a dispute without an amount takes never changes, so refunds that the provider returns later can be made again. */
+/** The amount of a dispute lost without one is final, so refunds that the provider returns later can be made again. */
 function lostRest({ undisputedMinor, refundedMinor }: EndedPayment): bigint | null {
   if (undisputedMinor === null) return null;
   return undisputedMinor > refundedMinor ? undisputedMinor - refundedMinor : 0n;
 }
 
-/** No more than is left of the payment, if that is known: the customer cannot get the same money twice. */
+/** At most the rest of the payment, if that is known: the customer cannot get the same money twice. */
 export function lostAmount(amountMinor: bigint, { paidAmountMinor, returnedMinor }: DisputedPayment): bigint {
   if (paidAmountMinor === null) return amountMinor;
   const restMinor = paidAmountMinor > returnedMinor ? paidAmountMinor - returnedMinor : 0n;
@@ -216,7 +216,7 @@ function endedAmount(
 }
 
 /**
- * The merchant can respond and add evidence: the dispute is open, without a response and before its due date.
+ * Requires a dispute to which the merchant can respond and add evidence: open, without a response, before its due date.
  * DISPUTE_CLOSED, DISPUTE_RESPONDED, DISPUTE_RESPONSE_OVERDUE.
  */
 export function requireAwaitingResponse(dispute: Dispute, at: Date): void {
@@ -245,9 +245,9 @@ export const disputeNotFound = () => notFound('DISPUTE_NOT_FOUND', 'the dispute 
 const DAY_MS = 86_400_000;
 
 /**
- * When the merchant is notified that a response is due: `noticeMs` before, or halfway if there is less time than twice that;
- * at once without a due date. Null without one if the dispute is recorded more than a day after its opening: importing old
- * disputes must not ask people to respond to each.
+ * When the merchant is notified that a response is due: `noticeMs` before the due date, or halfway if that is less than
+ * twice as far away; at once without a due date. Null for a dispute without one that is recorded more than a day after
+ * its opening: importing old disputes must not mail people about each.
  */
 export function dueNoticeAt(
   openedAt: Date,
@@ -261,8 +261,8 @@ export function dueNoticeAt(
 }
 
 /**
- * What disputes leave of a payment for refunds, in centavos: nothing while one is open, and what those that were lost have not
- * taken. One that took the rest of an unknown payment left nothing.
+ * The part of a payment that disputes leave for refunds, in centavos: nothing while one is open, otherwise the paid
+ * amount less the lost disputes. A dispute that took the rest of an unknown payment left nothing.
  */
 export function undisputedMinor(
   paidAmountMinor: bigint,
@@ -271,7 +271,7 @@ export function undisputedMinor(
   let leftMinor = paidAmountMinor;
   for (const { closedAt, outcome, amountMinor, lostMinor } of disputes) {
     if (closedAt === null) return 0n;
-    // One with an amount may take all of it in the end: when refunds are returned.
+    // A dispute with an amount may end up with all of it, once refunds are returned.
     if (outcome === 'LOST') leftMinor -= amountMinor ?? lostMinor ?? paidAmountMinor;
   }
   return leftMinor > 0n ? leftMinor : 0n;

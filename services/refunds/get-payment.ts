@@ -15,7 +15,7 @@ import { paymentAmounts } from './payment-amounts.ts';
 import { refundWindowExpiresAt, saleRestMinor } from './payment-facts.ts';
 import { refundedSaleOf } from './sale-use.sql.ts';
 
-/** What has been refunded and lost of a payment, and what can still be refunded. NOT_FOUND (PAYMENT_NOT_FOUND). */
+/** The refunded, lost and refundable amounts of a payment. NOT_FOUND (PAYMENT_NOT_FOUND). */
 export async function getPayment(
   database: Database,
   request: GetPaymentRequest,

@@ -18,8 +18,8 @@ select refunded.minor::text as refunded_minor, (refunded.minor + lost.minor)::te
       and outcome = 'LOST' and (sale_id is null or sale_id is distinct from :saleId::uuid)) as lost`;
 
 /**
- * What refunds, and disputes that were lost without the payment's sale, have returned of a payment to the customer. Such a
- * dispute whose amount is not known may have returned all that refunds had not.
+ * The amounts of a payment that refunds, and disputes lost without the payment's sale, have returned to the customer. A
+ * lost dispute of unknown amount may have returned everything that refunds had not.
  */
 export async function returnedOf(
   tx: TenantTransaction,
@@ -35,7 +35,8 @@ export async function returnedOf(
 }
 
 /**
- * What the lost disputes of a payment have left for refunds; null as long as the paid amount is unknown, and nothing bounds it.
+ * The part of a payment that its lost disputes leave for refunds; null while the paid amount is unknown and nothing
+ * bounds it.
  */
 export async function leftByLostDisputes(
   tx: TenantTransaction,
@@ -52,8 +53,8 @@ select sum(paid_amount_minor)::text as minor from refunds.payment
                where merchant_id = :merchantId and environment = :environment and sale_id = :saleId)`;
 
 /**
- * The most that can have been paid of a sale with a payment of which nothing is known: what was captured less what its other
- * payments have paid. Null if no other payment is known: it may have paid all of it. SALE_NOT_RECORDED.
+ * The most that a payment of which nothing is known can have paid of a sale: the captured amount less what the sale's
+ * other payments have paid. Null if no other payment is known: it may have paid all of it. SALE_NOT_RECORDED.
  */
 export async function shareOfSale(
   tx: TenantTransaction,
@@ -73,8 +74,8 @@ export async function shareOfSale(
 }
 
 /**
- * Whether a dispute of the payment was lost without its sale: before the sale was known, or for another one. Funds do not
- * count for the sale what it took, so later disputes are limited by the payment instead.
+ * Whether a dispute of the payment was lost without this sale: before the sale was known, or for another one. Funds do
+ * not count its deduction against the sale, so the payment limits later disputes instead.
  */
 export async function wasLostElsewhere(
   tx: TenantTransaction,
@@ -85,8 +86,8 @@ export async function wasLostElsewhere(
 }
 
 /**
- * After a refund of a payment without a sale was returned, or one of its lost disputes was reversed, others take what that had
- * covered. The one that was lost first comes first. The payment is locked.
+ * Deducts for lost disputes what could not be deducted before, after a refund of a payment without a sale was returned
+ * or another lost dispute of it was reversed. The dispute that was lost first comes first. The payment is locked.
  * @param causeId the refund case or the dispute.
  */
 export async function raiseLostDisputes(

@@ -75,7 +75,7 @@ export function openDispute(
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));
     if (saleId !== null) await tx.command(disputeHold.startCommand({ ...tx.tenant, disputeId: id }));
-    // Disputes in the sandbox do not matter enough for mail.
+    // No mail about the sandbox.
     const noticeAt = tx.tenant.environment === 'live' ? dueNoticeAt(at, dueAt, noticeMs, new Date()) : null;
     if (noticeAt) {
       const quietUntil = noticeAt.toISOString();

@@ -127,8 +127,8 @@ async function productWindow(
 }
 
 /**
- * The payment's facts: set by its first refund case, which replaces the sale that a dispute has named before. A later request
- * must not contradict them.
+ * The payment's facts. Its first refund case sets them, and replaces a sale that only a dispute has named. A later
+ * request must not contradict them.
  */
 function fixFacts(
   payment: PaymentRow,

@@ -8,15 +8,15 @@ export interface RefundedPayment {
   /** The sum of its open refund cases, and of those among them that a dispute blocks. */
   readonly inProgressMinor: bigint;
   readonly blockedMinor: bigint;
-  /** What its sale has left for refunds of all the payments that name it; null if that is not known. */
+  /** The part of its sale left for refunds of all payments that name the sale; null if that is not known. */
   readonly saleRestMinor: bigint | null;
 }
 
 type PaymentDispute = Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>;
 
 /**
- * What lost disputes have taken of a payment, and what a new refund case can still be opened for without being blocked by a
- * dispute: nothing while one is open, and no more than its sale has left. In centavos.
+ * The amount of a payment lost in disputes, and the amount for which a new refund case can be opened without being
+ * blocked by a dispute: nothing while one is open, and no more than its sale has left. In centavos.
  */
 export function paymentAmounts(
   { paidAmountMinor, refundedMinor, inProgressMinor, blockedMinor, saleRestMinor }: RefundedPayment,

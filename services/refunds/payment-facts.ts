@@ -84,8 +84,8 @@ export interface RefundedSale {
 }
 
 /**
- * What the refunds of a sale, and lost disputes of its other payments, leave of it for a refund. Null if that is not known, or
- * if one payment alone uses the sale: its own amount limits it.
+ * The part of a sale that its refunds, and lost disputes of its other payments, leave for a refund. Null if that is not
+ * known, or if only one payment uses the sale, whose own amount is the limit then.
  */
 export function saleRestMinor({
   amountMinor,

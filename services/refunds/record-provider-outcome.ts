@@ -17,8 +17,8 @@ import { type ProviderReport, recordOutcome } from './refund-execution.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**
- * Records the provider's report on a refund. If it fails the refund, its debit is reversed. If a succeeded one was returned,
- * lost disputes of its payment may take what it had covered; with a sale, funds see to that.
+ * Records the provider's report on a refund. If it fails the refund, its debit is reversed. After the return of a
+ * succeeded refund, more may be deducted for lost disputes of its payment; with a sale, funds do that.
  */
 export function recordProviderOutcome(
   writes: Writes,
@@ -28,7 +28,7 @@ export function recordProviderOutcome(
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
     const outcome = enumName(ProviderOutcome, request.outcome);
-    // Serializes a failure, which leaves its amount of the payment again, with the payment's disputes and other cases.
+    // A failure frees its amount of the payment, so it is serialized with the payment's disputes and other cases.
     const isFailure = outcome === 'FAILED' || outcome === 'REFUSED';
     const payment = isFailure ? await lockPaymentOf(tx, request.refundCaseId) : null;
     const row = await lockRefundCase(tx, request.refundCaseId);

@@ -24,7 +24,7 @@ export function recordRefundDebit(
     const outcome = enumName(RefundDebitOutcome, request.outcome);
     const change = recordDebit(row, outcome, at, request.execution);
     await storeChange(tx, row, change);
-    // A case that ever waits does so after its first execution: it has one mail, however often it waits again.
+    // Only the first execution sends the mail, so that a case sends one, however often it waits again.
     if (change.changes.status === 'FUNDING_REQUIRED' && row.executions === 1) {
       await notifyOfOutcome(tx, { kind: 'REFUND_UNFUNDED', subjectId: row.id }, row.updatedAt);
     }

@@ -78,7 +78,7 @@ export async function committedMinorOf(
   return { allMinor: BigInt(row!.all), unblockedMinor: BigInt(row!.unblocked) };
 }
 
-/** What the payment's disputes leave of it for refunds, in centavos. */
+/** The part of the payment that its disputes leave for refunds, in centavos. */
 export async function undisputedMinorOf(
   tx: TenantTransaction,
   paymentIntentId: string,
@@ -89,8 +89,8 @@ export async function undisputedMinorOf(
 }
 
 /**
- * What disputes, and the refunds that none blocks, leave of a payment for blocked refunds, in centavos; not more than zero
- * while a dispute is open. The payment is locked.
+ * The part of a payment left for blocked refunds by disputes and by refunds that are not blocked, in centavos; zero or
+ * less while a dispute is open. The payment is locked.
  */
 export async function unclaimedMinorOf(
   tx: TenantTransaction,
@@ -112,7 +112,7 @@ export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, cha
   if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
 }
 
-/** Who starts the execution of approved cases: the transaction that approves them, or a caller of StartRefund. */
+/** What starts the execution of approved cases: the transaction that approves them, or a call of StartRefund. */
 export type RefundExecutionMode = 'automatic' | 'manual';
 
 /** Starts the workflow that executes the case, if it is approved and has no blocker. */

@@ -51,8 +51,9 @@ const SALE_USE = saleUse({
 });
 
 /**
- * What the refunds of a payment's sale have used up, of all the payments that name it. Locks the sale until the transaction
- * ends: cases of different payments that are opened at the same time must count each other. The payment is locked before.
+ * How much of the payment's sale has been used up by refunds of all the payments that name it. Locks the sale until the
+ * transaction ends, so that cases of different payments that are opened at the same time count each other. The payment
+ * is already locked.
  */
 export async function lockRefundedSale(
   tx: TenantTransaction,

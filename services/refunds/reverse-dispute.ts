@@ -16,8 +16,8 @@ import { lockDisputedPayment } from './refund-case-store.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**
- * Records that a lost dispute was reversed, as on appeal: funds restore what it took. Refund cases that it left too little for
- * are unblocked, and other lost disputes take what it had left them too little of.
+ * Records that a lost dispute was reversed, as on appeal, and has funds restore the deduction. Unblocks the refund
+ * cases that the payment now covers, and deducts for other lost disputes what the payment lacked before.
  * DISPUTE_NOT_FOUND, DISPUTE_NOT_LOST, DISPUTE_REVERSED.
  */
 export function reverseDispute(writes: Writes, request: ReverseDisputeRequest, context: HandlerContext) {

@@ -48,7 +48,7 @@ export function reviewRefundCase(
   });
 }
 
-/** Unblocks a case in review that lost disputes and other refunds have left enough of its payment for. */
+/** Unblocks a case in review if lost disputes and other refunds leave enough of its payment. */
 async function unblockIfCovered(
   tx: TenantTransaction,
   { id, paidAmountMinor }: PaymentRow,

@@ -8,7 +8,7 @@ interface Scope {
   readonly paymentIntentId: string;
 }
 
-/** What uses up a sale. Amounts in centavos, as text. */
+/** The used part of a sale. Amounts in centavos, as text. */
 export interface SaleUseRow {
   sale_committed_minor: string;
   sale_lost_elsewhere_minor: string;
@@ -16,8 +16,8 @@ export interface SaleUseRow {
 }
 
 /**
- * What the refunds of all payments of a sale, and the lost disputes of the others, use up of it. A lost dispute without an
- * amount, of a payment of which nothing was known, took all that was left.
+ * The part of a sale used by the refunds of all its payments and by lost disputes of the other payments. A dispute lost
+ * without an amount, of a payment of which nothing was known, used all that was left.
  */
 export const saleUse = ({ merchantId, environment, saleId, paymentIntentId }: Scope) => `
 select cases.minor::text as sale_committed_minor, lost.minor::text as sale_lost_elsewhere_minor,
@@ -33,7 +33,7 @@ select cases.minor::text as sale_committed_minor, lost.minor::text as sale_lost_
     where merchant_id = ${merchantId} and environment = ${environment} and sale_id = ${saleId}
       and payment_intent_id <> ${paymentIntentId} and outcome = 'LOST') as lost`;
 
-/** @param amountMinor what was captured of the sale; null until it is known. */
+/** @param amountMinor the captured amount of the sale; null until it is known. */
 export const refundedSaleOf = (row: SaleUseRow, amountMinor: bigint | null): RefundedSale => ({
   amountMinor,
   committedMinor: BigInt(row.sale_committed_minor),

@@ -4,8 +4,9 @@ import { storeChange, unclaimedMinorOf } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
 /**
- * Clears PAYMENT_DISPUTED from the cases that disputes and other refunds have left enough of the payment for, oldest first.
- * Runs whenever a dispute closes, or a refund ends without having paid the customer. The payment is locked.
+ * Clears PAYMENT_DISPUTED, oldest case first, from the cases that the rest of the payment covers after disputes and
+ * other refunds. Call it whenever a dispute closes, or a refund ends without having paid the customer. The payment is
+ * locked.
  */
 export async function unblockCovered(
   tx: TenantTransaction,

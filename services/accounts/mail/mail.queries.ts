@@ -23,7 +23,7 @@ interface Recipients {
   readonly limit: number;
 }
 
-/** Those who may act on a topic. */
+/** The roles that may act on a topic. */
 const ROLES: Readonly<Record<MailTopicName, readonly RoleName[]>> = {
   REFUND_DEADLINES: ['FINANCE', 'DEVELOPER', 'ADMIN'],
   DISPUTE_DEADLINES: ['FINANCE', 'DEVELOPER', 'ADMIN'],

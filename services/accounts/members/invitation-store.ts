@@ -4,7 +4,7 @@ import type { RoleName } from '../../platform/people/role.ts';
 import { INVITATION_STATE, type InvitationState } from './invitation.ts';
 import { lockMembers } from './member-store.ts';
 
-/** The role and state of an invitation that is locked. */
+/** The role and state of a locked invitation. */
 export interface LockedInvitation {
   readonly role: RoleName;
   readonly state: InvitationState;

@@ -15,7 +15,7 @@ import { normalizedEmail } from '../email-address.ts';
 import { INVITATION_LIFETIME_MS } from './invitation.ts';
 import { lockMembers, requireBelowLimit } from './member-store.ts';
 
-/** Invitations are mails to strangers: within 24 hours, at most this many of a merchant, and to one address. */
+/** Invitations send mail to strangers, so their number within 24 hours is limited: per merchant, and per address. */
 const MAX_A_DAY = 1_000;
 const MAX_A_DAY_TO_ADDRESS = 10;
 

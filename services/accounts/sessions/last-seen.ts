@@ -4,7 +4,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { WriteBehind } from '../../platform/writes/write-behind.ts';
 import type { AuthenticationRow } from './session.queries.ts';
 
-/** A session in use costs one write a minute, not one per request, or a few per idle time if that is shorter. */
+/** Limits the writes to one a minute for each session in use, or a few per idle timeout if that is shorter. */
 const PRECISION_MS = 60_000;
 const WRITES_PER_IDLE_TIME = 10;
 

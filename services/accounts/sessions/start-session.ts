@@ -68,7 +68,10 @@ async function upsertAccount(em: EntityManager, request: StartSessionRequest, no
 
 const SIGN_IN_WINDOW_MS = 10 * 60_000;
 
-/** Counts the sessions of all gateways. The account's row, which is locked, keeps two sign-ins from counting at once. */
+/**
+ * Counts the account's recent sessions across all gateways. The account's row is locked, so concurrent sign-ins count
+ * each other.
+ */
 async function requireFewSignIns(
   em: EntityManager,
   accountId: string,

@@ -22,7 +22,7 @@ export type NoticeKind =
   | 'API_KEY_EXPIRING'
   | OutcomeKind;
 
-/** What became of a refund, a dispute, an advance, or a merchant's funds. */
+/** The outcome of a refund, a dispute, an advance, or a merchant's funds. */
 export type OutcomeKind =
   | 'REFUND_UNFUNDED'
   | 'REFUND_FAILED'
@@ -64,8 +64,8 @@ export const startCommand = (input: NotifyContactInput) =>
   startWorkflow(workflowType, workflowId(input.kind, input.subjectId), input);
 
 /**
- * A notice about each row of a query, as `insertCommandsOf` takes it: the command for the id '', and its arguments, an
- * expression over the row's merchant_id, environment and id.
+ * The arguments of `insertCommandsOf` that send a notice for each row of a query. The workflow's input is built from
+ * the row's merchant_id, environment and id.
  */
 export const noticeOfEachRow = (kind: NoticeKind) => ({
   command: startWorkflow(workflowType, workflowId(kind, ''), {}),
@@ -82,8 +82,8 @@ interface OutcomeTransaction {
 }
 
 /**
- * Notifies the merchant's staff of an outcome once the transaction commits. Not in the sandbox, which does not matter enough
- * for mail, nor of what is recorded more than a day late: an import must not mail about each old outcome.
+ * Notifies the merchant's staff of an outcome once the transaction commits. Sends no mail about the sandbox, nor about
+ * outcomes recorded more than a day late: an import must not mail about each old outcome.
  */
 export async function notifyOfOutcome(
   tx: OutcomeTransaction,

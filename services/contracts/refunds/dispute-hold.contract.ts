@@ -16,8 +16,7 @@ export const startCommand = (input: DisputeHoldInput) =>
   startWorkflow(workflowType, workflowId(input.disputeId), input);
 
 /**
- * Has a dispute that was lost without a sale deducted again: a refund was returned since, or another dispute reversed, so it takes
- * more.
+ * Deducts more for a dispute that was lost without a sale, once a refund is returned or another dispute is reversed.
  */
 export const raiseCommand = (input: DisputeHoldInput, causeId: string) =>
   startWorkflow(endWorkflowType, `${endWorkflowId(input.disputeId)}-${causeId}`, input);
@@ -25,7 +24,7 @@ export const raiseCommand = (input: DisputeHoldInput, causeId: string) =>
 const reversalWorkflowType = 'reverseLostDispute';
 export const reversalWorkflowId = (disputeId: string) => `dispute-reversal-${disputeId}`;
 
-/** Has what a lost dispute took restored. */
+/** Restores what was deducted for a lost dispute. */
 export const reverseCommand = (input: DisputeHoldInput) =>
   startWorkflow(reversalWorkflowType, reversalWorkflowId(input.disputeId), input);
 

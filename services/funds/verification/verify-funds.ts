@@ -29,7 +29,7 @@ import {
 } from './verification-metrics.ts';
 
 const ACCOUNTS_PER_CALL = 20;
-/** A third of the longest deadline of a call. The last account may take longer by its timeout. */
+/** A third of the longest deadline of a call, because the last account may take up to its timeout on top. */
 const CALL_BUDGET_MS = 20_000;
 /** A longer snapshot would keep vacuum from removing dead rows of every table. */
 const ACCOUNT_TIMEOUT_MS = 5_000;

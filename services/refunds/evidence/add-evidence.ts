@@ -45,7 +45,7 @@ export async function addEvidence(
   try {
     const first = await firstMessage(messages);
     const tenant = tenantOf(first);
-    // Only the merchant's own people may fill its slots.
+    // Checked before a slot is taken, so that only the merchant's own people can occupy its slots.
     await writes.checkPerson(tenant, context);
     const release = slots.acquire(tenant.environment, tenant.merchantId);
     if (typeof release === 'string') throw tooManyUploads();
@@ -90,7 +90,7 @@ function store(writes: Writes, request: AddEvidenceRequest, content: Buffer, con
   });
 }
 
-/** Locks the case or dispute, so that concurrent uploads keep to the limit, and counts the file. */
+/** Locks the case or dispute, so that concurrent uploads respect the limit, and counts the file. */
 async function admitEvidence(tx: TenantTransaction, subject: EvidenceSubject, at: Date): Promise<void> {
   if (subject.refundCaseId !== null) {
     const refundCase = await lockRefundCase(tx, subject.refundCaseId);

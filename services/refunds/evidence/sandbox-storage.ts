@@ -10,8 +10,8 @@ const MAX_BYTES = 200 * 1024 * 1024;
 const MIN_FILE_BYTES = 16 * 1024;
 
 /**
- * Requires storage for a file in a merchant's sandbox, where developers can open any number of cases. Concurrent
- * uploads wait for each other. In live, only services open cases, and each has a limited number of files.
+ * Requires free storage for a file in a merchant's sandbox, where developers can open any number of cases. Serializes
+ * concurrent uploads. Live cases are opened only by services, and each has a limited number of files.
  * RESOURCE_EXHAUSTED (EVIDENCE_STORAGE_FULL).
  */
 export async function requireSandboxStorage(tx: TenantTransaction, sizeBytes: number): Promise<void> {

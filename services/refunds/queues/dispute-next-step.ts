@@ -4,7 +4,7 @@ import type { EnumName } from '../../platform/enum-name.ts';
 import type { DisputeReadRow } from '../dispute.queries.ts';
 import type { Owner } from './refund-next-step.ts';
 
-/** What is to be done next about an open dispute. */
+/** The next action for an open dispute. */
 interface NextStep {
   readonly action: EnumName<typeof DisputeAction>;
   readonly owner: Owner;

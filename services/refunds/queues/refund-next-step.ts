@@ -55,7 +55,7 @@ interface NextStep {
   readonly dueAt: Timestamp | undefined;
 }
 
-/** What is to be done next about an open case, by whom, since when and until when. Throws TypeError for a closed one. */
+/** The next action for an open case: by whom, since when and until when. Throws TypeError for a closed case. */
 export function nextRefundStep(row: QueuedCaseReadRow, rules: QueueRules): NextStep {
   const action = nextActionOf(row, rules.execution);
   const since = waitingSince(row, action);

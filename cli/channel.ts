@@ -113,8 +113,8 @@ interface Problem {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return 'no answer in time';
-  if (error.name === 'AbortError') return 'it fell silent';
+  if (error.name === 'TimeoutError') return 'no response in time';
+  if (error.name === 'AbortError') return 'no data arrived in time';
   const { cause } = error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   return code ?? (cause instanceof Error && cause.message ? cause.message : error.message);

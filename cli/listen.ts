@@ -49,7 +49,7 @@ export async function listen(channel: Channel, options: ListenOptions): Promise<
       if (isFirst) {
         print(`Forwarding ${countOf(opened.eventTypes)} from the sandbox to ${forwardTo.href}`);
         print(`Signing secret: ${signingSecret}`);
-        print('Ctrl-C ends it.');
+        print('Press Ctrl-C to stop.');
       } else print('Reconnected as a new temporary subscription with the same signing secret.');
       isFirst = false;
     } else if (event === 'delivery') {

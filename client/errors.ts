@@ -29,7 +29,7 @@ export class ApiError extends MerchantPaymentsError {
 
   constructor(response: Response, problem: Partial<Problem> | undefined, retryAfterSeconds?: number) {
     const { status } = response;
-    const detail = problem?.detail ?? `${originOf(response)} answered ${status} without an error of the API.`;
+    const detail = problem?.detail ?? `${originOf(response)} answered ${status} without an API error.`;
     const requestId = problem?.requestId ?? response.headers.get('request-id') ?? undefined;
     super(`${detail} (${[problem?.code ?? status, requestId].filter(Boolean).join(', ')})`);
     this.status = status;

@@ -31,7 +31,8 @@ export function readSettings(options: MerchantPaymentsOptions): Settings {
       'A live API key must not be used in a browser, where everyone who opens the page can read it. Call the API from your server.',
     );
   }
-  if (!Number.isInteger(maxRetries) || maxRetries < 0) throw new TypeError('maxRetries is a whole number.');
+  if (!Number.isInteger(maxRetries) || maxRetries < 0)
+    throw new TypeError('maxRetries must be a whole number, 0 or more.');
   requireTimeout(timeoutMs);
   return {
     apiKey: options.apiKey,
@@ -50,13 +51,14 @@ const MAX_TIMEOUT_MS = 2_147_483_647;
 /** Throws a TypeError for a time that no timer can wait. */
 export function requireTimeout(timeoutMs: number): void {
   if (Number.isInteger(timeoutMs) && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) return;
-  throw new TypeError(`timeoutMs is a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
+  throw new TypeError(`timeoutMs must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
 }
 
 function environmentOf(apiKey: unknown): Environment {
   const environment = typeof apiKey === 'string' ? KEY.exec(apiKey)?.[1] : undefined;
   // The key itself is not in the message, which may be logged.
-  if (!environment) throw new TypeError('apiKey is an API key: it starts with mpk_live_ or mpk_test_.');
+  if (!environment)
+    throw new TypeError('apiKey must be an API key, which starts with mpk_live_ or mpk_test_.');
   return environment as Environment;
 }
 
@@ -65,7 +67,7 @@ function baseUrlOf(text: unknown): string {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
   const hasMore = url && (url.username || url.password || url.search || url.hash);
   if (!url || hasMore || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError('baseUrl is the address of the API, such as https://sandbox.payments.example.');
+    throw new TypeError('baseUrl must be the address of the API, such as https://sandbox.payments.example.');
   }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
     throw new TypeError(`baseUrl must use https, except on this machine: ${url.origin}`);

@@ -63,10 +63,10 @@ function keysOf(secrets: string | readonly string[]): Uint8Array<ArrayBuffer>[] 
   const keys = [secrets].flat().map((secret) => {
     const key =
       typeof secret === 'string' && secret.startsWith(PREFIX) && decoded(secret.slice(PREFIX.length));
-    if (!key || key.length === 0) throw new TypeError(`a signing secret starts with ${PREFIX}`);
+    if (!key || key.length === 0) throw new TypeError(`a signing secret must start with ${PREFIX}`);
     return key;
   });
-  if (keys.length === 0) throw new TypeError('no signing secret is given');
+  if (keys.length === 0) throw new TypeError('no signing secret was given');
   return keys;
 }
 

@@ -86,7 +86,7 @@ async function audit(): Promise<Outcome> {
     const found = Object.entries(report.vulnerabilities).map(
       ([name, { severity }]) => `${name}: ${severity}`,
     );
-    return { result: 'failed', output: `${found.join('\n')}\nnpm audit --omit=dev says more\n` };
+    return { result: 'failed', output: `${found.join('\n')}\nnpm audit --omit=dev has the details\n` };
   }
   return { result: 'not performed', output: `${report.message ?? 'npm audit has no report'}\n` };
 }

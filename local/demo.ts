@@ -52,7 +52,7 @@ async function main(output: DemoConsole): Promise<void> {
     reason: 'Produto não chegou',
   });
   const { id: refundCaseId, requestedAt } = refundCase!;
-  output.detail(`case ${refundCaseId} over R$ 49,90 awaits the merchant's decision`);
+  output.detail(`case ${refundCaseId} for R$ 49.90 awaits the merchant's decision`);
 
   const requested = await receiver.waitForDelivery('refund.requested.v1', 204);
   verifySignature(requested, signingSecret);

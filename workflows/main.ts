@@ -27,7 +27,7 @@ await runProcess('worker', async () => {
     drain,
     ready: async () => {
       const { temporal } = await worker.health();
-      return { ok: temporal, details: { temporal: temporal ? 'up' : 'away' } };
+      return { ok: temporal, details: { temporal: temporal ? 'up' : 'unavailable' } };
     },
   });
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });

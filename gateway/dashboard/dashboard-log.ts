@@ -6,7 +6,7 @@ import { asksForStream } from './shell/live.ts';
 
 const pageDuration = new Histogram({
   name: 'payments_dashboard_duration_seconds',
-  help: 'Time a request to the dashboard took, by route, method and status.',
+  help: 'Duration of requests to the dashboard, by route, method and status.',
   labelNames: ['route', 'method', 'status'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   registers: [metrics],

@@ -8,7 +8,7 @@ import { pathOf } from '../problems/problem.ts';
 
 const httpDuration = new Histogram({
   name: 'payments_http_duration_seconds',
-  help: 'Time a request to the public API took, by environment, operation and status.',
+  help: 'Duration of requests to the public API, by environment, operation and status.',
   labelNames: ['environment', 'operation', 'status'],
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   registers: [metrics],

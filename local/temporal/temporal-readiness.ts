@@ -6,7 +6,7 @@ import type { TemporalStatus } from './temporal-server.ts';
 export interface LocalReadiness {
   readonly database: DatabaseState;
   /** `up` once the worker is connected. */
-  readonly temporal: 'up' | 'away: workflows wait';
+  readonly temporal: 'up' | 'unavailable: workflows wait';
   /** The server that `npm start` finds, builds or waits for. `since`: ISO 8601. */
   readonly temporalServer: Omit<TemporalStatus, 'since'> & { readonly since: string };
 }
@@ -19,7 +19,7 @@ export function temporalReadiness(
 ): Readiness {
   const details: LocalReadiness = {
     database,
-    temporal: isWorkerConnected ? 'up' : 'away: workflows wait',
+    temporal: isWorkerConnected ? 'up' : 'unavailable: workflows wait',
     temporalServer: { ...status, since: status.since.toISOString() },
   };
   return { ok: true, details: { ...details } };

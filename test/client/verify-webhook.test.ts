@@ -50,7 +50,7 @@ describe('throws a TypeError for misuse', () => {
   it.each([
     ['a body that was parsed', event, current, 'raw text or bytes'],
     ['no secret', body, [], 'no signing secret'],
-    ['a missing secret among others', body, [former, undefined], 'starts with whsec_'],
+    ['a missing secret among others', body, [former, undefined], 'must start with whsec_'],
   ])('%s', async (_what, given, secrets, message) => {
     const verified = verifyWebhook(given as string, signed(), secrets as string[]);
     await expect(verified).rejects.toThrow(TypeError);

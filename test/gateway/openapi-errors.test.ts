@@ -8,7 +8,7 @@ import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { type Answer, type Call, call, sendRaw } from './http-call.ts';
 import { type Document, type Documented, DocumentValidator, operationsOf } from './openapi-reader.ts';
-import { AWAY, startStandInGateway } from './stand-in-gateway.ts';
+import { startStandInGateway, UNAVAILABLE } from './stand-in-gateway.ts';
 
 /**
  * Every documented error of an operation is provoked there, and has the documented response. Stand-ins for the
@@ -133,7 +133,7 @@ describe.each(operationsOf(document).map((documented) => [documented.operationId
     );
 
     it.each(answers)('returns $status $code as documented', async ({ code, status, response, example }) => {
-      standIn.failure = REFUSALS[code] ?? AWAY;
+      standIn.failure = REFUSALS[code] ?? UNAVAILABLE;
       standIn.scopes = code === 'INSUFFICIENT_SCOPE' ? [] : ALL_SCOPES;
       const answer = await provoke(documented, code);
       expect(answer.text && answer.json).toMatchObject({ code });

@@ -111,22 +111,22 @@ describe('the document', () => {
 
   it('is 503 while the event catalog is unavailable; once loaded, the catalog is not requested again', async () => {
     let asked = 0;
-    let away = true;
+    let isUnavailable = true;
     const { port } = await listen(
       'live',
       {},
       {
         listEventTypes: () => {
           asked += 1;
-          if (away) throw new ConnectError('away', Code.Unavailable);
+          if (isUnavailable) throw new ConnectError('unavailable', Code.Unavailable);
           return listEventTypes();
         },
       },
     );
     expectProblem(await call(port, '/openapi.json'), 'SERVICE_UNAVAILABLE');
-    away = false;
+    isUnavailable = false;
     expect((await call(port, '/openapi.json')).status).toBe(200);
-    away = true;
+    isUnavailable = true;
     expect((await call(port, '/openapi.json')).status).toBe(200);
     expect(asked).toBe(2);
   });

@@ -39,7 +39,7 @@ const refusal = (kind: ErrorKind, reason: string, metadata: Record<string, strin
 
 describe('the failure of a service', () => {
   it.each<[what: string, code: ProblemCode, thrown: () => unknown]>([
-    ['away', 'SERVICE_UNAVAILABLE', () => new ConnectError('sesame', Code.Unavailable)],
+    ['unavailable', 'SERVICE_UNAVAILABLE', () => new ConnectError('sesame', Code.Unavailable)],
     ['without its database', 'SERVICE_UNAVAILABLE', () => refusal('UNAVAILABLE', 'DATABASE_UNAVAILABLE')],
     ['overloaded', 'SERVICE_UNAVAILABLE', () => new ConnectError('sesame', Code.ResourceExhausted)],
     ['too slow', 'DEADLINE_EXCEEDED', () => new ConnectError('sesame', Code.DeadlineExceeded)],

@@ -20,14 +20,14 @@ export interface StandIn {
 }
 
 /** The response to a request that the gateway accepts: the service that it calls is unavailable. */
-export const AWAY = new ConnectError('away', Code.Unavailable);
+export const UNAVAILABLE = new ConnectError('unavailable', Code.Unavailable);
 
 /** A listener in front of it; every setting but `settings` as a test has it, and no limit in the way. */
 export async function startStandInGateway(
   settings: Record<string, string> = {},
   environment: EnvironmentName = 'live',
 ) {
-  const standIn: StandIn = { failure: AWAY, scopes: ALL_SCOPES };
+  const standIn: StandIn = { failure: UNAVAILABLE, scopes: ALL_SCOPES };
   const known = createRouterTransport(({ service }) => {
     service(EventService, { listEventTypes });
     service(ApiKeyService, {

@@ -17,7 +17,7 @@ it('a separate worker reports its health, even while Temporal and the services a
   });
   await vi.waitFor(() => fetch(`${opsUrl}/healthz`), { timeout: 60_000, interval: 100 });
   const ready = await fetch(`${opsUrl}/readyz`);
-  expect([ready.status, await ready.json()]).toEqual([503, { status: 'not ready', temporal: 'away' }]);
+  expect([ready.status, await ready.json()]).toEqual([503, { status: 'not ready', temporal: 'unavailable' }]);
   const scraped = await scrape(opsUrl);
   expect(scraped('payments_temporal_up')).toBe(0);
   expect(scraped('payments_workflow_command_errors_total{kind="CLAIM"}')).toBe(0);

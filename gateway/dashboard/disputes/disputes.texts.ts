@@ -151,7 +151,7 @@ export const disputesTexts = {
       REVERSED: 'The dispute was lost, and the decision was then reversed in your favor.',
     },
     wonWithoutSale: 'The decision was in your favor. Nothing is deducted from your receivables.',
-    held: 'Blocked until the dispute is closed, as far as the receivables of the sale cover it.',
+    held: 'Blocked until the dispute is closed, up to what is left of the sale’s receivables.',
     notHeld:
       'Not blocked: the dispute names no sale. If it is lost, the amount is deducted from your receivables.',
     deducted: 'Deducted',
@@ -162,7 +162,7 @@ export const disputesTexts = {
     debtCanceled: (amount: string) => `This includes ${amount} of an outstanding debt, which was canceled.`,
     paidOutside: (amount: string) =>
       `You paid ${amount} of a debt by other means. It is returned by the same means.`,
-    nothingLeft: 'Nothing: the customer had already got it back.',
+    nothingLeft: 'Nothing: the customer had already been refunded.',
     toStatement: 'View in the statement',
     debt: (amount: string) => `Your receivables did not cover ${amount}, which became a debt:`,
     debtOpen: (amount: string) => `${amount} outstanding`,

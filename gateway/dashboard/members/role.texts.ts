@@ -34,9 +34,9 @@ export const roleTexts = {
     admin: 'Administrator',
     hints: {
       viewer: 'can view everything except API keys, the team and the audit trail',
-      finance: 'can also decide refunds, answer disputes and request advances; does not see webhooks',
+      finance: 'can also decide refunds, respond to disputes and request advances; does not see webhooks',
       developer:
-        'can decide refunds, answer disputes, request advances, and manage webhooks, API keys and the sandbox',
+        'can decide refunds, respond to disputes, request advances, and manage webhooks, API keys and the sandbox',
       admin: 'can also manage the team and the contact, and view the audit trail',
     },
   },

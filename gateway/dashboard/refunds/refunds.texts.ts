@@ -43,7 +43,7 @@ export const refundsTexts = {
       PROCESSING: 'O valor foi debitado e o provedor está pagando o cliente.',
       SUCCEEDED: 'O provedor pagou o cliente.',
       FAILED:
-        'O provedor não conseguiu pagar o cliente, e o débito foi estornado ao seu saldo. Não tentamos novamente: o reembolso precisa ser solicitado de novo, como este foi.',
+        'O provedor não conseguiu pagar o cliente, e o débito foi estornado ao seu saldo. Não tentamos novamente: para reembolsar o cliente, é preciso solicitar um novo reembolso.',
       CANCELED: 'A solicitação foi retirada por quem a fez.',
       REJECTED: 'O reembolso foi recusado na análise.',
     },
@@ -123,7 +123,7 @@ export const refundsTexts = {
       PROCESSING: 'The amount has been debited and the provider is paying the customer.',
       SUCCEEDED: 'The provider has paid the customer.',
       FAILED:
-        'The provider could not pay the customer, and the debit was returned to your balance. It is not tried again: the refund has to be requested again, as this one was.',
+        'The provider could not pay the customer, and the debit was returned to your balance. We do not retry it: to refund the customer, the refund must be requested again.',
       CANCELED: 'The request was withdrawn.',
       REJECTED: 'The refund was rejected in review.',
     },

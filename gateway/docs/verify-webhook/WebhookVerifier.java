@@ -15,7 +15,7 @@ public final class WebhookVerifier {
     public WebhookVerifier(String secret) {
         // Reject an empty key as well: anybody could sign with it.
         if (secret == null || !secret.startsWith(SECRET_PREFIX) || secret.length() == SECRET_PREFIX.length()) {
-            throw new IllegalArgumentException("a signing secret starts with whsec_");
+            throw new IllegalArgumentException("a signing secret must start with whsec_");
         }
         byte[] bytes = Base64.getDecoder().decode(secret.substring(SECRET_PREFIX.length()));
         key = new SecretKeySpec(bytes, "HmacSHA256");

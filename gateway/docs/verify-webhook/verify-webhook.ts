@@ -34,6 +34,6 @@ function keyOf(secret: string): Buffer {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   // Reject an empty key: anybody could sign with it.
   if (!secret.startsWith('whsec_') || key.length === 0)
-    throw new Error('a signing secret starts with whsec_');
+    throw new Error('a signing secret must start with whsec_');
   return key;
 }

@@ -34,7 +34,7 @@ func Verify(body []byte, header http.Header, secret string) error {
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	// Reject an empty key: anybody could sign with it.
 	if err != nil || !isSecret || len(key) == 0 {
-		return errors.New("a signing secret starts with whsec_")
+		return errors.New("a signing secret must start with whsec_")
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + timestamp + "."))

@@ -24,7 +24,7 @@ function verifyWebhook(string $body, string $id, string $timestamp, string $sign
     $key = base64_decode(substr($secret, strlen('whsec_')), true);
     // Reject an empty key: anybody could sign with it.
     if (!str_starts_with($secret, 'whsec_') || $key === false || $key === '') {
-        throw new InvalidArgumentException('a signing secret starts with whsec_');
+        throw new InvalidArgumentException('a signing secret must start with whsec_');
     }
     $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
     // During a rotation there are several signatures; one match is enough.

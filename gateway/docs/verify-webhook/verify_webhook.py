@@ -40,5 +40,5 @@ def _key_of(secret: str) -> bytes:
     key = base64.b64decode(secret.removeprefix("whsec_"))
     # Reject an empty key: anybody could sign with it.
     if not secret.startswith("whsec_") or not key:
-        raise ValueError("a signing secret starts with whsec_")
+        raise ValueError("a signing secret must start with whsec_")
     return key

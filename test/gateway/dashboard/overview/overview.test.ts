@@ -217,7 +217,7 @@ describe('while a service is unavailable', () => {
     return ({ token, accountId }: Visitor) => new Visitor(baseUrl, token, accountId);
   }
 
-  const away = () => Promise.reject(new ConnectError('away', Code.Unavailable));
+  const unavailable = () => Promise.reject(new ConnectError('unavailable', Code.Unavailable));
 
   it.each([
     ['payments.webhooks.v1.WebhookSubscriptionService/List', ['webhooks']],
@@ -225,7 +225,7 @@ describe('while a service is unavailable', () => {
     ['payments.funds.', ['balance', 'releases']],
   ])('the cards of %s say that they are unavailable, and all others are shown', async (service, names) => {
     const merchant = await fixture.newMerchant();
-    const person = (await without(service, away))(merchant.person);
+    const person = (await without(service, unavailable))(merchant.person);
     const page = await person.get(merchant.at());
     expect(page.status).toBe(200);
     const said = ['webhooks', 'refunds', 'disputes', 'balance', 'releases'].filter((name) =>

@@ -1,5 +1,5 @@
 import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
-import { EXPIRY_NOTICE_DAYS } from '../platform/api-key-expiry.ts';
+import { EXPIRY_NOTICE_DAYS, IS_STILL_USED, REPLACED_NOTICE_IS_DUE } from '../platform/api-key-expiry.ts';
 import { insertCommandsOf } from '../platform/outbox/outbox-commands.ts';
 import { statementTask } from '../platform/process/statement-task.ts';
 
@@ -32,19 +32,13 @@ with due as (
    order by expires_at limit ${BATCH_ROWS} for update of api_key skip locked
 ), ${NOTE_AND_NOTIFY}`;
 
-/**
- * The same rule as `isStillUsed`, from `replacedNoticeAt` on. A key that is used only after one run is found by a later
- * run, until it expires.
- */
+/** A key that is used only after one run is found by a later run, until it expires. */
 const NOTIFY_STILL_USED = `
 with due as (
   select merchant_id, environment, id, ${last} as days
     from api_keys.api_key
    where environment = 'live' and revoked_at is null and rotated_at is not null and expiry_notice_days = 0
-     and expires_at > now() and expires_at <= now() + interval '24 hours'
-     and expires_at <= now() + (expires_at - rotated_at) / 2
-     and last_used_at > rotated_at
-     and last_used_at > now() - least(interval '24 hours', (expires_at - rotated_at) / 4)
+     and expires_at > now() and ${REPLACED_NOTICE_IS_DUE} and ${IS_STILL_USED}
    order by expires_at limit ${BATCH_ROWS} for update of api_key skip locked
 ), ${NOTE_AND_NOTIFY}`;
 

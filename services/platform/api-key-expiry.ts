@@ -38,6 +38,10 @@ export function replacedNoticeAt({ rotatedAt, expiresAt }: ReplacedKey): Date {
   return new Date(expiresAt.getTime() - Math.min(DAY_MS, overlapMs / 2));
 }
 
+/** Whether `replacedNoticeAt` has come, as an SQL condition on a replaced API key. */
+export const REPLACED_NOTICE_IS_DUE =
+  "expires_at <= now() + interval '24 hours' and expires_at <= now() + (expires_at - rotated_at) / 2";
+
 /**
  * Whether a replaced key was used so lately that a system must still have it: in the last day, or quarter of the overlap if that
  * is shorter, and after the rotation.
@@ -47,3 +51,7 @@ export function isStillUsed({ rotatedAt, expiresAt, lastUsedAt }: ReplacedKey, n
   const overlapMs = expiresAt.getTime() - rotatedAt.getTime();
   return lastUsedAt.getTime() > now.getTime() - Math.min(DAY_MS, overlapMs / 4);
 }
+
+/** `isStillUsed` as an SQL condition on a replaced API key. */
+export const IS_STILL_USED = `last_used_at > rotated_at
+  and last_used_at > now() - least(interval '24 hours', (expires_at - rotated_at) / 4)`;

@@ -788,7 +788,7 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description The quote that was taken up.
+             * @description The quote that was requested.
              */
             quoteId: string;
             /**
@@ -1702,7 +1702,7 @@ export interface components {
             paymentMethod: "INSTANT_TRANSFER" | "CARD";
             /**
              * Format: int64
-             * @description Instalments, of card payments.
+             * @description Number of installments of a card payment.
              */
             installments?: number;
             /**
@@ -1777,7 +1777,7 @@ export interface components {
             paymentMethod: "INSTANT_TRANSFER" | "CARD";
             /**
              * Format: int64
-             * @description Instalments, of card payments.
+             * @description Number of installments of a card payment.
              */
             installments?: number;
             /**
@@ -1989,7 +1989,7 @@ export interface components {
             id: string;
             /** @description Name of the product. */
             name: string;
-            /** @description What it is. */
+            /** @description Description of the product. */
             description?: string;
             /**
              * @description How it is sold.
@@ -2012,7 +2012,7 @@ export interface components {
             imageUrl?: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When it was created.
              */
             createdAt: string;
             /**
@@ -2302,7 +2302,7 @@ export interface components {
              */
             status: "MERCHANT_REVIEW" | "SERVICE_REVIEW" | "APPROVED_FOR_EXECUTION" | "FUNDING_REQUIRED" | "PROCESSING" | "SUCCEEDED" | "FAILED" | "CANCELED" | "REJECTED";
             /**
-             * @description Who asked for the refund.
+             * @description Who requested the refund.
              * @enum {string}
              */
             initiator: "CUSTOMER" | "MERCHANT";
@@ -2311,7 +2311,7 @@ export interface components {
              * @enum {string|null}
              */
             approvalMode: "INSTANT" | "OPERATIONS" | "RISK_POLICY" | null;
-            /** @description What holds the case up. */
+            /** @description What blocks the case. */
             blockedBy: ("INSUFFICIENT_AVAILABLE_BALANCE" | "KYC_NOT_APPROVED" | "MERCHANT_NOT_ACTIVE" | "PAYMENT_DISPUTED" | "PAYMENT_NOT_LIVE" | "REFUND_FREQUENCY_24H" | "REFUND_VOLUME_24H")[];
             /**
              * Format: int64
@@ -2366,11 +2366,11 @@ export interface components {
                 submissionStatus: string | null;
                 /**
                  * Format: date-time
-                 * @description When the refund was handed to the provider.
+                 * @description When the refund was submitted to the provider.
                  */
                 submittedAt: string | null;
             } | null;
-            /** @description Why the refund was asked for. */
+            /** @description Why the refund was requested. */
             reason: string;
             /** @description Until when the payment can be refunded; null where there is no window. */
             refundWindow: {
@@ -2384,7 +2384,7 @@ export interface components {
             } | null;
             /**
              * Format: date-time
-             * @description When the refund was asked for.
+             * @description When the refund was requested.
              */
             requestedAt: string;
             /**

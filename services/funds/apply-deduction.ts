@@ -28,7 +28,7 @@ export function applyDeduction(
     const account = await FundsAccount.lock(tx, occurredAt);
     const earlier = await tx.findOne(DeductionEntity, { sourceId });
     if (earlier?.reversedAt) {
-      const message = 'what this source took was restored: it deducts nothing more';
+      const message = 'the deduction for this source has been reversed';
       throw failedPrecondition('DEDUCTION_REVERSED', message, { state: 'REVERSED' });
     }
     if (earlier && !(request.raise && earlier.saleId === (saleId ?? null))) {

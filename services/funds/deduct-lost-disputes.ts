@@ -22,7 +22,7 @@ export async function deductLostDisputes(
     const earlier = await tx.findOne(DeductionEntity, { sourceId });
     // Another team has deducted an amount of its choice, or the deduction has been reversed.
     if (earlier && (earlier.saleId !== saleId || earlier.reversedAt)) continue;
-    tx.logStep('what had been covered is deducted for a lost dispute', {
+    tx.logStep('more is deducted for a lost dispute', {
       ...taken,
       amountMinor: String(amountMinor),
     });

@@ -64,7 +64,7 @@ export function reverseDeduction(
     );
     const restoredMinor = taken.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
     const amounts = { restoredMinor: String(restoredMinor), canceledDebtMinor: String(canceledMinor) };
-    tx.logStep('what a source took was restored', { sourceId, ...amounts });
+    tx.logStep('a deduction was reversed', { sourceId, ...amounts });
     for (const [id, sale] of before) await deductLostDisputes(tx, account, id, sale);
     return { restoredAmountMinor: restoredMinor, canceledDebtAmountMinor: canceledMinor };
   });

@@ -151,7 +151,7 @@ export function endDispute(
   const saleId = dispute.saleId ?? payment.saleId;
   const amountMinor = endedAmount(dispute, namedMinor, payment);
   if (outcome === 'LOST' && saleId === null && amountMinor === null) {
-    const message = 'the dispute has neither a sale nor an amount: name the amount that was lost';
+    const message = 'the dispute has neither a sale nor an amount: set the amount that was lost';
     throw failedPrecondition('DISPUTE_AMOUNT_UNKNOWN', message, { field: 'amount_minor' });
   }
   const closedAt = later(responseSubmittedAt ?? respondedAt ?? openedAt, at);
@@ -207,7 +207,7 @@ function endedAmount(
   if (amountMinor === null) {
     throw failedPrecondition(
       'DISPUTE_AMOUNT_DIFFERS',
-      'the dispute is about the rest of its sale: name no amount',
+      'the dispute is for the rest of its sale: omit the amount',
     );
   }
   throw failedPrecondition('DISPUTE_AMOUNT_DIFFERS', 'the dispute was opened for another amount', {

@@ -66,7 +66,7 @@ export async function shareOfSale(
   if (row!.minor === null) return null;
   if (saleAmountMinor === null) {
     const message =
-      'other payments have paid a part of the sale: what this one has paid is not known before it is recorded';
+      'other payments have paid part of the sale: the share of this one is unknown until the sale is recorded';
     throw failedPrecondition('SALE_NOT_RECORDED', message);
   }
   const shareMinor = saleAmountMinor - BigInt(row!.minor);
@@ -106,7 +106,7 @@ export async function raiseLostDisputes(
     const lostMinor = lostAmount(dispute.amountMinor!, { ...payment, returnedMinor: others });
     if (lostMinor <= takenMinor) continue;
     dispute.lostMinor = lostMinor;
-    tx.logStep('what had been covered is deducted for a lost dispute', {
+    tx.logStep('more is deducted for a lost dispute', {
       disputeId: dispute.id,
       lostMinor: String(lostMinor),
     });

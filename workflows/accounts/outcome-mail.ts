@@ -4,7 +4,7 @@ import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
 import type { Notice } from './notice.ts';
 import type { Outcome, OutcomeSubject } from './outcome-notice.ts';
 
-/** What happened, in the subject and in the first sentence, and what it means for the merchant. */
+/** The event, in the subject and in the first sentence, and its consequence for the merchant. */
 interface OutcomeTexts {
   readonly subject: string;
   readonly happened: string;
@@ -114,7 +114,7 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
   DISPUTE_REVERSED: {
     subject: 'Dispute reversed in your favor',
     happened: 'A dispute that you had lost was reversed in your favor.',
-    means: 'What it took goes back to your receivables.',
+    means: 'The deducted amount goes back to your receivables.',
   },
   ADVANCE_REFUSED: {
     subject: 'Advance refused',
@@ -166,7 +166,7 @@ Choose which emails you get: ${choices}
   },
 };
 
-/** A mail about what became of a refund, a dispute, an advance, or the merchant's funds. */
+/** A mail about the outcome of a refund, a dispute, an advance, or the merchant's funds. */
 export function outcomeMail(
   { outcome, amountMinor, path }: OutcomeSubject,
   { language, merchant }: Pick<Notice, 'language' | 'merchant'>,

@@ -17,8 +17,8 @@ import {
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
 
 /**
- * That a refund awaits the balance, failed or was decided after a review, how a dispute ended, why an advance is not paid, or
- * that funds are held.
+ * The outcomes that merchants are notified of: a refund awaits the balance, failed or was reviewed; a dispute ended; an
+ * advance was refused or is not paid; funds are held.
  */
 export type Outcome =
   | 'REFUND_UNFUNDED'
@@ -33,7 +33,7 @@ export type Outcome =
   | 'PAYOUT_DELAYED'
   | 'FUNDS_HELD';
 
-/** What became of a refund, a dispute, an advance, or the merchant's funds. */
+/** The outcome of a refund, a dispute, an advance, or the merchant's funds. */
 export interface OutcomeSubject {
   readonly kind: OutcomeKind;
   readonly outcome: Outcome;
@@ -54,7 +54,7 @@ const REFUND_STATUSES = {
   REFUND_FAILED: RefundCaseStatus.FAILED,
 } as const;
 
-/** That the balance does not cover a refund, or that the provider failed or returned it; undefined otherwise. */
+/** A refund that the balance does not cover, or that failed at the provider or was returned; otherwise undefined. */
 export async function findRefundOutcome(
   refunds: Client<typeof RefundCaseService>,
   tenant: Tenant,
@@ -72,7 +72,7 @@ export async function findRefundOutcome(
   };
 }
 
-/** That a refund was rejected, or approved although the merchant contested it; undefined otherwise. */
+/** A refund that a review rejected, or approved although the merchant contested it; otherwise undefined. */
 export async function findReviewedRefund(
   refunds: Client<typeof RefundCaseService>,
   tenant: Tenant,
@@ -87,12 +87,12 @@ export async function findReviewedRefund(
   }
   const isApproved = status !== RefundCaseStatus.SERVICE_REVIEW && status !== RefundCaseStatus.CANCELED;
   if (!isApproved || merchantDecision?.decision !== MerchantDecisionKind.CONTESTED) return undefined;
-  // The case goes on changing while it is executed.
+  // A time that does not change while the case is executed.
   const happenedAt = timestampDate(merchantDecision.decidedAt!);
   return { ...about, outcome: 'REFUND_APPROVED', happenedAt };
 }
 
-/** How a dispute was closed, or that its loss was reversed; undefined while it is open. */
+/** A closed dispute, or one whose loss was reversed; undefined while it is open. */
 export async function findEndedDispute(
   refunds: Client<typeof RefundCaseService>,
   tenant: Tenant,
@@ -117,7 +117,7 @@ function disputeOutcome(outcome: DisputeOutcome): Outcome {
 
 type Advances = Client<typeof AdvanceService>;
 
-/** That an advance was refused; undefined otherwise. */
+/** A refused advance; otherwise undefined. */
 export async function findRefusedAdvance(
   advances: Advances,
   tenant: Tenant,
@@ -134,7 +134,7 @@ export async function findRefusedAdvance(
   };
 }
 
-/** That the payout of an advance was submitted and is not accepted, or was returned; undefined otherwise. */
+/** An advance whose payout was submitted and is not accepted, or was returned; otherwise undefined. */
 export async function findUnpaidAdvance(
   advances: Advances,
   tenant: Tenant,
@@ -149,7 +149,7 @@ export async function findUnpaidAdvance(
     kind: 'ADVANCE_UNPAID',
     outcome: isReturned ? 'PAYOUT_RETURNED' : 'PAYOUT_DELAYED',
     amountMinor,
-    // Of a delay, the last answer would change with every attempt.
+    // The last answer to a delayed payout would change with every attempt, so the release identifies the occasion.
     ...at(advanceRequest, isReturned ? payout.lastAnswerAt : releasedAt),
   };
 }
@@ -159,7 +159,7 @@ const at = ({ id }: AdvanceRequest, happenedAt: Timestamp | undefined) => ({
   happenedAt: timestampDate(happenedAt!),
 });
 
-/** That funds are held until the merchant is verified, since the first of them; undefined if none are. */
+/** Funds held until the merchant is verified, since the first hold; undefined if there are none. */
 export async function findHeldFunds(
   funds: Client<typeof FundsService>,
   tenant: Tenant,

@@ -16,7 +16,7 @@ export const COMPARISONS = [
 ] as const;
 export type ComparisonName = (typeof COMPARISONS)[number];
 
-/** What must hold across areas; see area-rules.ts. */
+/** The rules that must hold across areas; see area-rules.ts. */
 export const AREA_RULES = [
   'DEBIT_WITHOUT_CASE',
   'DEBIT_AMOUNT',
@@ -56,9 +56,9 @@ export interface Candidate extends RecordKey {
 }
 
 export interface AreaCheckInput {
-  /** How long a difference must last to be reported. Default: five minutes. */
+  /** How long a difference must persist to be reported. Default: five minutes. */
   readonly recheckAfterMs?: number;
-  /** The progress of earlier runs, with which the workflow continues as new. */
+  /** The progress of earlier runs, passed on when the workflow continues as new. */
   readonly progress?: AreaCheckProgress;
 }
 

@@ -32,7 +32,7 @@ const MAX_CANDIDATES = 500;
 const CANDIDATES_PER_CALL = 50;
 const DIFFERENCES_IN_RESULT = 100;
 
-/** A check that 1.0.0 has started does not compare what was added since. */
+/** Leaves out comparisons added since, in a check that 1.0.0 has started. */
 const start = (): AreaCheckProgress => ({
   remaining: patched('dispute-deductions')
     ? COMPARISONS

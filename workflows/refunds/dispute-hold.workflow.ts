@@ -13,12 +13,12 @@ export async function holdDisputedFunds(input: DisputeHoldInput): Promise<HoldRe
   return holdForDispute(input);
 }
 
-/** Releases the funds that a closed dispute holds, or has them deducted when it was lost. */
+/** Releases the funds that a closed dispute holds, or deducts them if it was lost. */
 export async function endDisputeHold(input: DisputeHoldInput): Promise<HoldResult> {
   return endHoldForDispute(input);
 }
 
-/** Restores what a lost dispute took that was reversed since, and keeps it from taking anything later. */
+/** Reverses the deductions for a lost dispute that was reversed, and blocks later ones. */
 export async function reverseLostDispute(input: DisputeHoldInput): Promise<void> {
   await restoreForDispute(input);
 }

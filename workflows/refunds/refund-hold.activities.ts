@@ -66,8 +66,8 @@ export function createHoldActivities(clients: RefundClients) {
     },
 
     /**
-     * Releases the funds that a closed dispute holds. When it was lost, has them deducted with what the sale could not
-     * provide, which becomes a debt if nothing else covers it: the customer received all of it.
+     * Releases the funds that a closed dispute holds. If it was lost, deducts them instead, and from other funds
+     * what the sale could not provide; the rest becomes a debt: the customer received the full amount.
      */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const dispute = await disputeOf(clients, input);
@@ -84,8 +84,8 @@ export function createHoldActivities(clients: RefundClients) {
     },
 
     /**
-     * Restores what a reversed dispute took, and keeps it from taking anything later. First ends its hold, also one that has not
-     * arrived yet, so that its end deducts nothing afterwards.
+     * Reverses the deductions for a reversed dispute, and blocks later ones. First ends its hold, even one that has not
+     * arrived yet, so that ending it deducts nothing afterwards.
      */
     async restoreForDispute(input: disputeHold.DisputeHoldInput): Promise<void> {
       const { saleId, id: sourceId, amountMinor, reversedAt } = await disputeOf(clients, input);
@@ -159,8 +159,8 @@ async function reverseLiveDebit(
 }
 
 /**
- * Deducts what a closed dispute of a payment whose sale is not known takes, if it was lost, once. It may take more later,
- * when a refund is returned.
+ * Deducts a lost dispute of a payment without a known sale, once. More may be deducted later, when a refund is
+ * returned.
  */
 async function endWithoutSale(
   funds: RefundClients['funds'],

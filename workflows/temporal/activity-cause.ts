@@ -38,7 +38,7 @@ function tracedActivity({ info }: Context): TracedWork {
       ...(workflowExecution && { 'temporal.workflow.id': workflowExecution.workflowId }),
       'temporal.activity.attempt': attempt,
     },
-    // A benign failure that is retried only schedules the next try.
+    // A benign failure only schedules the next try, so it is not a failure of the trace.
     isFailure: (error) =>
       !(error instanceof ApplicationFailure && error.category === ApplicationFailureCategory.BENIGN) ||
       error.nonRetryable === true,

@@ -58,7 +58,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return isDatabaseFailing(error) || BUSY_STATE.test(sqlStateOf(error) ?? '');
 }
 
-/** Whether the database fails any such call, whatever its statements are. */
+/** Whether the database cannot serve any call at present, whatever its statements are. */
 export function isDatabaseFailing(error: unknown): boolean {
   return isConnectionLost(error) || FAILING_STATE.test(sqlStateOf(error) ?? '');
 }

@@ -14,8 +14,8 @@ export interface ExchangeLimits {
 }
 
 /**
- * A misspelled field or name of an enum is refused. Ignored, it would list everything or, as the outcome of a dispute, mean
- * another one.
+ * Refuses unknown fields and enum names: a misspelled filter would otherwise list everything, and a misspelled outcome
+ * of a dispute would mean another one.
  */
 export const JSON_OPTIONS = { ignoreUnknownFields: false };
 

@@ -32,7 +32,8 @@ export interface IdempotencyScope extends Tenant {
 
 /**
  * The scope of a write RPC's idempotency key.
- * @param body what makes two requests with the same key the same one, in any order of its members; default: the request.
+ * @param body the part of the request that must not change when the key is used again, whatever the order of its
+ *   members. Default: the request.
  */
 export function idempotencyScope(
   request: WriteRequest,

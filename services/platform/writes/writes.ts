@@ -29,17 +29,17 @@ import {
 import { TurnQueue } from './turn-queue.ts';
 
 /**
- * The share of the connections that the writes of one merchant may take: others have the rest while those wait for a row
- * that is locked.
+ * Limits the writes of one merchant to this share of the connections, so that others have the rest while those wait for
+ * a locked row.
  */
 const MERCHANT_SHARE = 0.5;
-/** As long as a transaction waits for a free connection. */
+/** The same time for which a transaction waits for a free connection. */
 const MAX_WAIT_MS = 5_000;
 
 /** The call that makes a write; without a signal for work in the background. */
 type WriteContext = Pick<HandlerContext, 'values'> & Partial<Pick<HandlerContext, 'signal'>>;
 
-/** What a write does differently from others. */
+/** Options of a write, where it differs from the default. */
 interface WriteOptions<Output extends DescMessage> {
   /** Maps the response to the one that replays return: secrets are never stored. */
   readonly remember?: (answer: MessageShape<Output>) => MessageShape<Output>;
@@ -166,7 +166,7 @@ export class Writes {
 
   /**
    * Checks the person who makes a call, if any, before its work: for streams, whose first message names the merchant.
-   * Errors as of `PersonCheck.lock`.
+   * Errors as for `PersonCheck.lock`.
    */
   async checkPerson(tenant: Tenant, context: Pick<HandlerContext, 'values'>): Promise<void> {
     const actor = actorOf(context);

@@ -8,8 +8,9 @@ import type { TracedConnection, TracedHandler } from '../../platform/egress/guar
 const TOO_LONG = new Error('the rest of the response is not read');
 export const NO_FINAL_RESPONSE = new Error('interim responses take up the whole limit');
 /**
- * What is read of one exchange with its interim responses, headers and chunk extensions: parsing them keeps the process
- * from other endpoints, and undici limits only each block of headers. Leaves room for a body in chunks of one byte.
+ * The maximum number of bytes read of one exchange, including interim responses, headers and chunk extensions: parsing
+ * them takes time from other endpoints, and undici limits only each block of headers. Leaves room for a body in chunks
+ * of one byte.
  */
 const MAX_READ_BYTES = 512 * 1024;
 

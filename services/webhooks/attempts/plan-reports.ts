@@ -27,7 +27,7 @@ export interface ReportedRow {
   readonly in_flight_until: Date | null;
   /** Whether the reported attempt is recorded, and whether it has ended. */
   readonly attempt: 'UNKNOWN' | 'IN_FLIGHT' | 'ENDED';
-  /** How many earlier attempts this side lost. */
+  /** The number of earlier attempts that our processes lost. */
   readonly lost: number;
   /** The current epoch of the lane. */
   readonly epoch: bigint;
@@ -134,13 +134,13 @@ function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }
   return change.status === 'RETRYING' && row.paused_at ? { ...change, status: 'HELD' as const } : change;
 }
 
-/** The part of a delivery that decides how a report changes it. */
+/** The fields of a delivery that decide how a report changes it. */
 type ReportedDelivery = Pick<
   ReportedRow,
   'status' | 'attempt_count' | 'next_attempt_at' | 'ended_at' | 'in_flight_until' | 'attempt' | 'lost'
 >;
 
-/** Whether a report changes nothing because its attempt is already recorded, or neither known nor the next one. */
+/** Whether a report changes nothing: its attempt is already recorded, or is neither known nor the next one. */
 export function isKnown({ attempt, attempt_count }: ReportedDelivery, report: ReportedAttempt): boolean {
   if (attempt === 'UNKNOWN') return report.number !== attempt_count + 1;
   return attempt === 'ENDED' || !('result' in report.outcome);
@@ -181,10 +181,10 @@ export function afterReport(
 const JITTER = 0.2;
 
 /**
- * When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. Attempts that this
- * side lost do not count: they are made again, the first time after the first wait. Later waits are longer, in case the
- * delivery is what ends our processes.
- * @param lost how many of the earlier attempts this side lost.
+ * When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. Attempts that our
+ * processes lost do not count against the schedule: they are made again, the first time after the first wait. Later
+ * waits are longer, in case the delivery is what ends our processes.
+ * @param lost the number of earlier attempts that our processes lost.
  */
 export function nextAttempt(
   number: number,

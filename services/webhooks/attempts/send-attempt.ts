@@ -32,7 +32,7 @@ export interface Attempt {
 }
 
 const TIMED_OUT = new Error('the deadline of the attempt has passed');
-const ABORTED = new Error('this side ended the attempt');
+const ABORTED = new Error('the attempt was aborted');
 /** The failure of an attempt that exceeds its deadline, by the step in progress. */
 const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
   DNS: 'DNS_TIMEOUT',
@@ -44,9 +44,9 @@ const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
 
 /**
  * Sends one webhook and waits for the response. The egress guard checks the URL again, and each address when it
- * connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1,
- * is shorter than it declares or consists of interim responses only; WORKER_LOST, if this side aborted it; and those of
- * the guard.
+ * connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1, is
+ * shorter than it declares or consists of interim responses only; WORKER_LOST, if `signal` aborts it; and those of the
+ * guard.
  * @param signal aborts the attempt.
  * @returns a result, whatever the receiver or the network does.
  * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is not a valid header
@@ -135,10 +135,10 @@ function failureOf(error: unknown): AttemptFailureName {
   return 'CONNECTION_RESET';
 }
 
-/** What the signature of a webhook depends on. */
+/** The parts of an attempt that its signature covers. */
 type UnsignedRequest = Pick<Attempt, 'eventId' | 'body' | 'secrets' | 'startedAt'>;
 
-/** What the headers of a webhook depend on. */
+/** The parts of an attempt that appear in its headers. */
 interface SignedRequest extends Pick<Attempt, 'eventId' | 'startedAt'> {
   readonly signature: string;
 }

@@ -54,8 +54,8 @@ export const isSuccess = ({ httpStatus = 0 }: AttemptResult) => httpStatus >= 20
 
 /**
  * When the remaining attempts of an open delivery are expected if all of them fail at once: each up to 20 % sooner or
- * later, and later for an endpoint that is slow or sends Retry-After. It is given up after the last.
- * @param attemptCount without those that this side lost.
+ * later, and later for an endpoint that is slow or sends Retry-After. After the last, the delivery is given up.
+ * @param attemptCount without attempts that our processes lost.
  */
 export function expectedAttempts(
   attemptCount: number,

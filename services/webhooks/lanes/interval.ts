@@ -1,4 +1,4 @@
-/** Paces something that is done at the first opportunity after each interval. */
+/** Tracks when periodic work is due: at the first opportunity after each interval. */
 export class Interval {
   readonly #ms: number;
   #dueAtMs: number;

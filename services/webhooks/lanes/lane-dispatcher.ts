@@ -55,7 +55,8 @@ export class LaneDispatcher {
   readonly #deps: LaneDispatcherDeps;
   readonly #queues = new Map<string, SubscriptionQueue>();
   /**
-   * Since when each subscription has had deliveries ready that, as far as is known, may be sent now, in round-robin order.
+   * Since when each subscription has had deliveries that may be sent now, as far as this process knows, in round-robin
+   * order.
    */
   readonly #readySinceMs = new Map<string, number>();
   /** When each subscription that has to wait may send again, by `performance.now()`. */
@@ -180,7 +181,7 @@ export class LaneDispatcher {
   sendHeld(subscription: LaneSubscription, due: readonly QueuedDelivery[]): void {
     const queue = this.queueOf(subscription.id);
     for (const delivery of due) {
-      // The process may have been paused, or have started other attempts, since their number was determined.
+      // Checked again, because the process may have been paused or have started other attempts since `due` was read.
       if (this.#deps.attempts.isFull || this.heldCapacity(subscription) === 0) return;
       if (!queue.has(delivery.id)) this.#start(subscription, queue, delivery);
     }

@@ -191,7 +191,9 @@ export class OpenAttempts {
     onFreed();
   }
 
-  /** Whether its lane was lost and taken again: when it was read then, the delivery was passed over as known. */
+  /**
+   * Whether its lane was lost and taken again: when the lane was read, the delivery was skipped because it was known.
+   */
   #isTakenAgain({ lane, epoch }: LaneEpoch): boolean {
     const current = this.#deps.leases.epochOf(lane);
     return current !== undefined && current !== epoch;

@@ -39,7 +39,7 @@ select d.id, d.event_id, d.event_type, e.body
  order by d.id`.compile(db),
 );
 
-/** A listener makes one attempt of each delivery, and a listener's generation does not change while it is open. */
+/** Records attempt 1: a listener's delivery has only one, and a listener keeps its generation while it is open. */
 const END = `
 with ${endDeliveries(
   `where d.merchant_id = :merchantId and d.environment = :environment and d.subscription_id = :listenerId

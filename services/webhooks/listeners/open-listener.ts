@@ -162,7 +162,7 @@ class Listener {
     return open.filter(({ id }) => !this.#sentAtMs.has(id));
   }
 
-  /** Fails deliveries whose program hangs, or whose report was lost. */
+  /** Fails deliveries that were not reported in time: the program hangs, or the report was lost. */
   async #failUnreported(): Promise<void> {
     const sentBefore = performance.now() - REPORT_WITHIN_MS;
     for (const [deliveryId, sentAtMs] of this.#sentAtMs) {

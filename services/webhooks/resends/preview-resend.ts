@@ -13,7 +13,7 @@ import { subscriptionNotFound } from '../subscriptions/subscription-store.ts';
 import { candidateParameters, IS_TYPE, isSelected, OUTCOME, TARGET } from './resend-candidates.sql.ts';
 import { selectionOf, withMissedEvents } from './resend-selection.ts';
 
-/** The maximum number of events to count, because the caller waits. */
+/** Bounds how many events are counted, because the caller waits. */
 const MAX_COUNTED = 10_000;
 
 const countSql = (selected: string) => `

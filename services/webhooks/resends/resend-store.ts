@@ -23,7 +23,7 @@ export async function requireBelowResendLimit(tx: TenantTransaction): Promise<vo
       where merchant_id = :merchantId and environment = :environment and state = 'RUNNING'`,
   );
   if (Number(row!.running) < MAX_RUNNING) return;
-  const message = `a merchant has at most ${MAX_RUNNING} resends that run`;
+  const message = `a merchant can have at most ${MAX_RUNNING} running resends`;
   throw failedPrecondition('RESEND_LIMIT_REACHED', message, { limit: String(MAX_RUNNING) });
 }
 

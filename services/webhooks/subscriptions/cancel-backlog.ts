@@ -5,12 +5,12 @@ import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
 import type { SubscriptionRequest } from './move-open-deliveries.ts';
 
-/** The time that a response may take longer for it. */
+/** The extra time that a response may take for it. */
 const TIME_LIMIT_MS = 5_000;
 
 /**
- * Cancels the remaining open deliveries of a subscription in short transactions; no effect unless it is DISABLED. None of
- * them is sent in the meantime. What is left after the time limit, disabledBacklogs cancels.
+ * Cancels the remaining open deliveries of a subscription in short transactions; no effect unless it is DISABLED. None
+ * of them is sent in the meantime. After the time limit, the periodic task disabledBacklogs cancels the rest.
  */
 export async function cancelBacklog(
   writes: Writes,

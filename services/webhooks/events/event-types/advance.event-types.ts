@@ -3,7 +3,7 @@ import { amount, closed, dateTime, type EventTypeDefinition, oneOf, text, uuid }
 
 const advanceRequest = closed('The request after the change.', {
   id: uuid('Id of the request.'),
-  quoteId: uuid('The quote that was taken up.'),
+  quoteId: uuid('The quote that was requested.'),
   scheduleId: uuid('The version of the schedule that was quoted.'),
   amount: amount('What is advanced', 1),
   feeAmount: amount('The fee'),

@@ -16,7 +16,7 @@ const payment = {
   amount: amount('What was to be paid', 1),
   currency: oneOf('Currency of the amount.', 'BRL'),
   paymentMethod: oneOf('How it was to be paid.', 'INSTANT_TRANSFER', 'CARD'),
-  installments: Type.Optional(count('Instalments, of card payments.', 1)),
+  installments: Type.Optional(count('Number of installments of a card payment.', 1)),
 };
 
 const example = {

@@ -4,13 +4,13 @@ import { closed, count, dateTime, type EventTypeDefinition, oneOf, text, uuid } 
 const product = closed('The product after the change, without its prices and offers.', {
   id: uuid('Id of the product.'),
   name: text('Name of the product.', { minLength: 1, maxLength: 200 }),
-  description: Type.Optional(text('What it is.', { maxLength: 4000 })),
+  description: Type.Optional(text('Description of the product.', { maxLength: 4000 })),
   productType: oneOf('How it is sold.', 'ONE_TIME', 'SUBSCRIPTION'),
   status: oneOf('State of the product.', 'DRAFT', 'ACTIVE', 'ARCHIVED'),
   refundWindowDays: count('Days after a payment in which it can be refunded.', 7, 90),
   imageAssetId: Type.Optional(uuid('The image.')),
   imageUrl: Type.Optional(text('The image.', { maxLength: 2048, pattern: '^https://' })),
-  createdAt: dateTime('When it was made.'),
+  createdAt: dateTime('When it was created.'),
   updatedAt: dateTime('When it last changed.'),
   archivedAt: Type.Optional(dateTime('When it was archived.')),
 });

@@ -20,7 +20,7 @@ const merchantDecision = closed("The merchant's decision; null while there is no
 const providerSide = closed("The provider's side; null before execution.", {
   refundId: nullable(text("The provider's id of the refund.")),
   submissionStatus: nullable(text('Free text of the provider.')),
-  submittedAt: nullable(dateTime('When the refund was handed to the provider.')),
+  submittedAt: nullable(dateTime('When the refund was submitted to the provider.')),
 });
 
 const refundWindow = closed('Until when the payment can be refunded; null where there is no window.', {
@@ -44,12 +44,12 @@ const refundCase = closed('The case after the change.', {
     'CANCELED',
     'REJECTED',
   ),
-  initiator: oneOf('Who asked for the refund.', 'CUSTOMER', 'MERCHANT'),
+  initiator: oneOf('Who requested the refund.', 'CUSTOMER', 'MERCHANT'),
   approvalMode: nullable(
     oneOf('How it was approved, other than by the merchant.', 'INSTANT', 'OPERATIONS', 'RISK_POLICY'),
   ),
   blockedBy: listOf(
-    'What holds the case up.',
+    'What blocks the case.',
     oneOf(
       'A reason.',
       'INSUFFICIENT_AVAILABLE_BALANCE',
@@ -69,9 +69,9 @@ const refundCase = closed('The case after the change.', {
   merchantReviewDeadlineAt: nullable(dateTime('Until when the merchant can respond, when applicable.')),
   merchantDecision: nullable(merchantDecision),
   provider: nullable(providerSide),
-  reason: text('Why the refund was asked for.'),
+  reason: text('Why the refund was requested.'),
   refundWindow: nullable(refundWindow),
-  requestedAt: dateTime('When the refund was asked for.'),
+  requestedAt: dateTime('When the refund was requested.'),
   updatedAt: dateTime('When the case last changed.'),
 });
 

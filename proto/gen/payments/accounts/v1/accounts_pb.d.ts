@@ -1489,7 +1489,7 @@ export enum Language {
 export declare const LanguageSchema: GenEnum<Language>;
 
 /**
- * What a mail is about. There is no opting out of invitations.
+ * What a mail is about. Invitations have no topic: they are always sent.
  *
  * @generated from enum payments.accounts.v1.MailTopic
  */

@@ -385,7 +385,7 @@ export const MailTopicSchema = /*@__PURE__*/
   enumDesc(file_payments_accounts_v1_accounts, 2);
 
 /**
- * What a mail is about. There is no opting out of invitations.
+ * What a mail is about. Invitations have no topic: they are always sent.
  *
  * @generated from enum payments.accounts.v1.MailTopic
  */

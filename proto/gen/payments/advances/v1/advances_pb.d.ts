@@ -1302,8 +1302,8 @@ export declare type AdvanceQueueItem = Message<"payments.advances.v1.AdvanceQueu
   dueAt?: Timestamp | undefined;
 
   /**
-   * Look at it before ApproveAdvance and ReleaseAdvance, which pay the net amount all the same. Absent if a sum exceeds 64
-   * bits.
+   * Check it before ApproveAdvance and ReleaseAdvance, which do not deduct it from the payout. Absent if a sum exceeds
+   * 64 bits.
    *
    * @generated from field: payments.advances.v1.AdvanceExposure exposure = 5;
    */
@@ -1317,8 +1317,8 @@ export declare type AdvanceQueueItem = Message<"payments.advances.v1.AdvanceQueu
 export declare const AdvanceQueueItemSchema: GenMessage<AdvanceQueueItem>;
 
 /**
- * What the merchant owes beside an advance. Its installments are reserved from the request on: disputes that are opened later
- * cannot hold them, and debts are not collected from them. RefuseAdvance frees them for both.
+ * What the merchant owes besides an advance. Its installments are reserved from the request on: disputes that are
+ * opened later cannot hold them, and debts are not collected from them. RefuseAdvance frees them for both.
  *
  * @generated from message payments.advances.v1.AdvanceExposure
  */
@@ -1520,7 +1520,7 @@ export enum AdvanceRequestStatus {
 export declare const AdvanceRequestStatusSchema: GenEnum<AdvanceRequestStatus>;
 
 /**
- * How the provider answered a call that submitted a payout, or what became of it.
+ * How the provider answered a call that submitted a payout, or that the bank returned it.
  *
  * @generated from enum payments.advances.v1.PayoutAnswer
  */

@@ -321,7 +321,7 @@ export const PayoutAnswerSchema = /*@__PURE__*/
   enumDesc(file_payments_advances_v1_advances, 1);
 
 /**
- * How the provider answered a call that submitted a payout, or what became of it.
+ * How the provider answered a call that submitted a payout, or that the bank returned it.
  *
  * @generated from enum payments.advances.v1.PayoutAnswer
  */

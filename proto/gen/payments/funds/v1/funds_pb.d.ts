@@ -1002,14 +1002,14 @@ export declare type GetDeductionRequest = Message<"payments.funds.v1.GetDeductio
 export declare const GetDeductionRequestSchema: GenMessage<GetDeductionRequest>;
 
 /**
- * What a source has taken.
+ * The amounts deducted for a source.
  *
  * @generated from message payments.funds.v1.GetDeductionResponse
  */
 export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeductionResponse"> & {
   /**
-   * What its lost HOLD_OR_DISPUTE blocks held, and its deduction. 0 for a block that was lost when nothing was left of its
-   * sale.
+   * The sum of its lost HOLD_OR_DISPUTE blocks and its deduction. 0 for a block that was lost when nothing was left of
+   * its sale.
    *
    * @generated from field: int64 amount_minor = 1;
    */
@@ -1030,15 +1030,15 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
   openDebtAmountMinor: bigint;
 
   /**
-   * When it was first taken. More may follow: of a lost dispute, when a refund that had covered a part of it is reversed.
+   * The first deduction. More may follow: for a lost dispute, when a refund that had covered a part of it is reversed.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
   occurredAt?: Timestamp | undefined;
 
   /**
-   * What was returned to installments when it was reversed (ReverseDeduction). What is left of amount_minor beside this and the
-   * canceled debt is what the merchant has paid of the debt by other means.
+   * The amount returned to installments by ReverseDeduction. The rest of amount_minor, besides this and the canceled
+   * debt, is what the merchant has paid of the debt by other means.
    *
    * @generated from field: int64 restored_amount_minor = 5;
    */
@@ -1096,14 +1096,14 @@ export declare type GetDeductionsRequest = Message<"payments.funds.v1.GetDeducti
 export declare const GetDeductionsRequestSchema: GenMessage<GetDeductionsRequest>;
 
 /**
- * What the sources have taken.
+ * The amounts deducted for the sources.
  *
  * @generated from message payments.funds.v1.GetDeductionsResponse
  */
 export declare type GetDeductionsResponse = Message<"payments.funds.v1.GetDeductionsResponse"> & {
   /**
-   * What each has taken, debts included, less what was returned to installments and the canceled debt, by its id: what the
-   * movements of the statement with this source add up to. Sources that have taken nothing may be absent.
+   * The deductions for each source by its id, debts included, less what was returned to installments and the canceled
+   * debt: the sum of the statement's movements with this source. Sources without a deduction may be absent.
    *
    * @generated from field: map<string, int64> amounts_minor = 1;
    */
@@ -4019,7 +4019,7 @@ export declare type ScanDeductionsRequest = Message<"payments.funds.v1.ScanDeduc
 export declare const ScanDeductionsRequestSchema: GenMessage<ScanDeductionsRequest>;
 
 /**
- * What a source has taken: what its lost HOLD_OR_DISPUTE blocks held, and its deduction.
+ * The amount deducted for a source: its lost HOLD_OR_DISPUTE blocks and its deduction.
  *
  * @generated from message payments.funds.v1.SourceDeduction
  */
@@ -4526,7 +4526,8 @@ export enum MovementKind {
   DEBT_PAYMENT = 11,
 
   /**
-   * What a source such as a lost dispute took was restored, and the rest of its debt canceled. The source is that of the deduction.
+   * The deductions for a source such as a lost dispute were reversed, and the rest of its debt canceled. The source is
+   * that of the deduction.
    *
    * @generated from enum value: MOVEMENT_KIND_DEDUCTION_REVERSAL = 12;
    */
@@ -4872,8 +4873,8 @@ export declare const FundsService: GenService<{
     output: typeof GetBalanceResponseSchema;
   },
   /**
-   * Returns what merchants owe beside advances that have reserved installments, and the open disputes of the sales that
-   * these belong to: neither debts nor disputes can use what is reserved.
+   * Returns the debts of merchants whose advances have reserved installments, and the open disputes of the reserved
+   * sales: neither debts nor disputes can use reserved funds.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetAdvanceExposures
    */
@@ -4894,8 +4895,9 @@ export declare const FundsService: GenService<{
     output: typeof ListDebtsResponseSchema;
   },
   /**
-   * Returns what a source, such as a lost dispute, has taken from a merchant, and how much of it became a debt.
-   * NOT_FOUND (DEDUCTION_NOT_FOUND) when the source has no lost block and no deduction: nothing has been taken, or not yet.
+   * Returns the amount deducted from a merchant for a source, such as a lost dispute, and how much of it became a debt.
+   * NOT_FOUND (DEDUCTION_NOT_FOUND) when the source has no lost block and no deduction: nothing has been deducted, or
+   * not yet.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetDeduction
    */
@@ -4905,7 +4907,7 @@ export declare const FundsService: GenService<{
     output: typeof GetDeductionResponseSchema;
   },
   /**
-   * Returns what several sources have taken from a merchant, less what was returned.
+   * Returns the amounts deducted from a merchant for several sources, less what was returned.
    *
    * @generated from rpc payments.funds.v1.FundsService.GetDeductions
    */
@@ -5049,7 +5051,7 @@ export declare const FundsService: GenService<{
     output: typeof ScanOpenBlocksResponseSchema;
   },
   /**
-   * Reads what sources such as lost disputes have taken from a merchant, ascending by (merchant, environment, source).
+   * Reads the amounts deducted for sources such as lost disputes, ascending by (merchant, environment, source).
    *
    * @generated from rpc payments.funds.v1.FundsService.ScanDeductions
    */
@@ -5106,12 +5108,12 @@ export declare const FundsService: GenService<{
     output: typeof ApplyDeductionResponseSchema;
   },
   /**
-   * Restores what a source took, such as a lost dispute that is reversed: what its lost blocks and its deduction took, and what was
-   * collected of its debt, returns to the installments that it came from, and the unpaid rest of the debt is canceled. What the
-   * merchant has paid of the debt by other means is not credited: return it by the same means. From then on ApplyDeduction is
-   * FAILED_PRECONDITION (DEDUCTION_REVERSED) for the source, also if it had taken nothing. Repeating is not an error. Open blocks
-   * of the source stay. Other lost disputes of its sales, which could only take what this one had left, are deducted the amount
-   * that they lacked.
+   * Reverses the deductions for a source, such as a lost dispute that is reversed. What its lost blocks, its deduction
+   * and the collection of its debt have taken returns to the installments that it came from, and the unpaid rest of the
+   * debt is canceled. What the merchant has paid of the debt by other means is not credited: return it by the same
+   * means. From then on ApplyDeduction is FAILED_PRECONDITION (DEDUCTION_REVERSED) for the source, even if nothing had
+   * been deducted for it. Repeating is not an error. Open blocks of the source stay. For other lost disputes of its
+   * sales, what the sales lacked before is deducted now.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReverseDeduction
    */
@@ -5277,9 +5279,9 @@ export declare const FundsService: GenService<{
     output: typeof FindCoveredRefundResponseSchema;
   },
   /**
-   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND). Disputes of the sale that
-   * were lost in the meantime could only take what the refund had left of it; the amount that they lacked is deducted
-   * now, since the customer received it from the dispute. Requires the grant saga.
+   * Reverses a refund's debit. Repeating is not an error; NOT_FOUND (REFUND_DEBIT_NOT_FOUND). For disputes of the sale
+   * that were lost in the meantime, also deducts what the refund had left too little for, since the customer has
+   * received that amount through the dispute. Requires the grant saga.
    *
    * @generated from rpc payments.funds.v1.FundsService.ReverseRefundDebit
    */

@@ -39,7 +39,7 @@ export declare type RecordPosition = Message<"payments.merchant.v1.RecordPositio
 export declare const RecordPositionSchema: GenMessage<RecordPosition>;
 
 /**
- * Which of a merchant's two separate worlds a request is about. Nothing of one is visible in the other.
+ * The environment of a merchant that a request concerns. The two share no data.
  *
  * @generated from enum payments.merchant.v1.Environment
  */

@@ -25,7 +25,7 @@ export const EnvironmentSchema = /*@__PURE__*/
   enumDesc(file_payments_merchant_v1_merchant, 0);
 
 /**
- * Which of a merchant's two separate worlds a request is about. Nothing of one is visible in the other.
+ * The environment of a merchant that a request concerns. The two share no data.
  *
  * @generated from enum payments.merchant.v1.Environment
  */

@@ -153,7 +153,7 @@ export declare type ConfirmCommandsResponse = Message<"payments.outbox.v1.Confir
 export declare const ConfirmCommandsResponseSchema: GenMessage<ConfirmCommandsResponse>;
 
 /**
- * The START commands that a workflow knows it was started by.
+ * The START commands by which a workflow was started.
  *
  * @generated from message payments.outbox.v1.EndStartsRequest
  */
@@ -245,16 +245,16 @@ export enum WorkflowCommandKind {
 export declare const WorkflowCommandKindSchema: GenEnum<WorkflowCommandKind>;
 
 /**
- * Workflow commands that areas committed to the outbox together with their changes, for the Temporal worker. Takes the
- * grant dispatch.
+ * Workflow commands that areas committed to the outbox together with their changes, for the Temporal worker. Requires
+ * the grant dispatch.
  *
  * @generated from service payments.outbox.v1.WorkflowCommandService
  */
 export declare const WorkflowCommandService: GenService<{
   /**
-   * Waits up to wait_ms for workflow commands that are due and leases them for 30 seconds, in the order in which they were
-   * created. Answers as soon as there are any, and empty when the time is up. A START is due again, a minute after it was
-   * confirmed and then ever later, up to an hour, until EndStarts: a workflow that still runs is not started twice.
+   * Waits up to wait_ms for workflow commands that are due, leases them for 30 seconds and returns them in order of
+   * creation; returns none when the time is up. A START becomes due again a minute after it was confirmed, then at
+   * growing intervals of up to an hour, until EndStarts: a workflow that still runs is not started twice.
    *
    * @generated from rpc payments.outbox.v1.WorkflowCommandService.ClaimCommands
    */

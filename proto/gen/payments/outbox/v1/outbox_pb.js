@@ -90,8 +90,8 @@ export const WorkflowCommandKind = /*@__PURE__*/
   tsEnum(WorkflowCommandKindSchema);
 
 /**
- * Workflow commands that areas committed to the outbox together with their changes, for the Temporal worker. Takes the
- * grant dispatch.
+ * Workflow commands that areas committed to the outbox together with their changes, for the Temporal worker. Requires
+ * the grant dispatch.
  *
  * @generated from service payments.outbox.v1.WorkflowCommandService
  */

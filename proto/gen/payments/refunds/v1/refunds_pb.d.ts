@@ -641,8 +641,9 @@ export declare type Payment = Message<"payments.refunds.v1.Payment"> & {
   openDisputes: number;
 
   /**
-   * What a new case can be opened for without being blocked by a dispute, whatever the refund window: what was paid less all
-   * of the above, and 0 while a dispute is open. No more than refunds and lost disputes of other payments have left of its sale.
+   * The amount for which a new case can be opened without being blocked by a dispute, whatever the refund window: what
+   * was paid less all of the above, and 0 while a dispute is open. At most what refunds and lost disputes of other
+   * payments leave of its sale.
    *
    * @generated from field: optional int64 refundable_amount_minor = 13;
    */
@@ -1569,12 +1570,12 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
   evidenceCount: number;
 
   /**
-   * What is deducted for a lost dispute without a sale or without an amount, in centavos. Without an amount: what refunds and
-   * earlier lost disputes had left of the payment, whatever the provider returns later; of one that has no refund case, what
-   * other payments have not paid of its sale. Without a sale: its amount or, if less
-   * was left of the payment, all of it. Absent for every other dispute, for those without an amount that were lost before the
-   * first refund case of any payment of the sale, and for those that were lost before there was this field: all that was left of the sale, or
-   * their amount, was deducted.
+   * The amount deducted for a lost dispute without a sale or without an amount, in centavos. Without an amount: what
+   * refunds and earlier lost disputes had left of the payment, whatever the provider returns later; for a payment
+   * without refund cases, what other payments have not paid of its sale. Without a sale: its amount, or the rest of the
+   * payment if that is less. Absent for every other dispute, for those without an amount that were lost before the
+   * first refund case of any payment of the sale, and for those that were lost before this field existed: all that was
+   * left of the sale, or their amount, was deducted.
    *
    * @generated from field: optional int64 lost_amount_minor = 15;
    */
@@ -1760,7 +1761,8 @@ export declare type DisputeTotal = Message<"payments.refunds.v1.DisputeTotal"> &
   amountMinor: bigint;
 
   /**
-   * What they have deducted, less what was returned: what the movements of the statement with their ids as source add up to.
+   * The amounts deducted for them, less what was returned: the sum of the statement's movements with their ids as
+   * source.
    *
    * @generated from field: int64 deducted_amount_minor = 4;
    */
@@ -1858,7 +1860,7 @@ export declare type ExportDisputesRequest = Message<"payments.refunds.v1.ExportD
   outcome?: DisputeOutcome | undefined;
 
   /**
-   * Whether to return what they have deducted.
+   * Whether to return the amounts deducted for them.
    *
    * @generated from field: bool include_deductions = 9;
    */
@@ -1883,8 +1885,8 @@ export declare type ExportDisputesResponse = Message<"payments.refunds.v1.Export
   disputes: Dispute[];
 
   /**
-   * What those that are lost or reversed have deducted, less what was returned, by their id, as it is when the part is sent.
-   * Those that have deducted nothing are absent. Only with include_deductions.
+   * The amounts deducted for lost and reversed disputes by id, less what was returned, as of the time at which the part
+   * is sent. Disputes without a deduction are absent. Only with include_deductions.
    *
    * @generated from field: map<string, int64> deducted_amounts_minor = 2;
    */
@@ -4008,18 +4010,18 @@ export declare const RefundCaseService: GenService<{
     output: typeof RecordResponseSubmissionResponseSchema;
   },
   /**
-   * Closes a dispute. When it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases,
-   * whose status does not change. After a lost dispute the blocker remains on those for which it has not left enough of the
-   * payment, oldest first, and new ones get it too, because the customer already has the money; without an amount it has left
-   * only what refunds had returned by then, if the provider returns those later. The workflow dispute-hold-end-<dispute id>
-   * unblocks the funds (WON) or has the amount deducted (LOST): from the blocked funds, then from others, and the rest becomes
-   * a debt. The disputes of a sale take no more than what was captured less what has been refunded, for which they wait for the
-   * sale to be recorded if necessary; without a sale or an amount, those of a payment take no more than what was paid less what
-   * has been refunded, if that is known. NOT_FOUND (DISPUTE_NOT_FOUND);
-   * FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN) for a lost dispute
-   * without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an amount other than
-   * the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid, (SALE_NOT_RECORDED) for one that is lost without an amount
-   * while nothing is known of its payment, but other payments of its sale are: it takes no more than they have not paid, which
+   * Closes a dispute. If it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases, whose
+   * status does not change. After a lost dispute, the blocker stays on the cases that the rest of the payment does not
+   * cover, oldest first, and new cases get it too, because the customer already has the money. The amount of a dispute
+   * lost without one is what refunds had not returned by then, even if the provider returns those refunds later. The
+   * workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or deducts the amount (LOST): from the blocked
+   * funds, then from others, and the rest becomes a debt. Disputes of a sale deduct at most what was captured less what
+   * has been refunded, and wait for the sale to be recorded if that is not known; without a sale or an amount, disputes
+   * of a payment deduct at most what was paid less what has been refunded, if that is known. NOT_FOUND
+   * (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN)
+   * for a lost dispute without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an
+   * amount other than the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid, (SALE_NOT_RECORDED) for a
+   * dispute lost without an amount while only other payments of its sale are known: the share that they have not paid
    * is known once the sale is recorded.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
@@ -4030,12 +4032,12 @@ export declare const RefundCaseService: GenService<{
     output: typeof CloseDisputeResponseSchema;
   },
   /**
-   * Records that a lost dispute was reversed, as when the merchant wins the appeal (second presentment, arbitration). The workflow
-   * dispute-reversal-<dispute id> restores what it took (FundsService.ReverseDeduction). Its payment can be refunded again:
-   * PAYMENT_DISPUTED is removed from the cases that enough is left for, and other lost disputes take what this one had left them
-   * too little of. A second chargeback is a new dispute. Publishes dispute.reversed. NOT_FOUND (DISPUTE_NOT_FOUND);
-   * FAILED_PRECONDITION (DISPUTE_NOT_LOST) with the state in the metadata, (DISPUTE_REVERSED) for a second reversal, with the
-   * first reversedAt in the metadata.
+   * Records that a lost dispute was reversed, as when the merchant wins the appeal (second presentment, arbitration).
+   * The workflow dispute-reversal-<dispute id> restores the deducted amount (FundsService.ReverseDeduction). The
+   * payment can be refunded again: PAYMENT_DISPUTED is removed from the cases that it now covers, and what the payment
+   * or its sale lacked before is deducted for other lost disputes. A second chargeback is a new dispute. Publishes
+   * dispute.reversed. NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_NOT_LOST) with the state in the
+   * metadata, (DISPUTE_REVERSED) for a second reversal, with the first reversedAt in the metadata.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ReverseDispute
    */
@@ -4045,8 +4047,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof ReverseDisputeResponseSchema;
   },
   /**
-   * Returns a dispute. What a lost one has taken, and how much of it became a debt: FundsService.GetDeduction with its id.
-   * NOT_FOUND (DISPUTE_NOT_FOUND).
+   * Returns a dispute. For the amount deducted for a lost one, and how much of it became a debt, call
+   * FundsService.GetDeduction with its id. NOT_FOUND (DISPUTE_NOT_FOUND).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.GetDispute
    */

@@ -117,7 +117,7 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
   health?: EndpointHealth | undefined;
 
   /**
-   * Changes with the url, the event types and the description, and with nothing else.
+   * Changes only with the url, the event types and the description.
    *
    * @generated from field: string etag = 17;
    */
@@ -131,7 +131,7 @@ export declare type WebhookSubscription = Message<"payments.webhooks.v1.WebhookS
 export declare const WebhookSubscriptionSchema: GenMessage<WebhookSubscription>;
 
 /**
- * How the attempts of an endpoint ended lately. Up to five seconds old.
+ * The results of an endpoint's recent attempts. Up to five seconds old.
  *
  * @generated from message payments.webhooks.v1.EndpointHealth
  */
@@ -500,7 +500,7 @@ export declare type UpdateWebhookSubscriptionRequest = Message<"payments.webhook
   description?: string | undefined;
 
   /**
-   * The etag of the subscription that the change was made from; absent: whatever it has become since.
+   * The etag of the subscription on which the change is based; absent: the change applies to any version.
    *
    * @generated from field: optional string etag = 8;
    */
@@ -1831,8 +1831,8 @@ export declare type Delivery = Message<"payments.webhooks.v1.Delivery"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * The Temporal workflow that shows it: delivery-<id> while it is RETRYING, and after its end if it was then; the
-   * deliveries-… of its second if it succeeded otherwise. Else empty. Temporal keeps workflows for 7 days.
+   * The Temporal workflow that shows it: delivery-<id> while it is RETRYING, and after its end if it was RETRYING then;
+   * the deliveries-… of its second if it succeeded otherwise. Otherwise empty. Temporal keeps workflows for 7 days.
    *
    * @generated from field: string workflow_id = 12;
    */
@@ -2475,7 +2475,7 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
 export declare const ResendDeliveriesRequestSchema: GenMessage<ResendDeliveriesRequest>;
 
 /**
- * The selection to count, as of ResendDeliveries.
+ * The selection to count, as for ResendDeliveries.
  *
  * @generated from message payments.webhooks.v1.PreviewResendRequest
  */
@@ -2536,8 +2536,8 @@ export declare type PreviewResendRequest = Message<"payments.webhooks.v1.Preview
 export declare const PreviewResendRequestSchema: GenMessage<PreviewResendRequest>;
 
 /**
- * The events of the selection to which the subscription is subscribed, by what has become of them. An event that goes
- * to several subscriptions counts once for each.
+ * The events of the selection to which the subscription is subscribed, by their outcome. An event that goes to several
+ * subscriptions counts once for each.
  *
  * @generated from message payments.webhooks.v1.PreviewResendResponse
  */
@@ -2551,7 +2551,7 @@ export declare type PreviewResendResponse = Message<"payments.webhooks.v1.Previe
 
   /**
    * Never sent: published before the subscription existed, while it was disabled, or while it was not subscribed to the
-   * type. Sent within the retention period, that is: older deliveries are not known any more.
+   * type. Considers the retention period only: older deliveries are deleted.
    *
    * @generated from field: int64 never_sent_count = 2;
    */
@@ -4225,7 +4225,7 @@ export declare const EventService: GenService<{
   },
   /**
    * Publishes up to a hundred events of one merchant under one idempotency key: all of them, or none. Events of one
-   * object are numbered in the order of the request. Requires the grant publish:<noun> of every type. Errors as of
+   * object are numbered in the order of the request. Requires the grant publish:<noun> of every type. Errors as for
    * PublishEvent; field in the metadata names the event by its index, as in events[3].data.
    *
    * @generated from rpc payments.webhooks.v1.EventService.PublishEvents
@@ -4277,7 +4277,7 @@ export declare const EventService: GenService<{
    * cursor without an event when the stream reaches the end of the feed, and after every 15 seconds without an event. Ends
    * without an error when the service stops: continue from the last cursor. Best called without a deadline; the longest is
    * 60 seconds. Requires the grant operations. INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_CURSOR); OUT_OF_RANGE
-   * (EVENT_CURSOR_EXPIRED) as of ListEventFeed.
+   * (EVENT_CURSOR_EXPIRED) as for ListEventFeed.
    *
    * @generated from rpc payments.webhooks.v1.EventService.GetEventFeed
    */
@@ -4368,8 +4368,8 @@ export declare const DeliveryService: GenService<{
     output: typeof ResendDeliveriesResponseSchema;
   },
   /**
-   * Counts what ResendDeliveries would deliver again for the same selection, by what has become of each event so far.
-   * INVALID_ARGUMENT (RESEND_SELECTION), NOT_FOUND and FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) as of
+   * Counts what ResendDeliveries would deliver again for the same selection, by the outcome of each event so far.
+   * INVALID_ARGUMENT (RESEND_SELECTION), NOT_FOUND and FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) as for
    * ResendDeliveries.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.PreviewResend
@@ -4493,7 +4493,7 @@ export declare const WebhookListenerService: GenService<{
 }>;
 
 /**
- * What the Temporal worker asks of the processes that make the attempts. Requires the grant dispatch, which only the
+ * The RPCs with which the Temporal worker has lane owners make attempts. Requires the grant dispatch, which only the
  * worker has.
  *
  * @generated from service payments.webhooks.v1.DispatchService

@@ -836,7 +836,7 @@ export const WebhookListenerService = /*@__PURE__*/
   serviceDesc(file_payments_webhooks_v1_webhooks, 3);
 
 /**
- * What the Temporal worker asks of the processes that make the attempts. Requires the grant dispatch, which only the
+ * The RPCs with which the Temporal worker has lane owners make attempts. Requires the grant dispatch, which only the
  * worker has.
  *
  * @generated from service payments.webhooks.v1.DispatchService

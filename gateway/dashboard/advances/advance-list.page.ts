@@ -8,18 +8,7 @@ import {
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { ADVANCE_COLUMNS } from '../exports/list-columns.ts';
-import {
-  type DateRange,
-  type DateRangeFaults,
-  dateRangeFaults,
-  dateRangeFields,
-  dateRangeOf,
-  dateRangeParameters,
-  fileName,
-  fileParameters,
-  isFaulty,
-  requireValidRange,
-} from '../funds/date-range.ts';
+import { DateRange, dateRangeParameters, fileParameters } from '../funds/date-range.ts';
 import {
   amountColumn,
   dataTable,
@@ -46,7 +35,8 @@ const query = Type.Object({ ...dateRangeParameters, status: filterParameter, pag
 const csvQuery = Type.Object({ ...fileParameters, status: filterParameter });
 
 /** The range filters by the date requested. */
-interface Filters extends DateRange {
+interface Filters {
+  readonly range: DateRange;
   readonly status: (typeof STATUSES)[number] | undefined;
 }
 
@@ -55,10 +45,9 @@ export function advanceListPage(pages: Pages): void {
   const options = { path: '/advances', role: Role.VIEWER, section: 'advances', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, advancesTexts);
-    const filters = filtersOf(query);
-    const faults = dateRangeFaults(view, filters);
-    const form = filterForm(view, filters, faults);
-    if (isFaulty(faults)) return refusedFilters(t.title, form, t.none);
+    const filters = filtersOf(view, query);
+    const form = filterForm(view, filters);
+    if (filters.range.hasFault) return refusedFilters(t.title, form, t.none);
     const pageToken = query.page ?? '';
     const request = { ...requestOf(filters), pageSize: PAGE_SIZE, pageToken };
     const { advanceRequests, nextPageToken } = await view.clients.advances.listAdvanceRequests(request);
@@ -72,7 +61,7 @@ ${
     : nothing
 }
 ${form}
-${csvLinks(view, '/advances.csv', { ...filters, status: filters.status ?? '' })}
+${csvLinks(view, '/advances.csv', { ...filters.range.query, status: filters.status })}
 ${liveRegion('requests', requests)}
 ${pager(view, nextPageToken)}`,
       live: { requests },
@@ -85,10 +74,9 @@ export function advanceDownload(pages: Pages): void {
   const rpc = AdvanceService.method.exportAdvanceRequests;
   const options = { path: '/advances.csv', rpc, section: 'advances', query: csvQuery } as const;
   pages.download(options, async (view, { query }) => {
-    const filters = filtersOf(query);
-    const range = requireValidRange(view, filters);
+    const filters = filtersOf(view, query);
     return listDownload({
-      name: fileName('advances', range),
+      name: filters.range.fileName('advances'),
       columns: ADVANCE_COLUMNS,
       format: query.format,
       stream: (options) => view.clients.advances.exportAdvanceRequests(requestOf(filters), options),
@@ -98,30 +86,29 @@ export function advanceDownload(pages: Pages): void {
 }
 
 /** Ignores unknown values of a drop-down. */
-const filtersOf = ({ from = '', to = '', status }: Static<typeof csvQuery>): Filters => ({
-  from: from.trim(),
-  to: to.trim(),
+const filtersOf = (view: View, { status, ...bounds }: Static<typeof csvQuery>): Filters => ({
+  range: new DateRange(view, bounds),
   status: STATUSES.find((name) => name === status),
 });
 
-const requestOf = ({ status, ...range }: Filters) => ({
-  ...dateRangeOf(range),
+const requestOf = ({ range, status }: Filters) => ({
+  ...range.request,
   ...(status && { status: AdvanceRequestStatus[status] }),
 });
 
-function emptyText(view: View, { from, to, status }: Filters, pageToken: string): string {
+function emptyText(view: View, { range, status }: Filters, pageToken: string): string {
   const t = textsFor(view, advancesTexts);
   if (pageToken !== '') return t.emptyPage;
-  return from !== '' || to !== '' || status ? t.none : t.empty;
+  return range.from !== '' || range.to !== '' || status ? t.none : t.empty;
 }
 
-function filterForm(view: View, filters: Filters, faults: DateRangeFaults): Html {
+function filterForm(view: View, { range, status }: Filters): Html {
   const t = textsFor(view, advancesTexts);
   const names = statusNames(view);
   const statuses = STATUSES.map((name) => [name, names[name]] as const);
-  const fields = html`${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], filters.status ?? ''))}
-${dateRangeFields(filters, faults, t)}`;
-  return queryForm(view, { fields, narrow: isFaulty(faults) ? 'open' : 'collapsed' });
+  const fields = html`${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], status ?? ''))}
+${range.fields(t)}`;
+  return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
 }
 
 function requestTable(view: View, requests: readonly AdvanceRequest[], empty: string): Html {

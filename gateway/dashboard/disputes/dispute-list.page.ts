@@ -10,18 +10,7 @@ import {
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { DISPUTE_COLUMNS } from '../exports/list-columns.ts';
-import {
-  type DateRange,
-  type DateRangeFaults,
-  dateRangeFaults,
-  dateRangeFields,
-  dateRangeOf,
-  dateRangeParameters,
-  fileName,
-  fileParameters,
-  isFaulty,
-  requireValidRange,
-} from '../funds/date-range.ts';
+import { DateRange, dateRangeParameters, fileParameters } from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { dataTable, field, link, moment, pageParameter, pager, select } from '../shell/components.ts';
@@ -51,7 +40,8 @@ const Query = Type.Object({ ...Filter, page: pageParameter, notice: filterParame
 const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
 /** The range filters by the date opened. */
-interface DisputeFilters extends DateRange {
+interface DisputeFilters {
+  readonly range: DateRange;
   /** Undefined for every status. */
   readonly status: (typeof STATUSES)[number] | undefined;
   readonly payment: string;
@@ -61,11 +51,10 @@ interface DisputeFilters extends DateRange {
 export function disputeListPage(pages: Pages): void {
   const options = { path: '/disputes', role: Role.VIEWER, section: 'disputes', query: Query } as const;
   pages.page(options, async (view, { query }) => {
-    const filters = filtersOf({ status: 'AWAITING', ...query });
+    const filters = filtersOf(view, { status: 'AWAITING', ...query });
     const t = textsFor(view, disputesTexts);
-    const rangeFaults = dateRangeFaults(view, filters);
-    const form = filterForm(view, filters, rangeFaults);
-    if (hasFault(filters, rangeFaults)) return refusedFilters(t.title, form, t.none);
+    const form = filterForm(view, filters);
+    if (hasFault(filters)) return refusedFilters(t.title, form, t.none);
     const { disputes, nextPageToken } = await view.clients.refundCases.listDisputes({
       ...requestOf(filters),
       pageSize: PAGE_SIZE,
@@ -74,7 +63,7 @@ export function disputeListPage(pages: Pages): void {
     const names = await readSaleNames(view, disputes);
     const table = disputeTable(view, filters, disputes, names);
     const body = html`${form}
-${csvLinks(view, '/disputes.csv', { ...filters, status: filters.status ?? '' })}
+${csvLinks(view, '/disputes.csv', linkOf(filters))}
 ${liveRegion('disputes', table)}
 ${pager(view, nextPageToken)}`;
     return { title: t.title, body, live: { disputes: table } };
@@ -86,11 +75,10 @@ export function disputeDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportDisputes;
   const options = { path: '/disputes.csv', rpc, section: 'disputes', query: CsvQuery } as const;
   pages.download(options, async (view, { query }) => {
-    const filters = filtersOf(query);
-    const range = requireValidRange(view, filters);
+    const filters = filtersOf(view, query);
     const request = { ...requestOf(filters), includeDeductions: true };
     return listDownload({
-      name: fileName('disputes', range),
+      name: filters.range.fileName('disputes'),
       columns: DISPUTE_COLUMNS,
       format: query.format,
       stream: (options) => view.clients.refundCases.exportDisputes(request, options),
@@ -101,20 +89,21 @@ export function disputeDownload(pages: Pages): void {
 }
 
 /** Ignores unknown values of a drop-down. */
-function filtersOf({ from = '', to = '', status, payment = '' }: Static<typeof CsvQuery>): DisputeFilters {
-  return {
-    from: from.trim(),
-    to: to.trim(),
-    status: STATUSES.find((name) => name === status),
-    payment: payment.trim(),
-  };
-}
+const filtersOf = (
+  view: View,
+  { status, payment = '', ...bounds }: Static<typeof CsvQuery>,
+): DisputeFilters => ({
+  range: new DateRange(view, bounds),
+  status: STATUSES.find((name) => name === status),
+  payment: payment.trim(),
+});
 
-const hasFault = ({ payment }: DisputeFilters, rangeFaults: DateRangeFaults): boolean =>
-  !isIdOrEmpty(payment) || isFaulty(rangeFaults);
+const hasFault = ({ range, payment }: DisputeFilters): boolean => range.hasFault || !isIdOrEmpty(payment);
 
-const requestOf = ({ status, payment, ...range }: DisputeFilters) => ({
-  ...dateRangeOf(range),
+const linkOf = ({ range, ...filters }: DisputeFilters) => ({ ...range.query, ...filters });
+
+const requestOf = ({ range, status, payment }: DisputeFilters) => ({
+  ...range.request,
   ...(status && requestOfStatus(status)),
   ...(payment && { paymentIntentId: payment }),
 });
@@ -125,14 +114,14 @@ function requestOfStatus(status: (typeof STATUSES)[number]) {
   return { outcome: DisputeOutcome[status] };
 }
 
-function filterForm(view: View, filters: DisputeFilters, rangeFaults: DateRangeFaults): Html {
+function filterForm(view: View, filters: DisputeFilters): Html {
   const t = textsFor(view, disputesTexts);
-  const { status, payment } = filters;
+  const { range, status, payment } = filters;
   const statuses = STATUSES.map((name) => [name, t.filters[name]] as const);
   const fields = html`${field({ name: 'status', label: t.status }, select([...statuses, ['', t.filters.ALL]], status ?? ''))}
-${dateRangeFields(filters, rangeFaults, t)}
+${range.fields(t)}
 ${idFilterField(view, 'payment', t.payment, payment)}`;
-  return queryForm(view, { fields, narrow: hasFault(filters, rangeFaults) ? 'open' : 'collapsed' });
+  return queryForm(view, { fields, narrow: hasFault(filters) ? 'open' : 'collapsed' });
 }
 
 function disputeTable(

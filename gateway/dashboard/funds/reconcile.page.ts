@@ -23,17 +23,7 @@ import { amountColumn, dataTable, link } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
-import {
-  type DateRange,
-  dateRangeFaults,
-  dateRangeOf,
-  dateRangeParameters,
-  fileName,
-  fileParameters,
-  isFaulty,
-  rangeOf,
-  requireValidRange,
-} from './date-range.ts';
+import { DateRange, dateRangeParameters, fileParameters } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { reconcileTexts } from './reconcile.texts.ts';
 import { balancesTable, rangeForm } from './statement.page.ts';
@@ -44,10 +34,9 @@ export function reconcilePage(pages: Pages): void {
   const options = { path: '/funds/reconcile', role: Role.VIEWER, section: 'funds', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, reconcileTexts);
-    const range = rangeOf(query);
-    const faults = dateRangeFaults(view, range);
-    const top = html`${breadcrumbs(view, 'funds')}<p class="soft">${t.intro}</p>${rangeForm(view, range, faults)}`;
-    if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
+    const range = DateRange.orCurrentMonth(view, query);
+    const top = html`${breadcrumbs(view, 'funds')}<p class="soft">${t.intro}</p>${rangeForm(view, range)}`;
+    if (range.hasFault) return { title: t.title, status: 422, body: top };
     return { title: t.title, body: html`${top}${await sections(view, range)}` };
   });
 }
@@ -57,12 +46,12 @@ export function releaseDownload(pages: Pages): void {
   const rpc = FundsService.method.exportFundsReleases;
   const query = Type.Object(fileParameters);
   pages.download({ path: '/funds/releases.csv', rpc, section: 'funds', query }, async (view, { query }) => {
-    const range = requireValidRange(view, rangeOf(query));
+    const range = DateRange.orCurrentMonth(view, query);
     return listDownload({
-      name: fileName('releases', range),
+      name: range.fileName('releases'),
       columns: RELEASE_COLUMNS,
       format: query.format,
-      stream: (options) => view.clients.funds.exportFundsReleases(dateRangeOf(range), options),
+      stream: (options) => view.clients.funds.exportFundsReleases(range.request, options),
       rowsOf: ({ releases }) => releases,
     });
   });
@@ -70,7 +59,7 @@ export function releaseDownload(pages: Pages): void {
 
 async function sections(view: View, range: DateRange) {
   const t = textsFor(view, reconcileTexts);
-  const request = { ...dateRangeOf(range), pageSize: 1, includeTotals: true };
+  const request = { ...range.request, pageSize: 1, includeTotals: true };
   const [statement, sales, releases, refunds, disputes, advanced] = await Promise.all([
     view.clients.funds.listMovements(request),
     view.clients.funds.listSales(request),
@@ -81,9 +70,8 @@ async function sections(view: View, range: DateRange) {
   ]);
   const section = (list: keyof (typeof t)['lists'], table: Html) => {
     const { name, hint, pageOf, csv } = { ...t.lists[list], ...LISTS[list] };
-    const { from, to } = range;
     return html`<section aria-labelledby="${list}"><h2 id="${list}"><a href="${pathTo(view, pageOf(range))}">${name}</a></h2>
-<p class="hint">${hint}</p>${csvLinks(view, csv, { from, to })}${table}</section>`;
+<p class="hint">${hint}</p>${csvLinks(view, csv, range.query)}${table}</section>`;
   };
   return html`${section('statement', balancesTable(view, statement))}
 ${section('sales', fundsTable(view, sales.totals!))}
@@ -96,7 +84,7 @@ ${section('advances', advanceTable(view, range, advanced.totals))}`;
 const during =
   (path: string, status?: string) =>
   (range: DateRange): string =>
-    `${path}?${new URLSearchParams({ ...(status !== undefined && { status }), ...range })}`;
+    `${path}?${new URLSearchParams({ ...(status !== undefined && { status }), ...range.query })}`;
 
 /** The page and the file of each list. The calendar shows a month. */
 const LISTS = {

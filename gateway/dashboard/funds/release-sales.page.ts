@@ -74,7 +74,7 @@ export function releaseSalesPage(pages: Pages): void {
       body: html`${breadcrumbs(view, 'funds', [`/funds?month=${month}`, view.format.month(month)], [`/funds/days/${date}`, t.day(day)])}
 ${status === undefined ? nothing : releases.map(({ blockedReasons }) => html`<p>${releaseStatus(view, status, blockedReasons)}</p>`)}
 ${amountCards(view, sumOf(releases.map(amountsOf)))}
-${csvLinks(view, `/funds/days/${date}/sales.csv`, { status: query.status ?? '' })}
+${csvLinks(view, `/funds/days/${date}/sales.csv`, { status: query.status })}
 ${saleTable(view, sales, products)}
 ${pager(view, nextPageToken)}`,
     };

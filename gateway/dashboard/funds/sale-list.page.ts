@@ -13,18 +13,7 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { filterField, filterParameter, queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
-import {
-  type DateRange,
-  type DateRangeFaults,
-  dateRangeFaults,
-  dateRangeFields,
-  dateRangeOf,
-  dateRangeParameters,
-  fileName,
-  fileParameters,
-  isFaulty,
-  requireValidRange,
-} from './date-range.ts';
+import { DateRange, dateRangeParameters, fileParameters } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { remainingMinor } from './release.components.ts';
 import { methodText, SALE_STATES, saleBadge } from './sale.components.ts';
@@ -37,7 +26,8 @@ const Filter = { order: filterParameter, product: filterParameter, status: filte
 const Query = Type.Object({ ...dateRangeParameters, ...Filter, page: pageParameter });
 const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
-interface Filters extends DateRange {
+interface Filters {
+  readonly range: DateRange;
   readonly order: string;
   readonly product: string;
   readonly state: (typeof SALE_STATES)[number] | undefined;
@@ -48,9 +38,8 @@ export function saleListPage(pages: Pages): void {
   const options = { path: '/funds/sales', role: Role.VIEWER, section: 'funds', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, salesTexts);
-    const filters = filtersOf(query);
-    const faults = dateRangeFaults(view, filters);
-    const isRefused = isFaulty(faults);
+    const filters = filtersOf(view, query);
+    const isRefused = filters.range.hasFault;
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
     const [{ products }, { sales, nextPageToken }] = await Promise.all([
       view.clients.products.listProducts({ pageSize: MAX_PAGE_SIZE }),
@@ -63,7 +52,7 @@ export function saleListPage(pages: Pages): void {
       title: t.title,
       ...(isRefused && { status: 422 }),
       body: html`${breadcrumbs(view, 'funds')}
-${filterForm(view, filters, faults, products)}
+${filterForm(view, filters, products)}
 ${isRefused ? nothing : csvLinks(view, CSV, linkOf(filters))}
 ${saleTable(view, filters, sales, productNames)}
 ${isRefused ? nothing : pager(view, nextPageToken)}`,
@@ -75,10 +64,9 @@ ${isRefused ? nothing : pager(view, nextPageToken)}`,
 export function saleListDownload(pages: Pages): void {
   const rpc = FundsService.method.exportSales;
   pages.download({ path: CSV, rpc, section: 'funds', query: CsvQuery }, async (view, { query }) => {
-    const filters = filtersOf(query);
-    const range = requireValidRange(view, filters);
+    const filters = filtersOf(view, query);
     return listDownload({
-      name: fileName('sales', range),
+      name: filters.range.fileName('sales'),
       columns: SALE_COLUMNS,
       format: query.format,
       stream: (options) => view.clients.funds.exportSales(requestOf(filters), options),
@@ -87,45 +75,35 @@ export function saleListDownload(pages: Pages): void {
   });
 }
 
-const linkOf = ({ state, ...filters }: Filters) => ({ ...filters, status: state ?? '' });
+const linkOf = ({ range, state: status, ...filters }: Filters) => ({ ...range.query, status, ...filters });
 
 /** Ignores unknown values of a drop-down. */
-function filtersOf({
-  from = '',
-  to = '',
-  order = '',
-  product = '',
-  status,
-}: Static<typeof CsvQuery>): Filters {
+function filtersOf(view: View, query: Static<typeof CsvQuery>): Filters {
+  const { order = '', product = '', status } = query;
   const state = SALE_STATES.find((name) => name === status);
-  return { from: from.trim(), to: to.trim(), order: order.trim(), product, state };
+  return { range: new DateRange(view, query), order: order.trim(), product, state };
 }
 
-function requestOf({ order, product, state, ...range }: Filters) {
+function requestOf({ range, order, product, state }: Filters) {
   return {
-    ...dateRangeOf(range),
+    ...range.request,
     ...(order && (isUuid(order) ? { orderId: order } : { orderNumber: order })),
     ...(isUuid(product) && { productId: product }),
     ...(state && { status: SaleStatus[state] }),
   };
 }
 
-function filterForm(
-  view: View,
-  filters: Filters,
-  faults: DateRangeFaults,
-  products: readonly Product[],
-): Html {
+function filterForm(view: View, filters: Filters, products: readonly Product[]): Html {
   const t = textsFor(view, salesTexts);
   const names = new Map(products.map(({ id, name }) => [id, name.trim() || id]));
-  const { product } = filters;
+  const { range, order, product, state } = filters;
   if (isUuid(product) && !names.has(product)) names.set(product, product);
   const states = SALE_STATES.map((name) => [name, t.states[name]] as const);
-  const fields = html`${dateRangeFields(filters, faults, t)}
-${filterField({ name: 'order', label: t.order }, filters.order)}
+  const fields = html`${range.fields(t)}
+${filterField({ name: 'order', label: t.order }, order)}
 ${field({ name: 'product', label: t.product }, select([['', t.anyProduct], ...names], product))}
-${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], filters.state ?? ''))}`;
-  return queryForm(view, { fields, narrow: isFaulty(faults) ? 'open' : 'collapsed' });
+${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state ?? ''))}`;
+  return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
 }
 
 function saleTable(view: View, { state }: Filters, sales: readonly Sale[], products: ProductNames): Html {

@@ -5,7 +5,7 @@ import { type CsvColumn, type CsvFormat, CsvWriter } from '../exports/csv.ts';
 import { csvDate, csvTime } from '../exports/csv-download.ts';
 import { streamed } from '../shell/downloads.ts';
 import type { View } from '../shell/view.ts';
-import { type DateRange, dateRangeOf } from './date-range.ts';
+import type { DateRange } from './date-range.ts';
 
 /** What the merchant has: the sum of the three balances. */
 export const totalMinor = (balances: Balances): bigint =>
@@ -43,7 +43,7 @@ export async function* statementLines(
 ): AsyncGenerator<string> {
   const csv = new CsvWriter(COLUMNS, format);
   const messages = streamed(
-    (options) => view.clients.funds.exportMovements(dateRangeOf(range), options),
+    (options) => view.clients.funds.exportMovements(range.request, options),
     (message) => message,
   );
   for await (const message of messages) {

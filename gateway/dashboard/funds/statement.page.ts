@@ -16,19 +16,7 @@ import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
-import {
-  type DateRange,
-  type DateRangeFaults,
-  dateRangeFaults,
-  dateRangeFields,
-  dateRangeOf,
-  dateRangeParameters,
-  fileName,
-  fileParameters,
-  isFaulty,
-  rangeOf,
-  requireValidRange,
-} from './date-range.ts';
+import { DateRange, dateRangeParameters, fileParameters } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { movementTable, possibleDisputes } from './movement.components.ts';
 import { statementLines, totalMinor } from './statement.csv.ts';
@@ -43,12 +31,11 @@ export function statementPages(pages: Pages): void {
   const path = '/funds/statement';
   pages.page({ path, role: Role.VIEWER, section: 'funds', query: Query }, async (view, { query }) => {
     const t = textsFor(view, statementTexts);
-    const range = rangeOf(query);
-    const faults = dateRangeFaults(view, range);
-    const top = html`${breadcrumbs(view, 'funds')}${rangeForm(view, range, faults)}`;
-    if (isFaulty(faults)) return { title: t.title, status: 422, body: top };
+    const range = DateRange.orCurrentMonth(view, query);
+    const top = html`${breadcrumbs(view, 'funds')}${rangeForm(view, range)}`;
+    if (range.hasFault) return { title: t.title, status: 422, body: top };
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', includeTotals: true };
-    const request = { ...dateRangeOf(range), ...page };
+    const request = { ...range.request, ...page };
     const statement = await view.clients.funds.listMovements(request);
     const disputes = await findDisputes(view, possibleDisputes(statement.movements));
     return { title: t.title, body: html`${top}${statementBody(view, range, statement, disputes)}` };
@@ -56,16 +43,16 @@ export function statementPages(pages: Pages): void {
   const rpc = FundsService.method.exportMovements;
   const csv = { path: `${path}.csv`, rpc, section: 'funds', query: Type.Object(fileParameters) } as const;
   pages.download(csv, async (view, { query }) => {
-    const range = requireValidRange(view, rangeOf(query));
+    const range = DateRange.orCurrentMonth(view, query);
     const lines = () => statementLines(view, range, query.format ?? 'br');
-    return csvDownload(fileName('statement', range), lines);
+    return csvDownload(range.fileName('statement'), lines);
   });
 }
 
 /** The form that chooses the period of a page. */
-export function rangeForm(view: View, range: DateRange, faults: DateRangeFaults): Html {
+export function rangeForm(view: View, range: DateRange): Html {
   const t = textsFor(view, statementTexts);
-  return queryForm(view, { fields: dateRangeFields(range, faults, t), submit: t.show });
+  return queryForm(view, { fields: range.fields(t), submit: t.show });
 }
 
 function statementBody(
@@ -78,7 +65,7 @@ function statementBody(
   return html`<p class="hint">${t.hint}</p>
 ${balancesTable(view, statement)}
 <section aria-labelledby="movements"><h2 id="movements">${t.movements}</h2>
-${csvLinks(view, '/funds/statement.csv', { from: range.from, to: range.to })}
+${csvLinks(view, '/funds/statement.csv', range.query)}
 ${movementTable(view, statement.movements, disputes)}
 ${pager(view, statement.nextPageToken)}</section>`;
 }

@@ -10,18 +10,7 @@ import {
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { REFUND_COLUMNS } from '../exports/list-columns.ts';
-import {
-  type DateRange,
-  type DateRangeFaults,
-  dateRangeFaults,
-  dateRangeFields,
-  dateRangeOf,
-  dateRangeParameters,
-  fileName,
-  fileParameters,
-  isFaulty,
-  requireValidRange,
-} from '../funds/date-range.ts';
+import { DateRange, dateRangeParameters, fileParameters } from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import {
@@ -64,8 +53,9 @@ const Query = Type.Object({ ...Filter, page: pageParameter, notice: filterParame
 /** Without a status, all. */
 const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
-/** The range is of dates of the request. */
-interface Filters extends DateRange {
+/** The range filters by the date requested. */
+interface Filters {
+  readonly range: DateRange;
   readonly state: StateName | undefined;
   readonly initiator: (typeof INITIATORS)[number] | undefined;
   readonly payment: string;
@@ -76,11 +66,10 @@ interface Filters extends DateRange {
 export function refundListPage(pages: Pages): void {
   const options = { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query } as const;
   pages.page(options, async (view, { query }) => {
-    const filters = filtersOf({ status: 'MERCHANT_REVIEW', ...query });
+    const filters = filtersOf(view, { status: 'MERCHANT_REVIEW', ...query });
     const t = textsFor(view, refundsTexts);
-    const rangeFaults = dateRangeFaults(view, filters);
-    const form = filterForm(view, filters, rangeFaults);
-    if (hasFault(filters, rangeFaults)) return refusedFilters(t.title, form, t.none);
+    const form = filterForm(view, filters);
+    if (hasFault(filters)) return refusedFilters(t.title, form, t.none);
     const { refundCases, nextPageToken } = await view.clients.refundCases.listRefundCases({
       ...requestOf(filters),
       pageSize: PAGE_SIZE,
@@ -101,11 +90,10 @@ export function refundDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportRefundCases;
   const options = { path: '/refunds.csv', rpc, section: 'refunds', query: CsvQuery } as const;
   pages.download(options, async (view, { query }) => {
-    const filters = filtersOf(query);
-    const range = requireValidRange(view, filters);
+    const filters = filtersOf(view, query);
     const request = matching(filters);
     return listDownload({
-      name: fileName('refunds', range),
+      name: filters.range.fileName('refunds'),
       columns: REFUND_COLUMNS,
       format: query.format,
       stream: (options) => view.clients.refundCases.exportRefundCases(request, options),
@@ -114,24 +102,13 @@ export function refundDownload(pages: Pages): void {
   });
 }
 
-const linkOf = ({ state, initiator, ...filters }: Filters) => ({
-  ...filters,
-  status: state ?? '',
-  initiator: initiator ?? '',
-});
+const linkOf = ({ range, state: status, ...filters }: Filters) => ({ ...range.query, status, ...filters });
 
 /** Ignores unknown values of a drop-down. */
-function filtersOf({
-  from = '',
-  to = '',
-  status,
-  initiator,
-  payment = '',
-  order = '',
-}: Static<typeof CsvQuery>): Filters {
+function filtersOf(view: View, query: Static<typeof CsvQuery>): Filters {
+  const { status, initiator, payment = '', order = '' } = query;
   return {
-    from: from.trim(),
-    to: to.trim(),
+    range: new DateRange(view, query),
     state: STATES.find((name) => name === status),
     initiator: INITIATORS.find((name) => name === initiator),
     payment: payment.trim(),
@@ -139,11 +116,11 @@ function filtersOf({
   };
 }
 
-const hasFault = ({ payment, order }: Filters, rangeFaults: DateRangeFaults): boolean =>
-  !isIdOrEmpty(payment) || !isIdOrEmpty(order) || isFaulty(rangeFaults);
+const hasFault = ({ range, payment, order }: Filters): boolean =>
+  range.hasFault || !isIdOrEmpty(payment) || !isIdOrEmpty(order);
 
-const matching = ({ state, initiator, payment, order, ...range }: Filters) => ({
-  ...dateRangeOf(range),
+const matching = ({ range, state, initiator, payment, order }: Filters) => ({
+  ...range.request,
   ...(state && { status: RefundCaseStatus[state] }),
   ...(initiator && { initiator: RefundInitiator[initiator] }),
   ...(payment && { paymentIntentId: payment }),
@@ -156,17 +133,17 @@ const requestOf = (filters: Filters) =>
     ? { ...matching({ ...filters, state: undefined }), order: RefundCaseOrder.REVIEW_DEADLINE }
     : matching(filters);
 
-function filterForm(view: View, filters: Filters, rangeFaults: DateRangeFaults): Html {
+function filterForm(view: View, filters: Filters): Html {
   const t = textsFor(view, refundsTexts);
-  const { state, initiator, payment, order } = filters;
+  const { range, state, initiator, payment, order } = filters;
   const states = STATES.map((name) => [name, t.states[name]] as const);
   const initiators = INITIATORS.map((name) => [name, t.initiators[name]] as const);
   const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
 ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator ?? ''))}
-${dateRangeFields(filters, rangeFaults, t)}
+${range.fields(t)}
 ${idFilterField(view, 'payment', t.payment, payment)}
 ${idFilterField(view, 'order', t.order, order)}`;
-  return queryForm(view, { fields, narrow: hasFault(filters, rangeFaults) ? 'open' : 'collapsed' });
+  return queryForm(view, { fields, narrow: hasFault(filters) ? 'open' : 'collapsed' });
 }
 
 function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[], names: SaleNames): Html {

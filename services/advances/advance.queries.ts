@@ -6,7 +6,7 @@ import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { RecordKey, Tenant } from '../platform/tenant.ts';
 import { AdvanceRequestEntity, QuoteInstallmentEntity, RateEntity } from './advance.entity.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
@@ -33,12 +33,8 @@ function requests(parameters: ReadParameters<Tenant>) {
     .where('environment', '=', parameters('environment'));
 }
 
-interface RequestKey extends Tenant {
-  readonly id: string;
-}
-
 /** One request by its id. */
-export const selectRequest = prepareRead<RequestKey, AdvanceRequestReadRow>((parameters) =>
+export const selectRequest = prepareRead<RecordKey, AdvanceRequestReadRow>((parameters) =>
   requests(parameters).where('id', '=', parameters('id')).compile(),
 );
 

@@ -5,7 +5,6 @@ import { STUCK_AFTER_ATTEMPTS, TO_RESOLVE } from './advance-payout.ts';
 
 /** The maximum number of payouts to count. */
 const COUNT_LIMIT = 10_000;
-const CACHE_MS = 1_000;
 
 interface StuckRow {
   readonly environment: EnvironmentName;
@@ -30,7 +29,6 @@ select environment, count(*)::int as payouts, extract(epoch from now() - min(pay
 export function registerStuckPayoutMetrics(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<StuckRow>(MEASURE),
-    cacheMs: CACHE_MS,
     gauges: [
       environmentGauge(
         'payments_payouts_stuck',

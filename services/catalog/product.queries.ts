@@ -6,7 +6,7 @@ import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-
 import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { RecordKey, Tenant } from '../platform/tenant.ts';
 import { type OfferEntity, type PriceEntity, ProductEntity } from './product.entity.ts';
 import type { ProductStatus } from './product.ts';
 
@@ -65,12 +65,8 @@ function products(parameters: ReadParameters<Tenant>) {
     ]);
 }
 
-interface ProductKey extends Tenant {
-  readonly id: string;
-}
-
 /** One product by its id. */
-export const selectProduct = prepareRead<ProductKey, ProductReadRow>((parameters) =>
+export const selectProduct = prepareRead<RecordKey, ProductReadRow>((parameters) =>
   products(parameters).where('product.id', '=', parameters('id')).compile(),
 );
 

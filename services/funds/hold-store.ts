@@ -4,12 +4,12 @@ import { type HeldSale, type Hold, isLimitedByRest, type LostDispute, wantedMino
 import { amountsTakenBy, lostMinorOf } from './lost-disputes.sql.ts';
 
 const LOST = `
-select asked.id, ${lostMinorOf('asked.id', {
+select input.id, ${lostMinorOf('input.id', {
   merchantId: ':merchantId',
   environment: ':environment',
   schema: 'funds.',
 })}::text as lost_minor
-  from (select value::uuid as id from json_array_elements_text(:ids::json)) as asked`;
+  from (select value::uuid as id from json_array_elements_text(:ids::json)) as input`;
 
 const LOST_DISPUTES = `
 select lost.source_id, lost.amount_minor::text, (

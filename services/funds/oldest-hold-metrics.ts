@@ -2,8 +2,6 @@ import type { CrossTenantDatabase, Statement } from '../platform/database/cross-
 import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
 
-const CACHE_MS = 1_000;
-
 /** Only internal teams end these; disputes and refunds end the others. */
 const REASONS = ['KYC_PENDING', 'COMPLIANCE_HOLD'] as const;
 
@@ -35,7 +33,6 @@ select environment, reason, extract(epoch from now() - opened_at)::float8 as sec
 export function registerOldestHoldMetrics(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<OldestHoldRow>(MEASURE),
-    cacheMs: CACHE_MS,
     gauges: [
       {
         name: 'payments_funds_oldest_hold_seconds',

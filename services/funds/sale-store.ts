@@ -50,12 +50,12 @@ export async function updateSaleStatuses(
 }
 
 const RECORDED_OR_HELD = `
-with asked as (select value::uuid as id from json_array_elements_text(:ids::json))
+with input as (select value::uuid as id from json_array_elements_text(:ids::json))
 select id from funds.sale
- where merchant_id = :merchantId and environment = :environment and id in (select id from asked)
+ where merchant_id = :merchantId and environment = :environment and id in (select id from input)
 union
 select sale_id from funds.block
- where merchant_id = :merchantId and environment = :environment and sale_id in (select id from asked)
+ where merchant_id = :merchantId and environment = :environment and sale_id in (select id from input)
    and closed_at is null`;
 
 /** The ids among these whose sale is recorded or has an open block. */

@@ -6,7 +6,7 @@ import { prepareRead, type ReadParameters } from '../platform/reads/prepared-rea
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { RecordKey, Tenant } from '../platform/tenant.ts';
 import { type BlockEntity, type InstallmentEntity, SaleEntity } from './funds.entity.ts';
 import { type FundsTotalsRow, SALE_TOTALS } from './funds-totals.ts';
 import type { BlockReason, ReleaseStatus } from './installment.ts';
@@ -79,26 +79,25 @@ export type SaleInstallmentReadRow = SaleReadRow & {
 } & Pick<InstallmentReadRow, 'number' | 'part' | 'date'>;
 
 /** A sale's installments by number and part, each with the sale: one statement, so that the sums belong to them. */
-export const selectSale = prepareRead<Tenant & { readonly id: string }, SaleInstallmentReadRow>(
-  (parameters) =>
-    sales(parameters)
-      .innerJoin('funds.installment as installment', (join) =>
-        join
-          .onRef('installment.sale_id', '=', 'sale.id')
-          .on('installment.merchant_id', '=', parameters('merchantId'))
-          .on('installment.environment', '=', parameters('environment')),
-      )
-      .where('sale.id', '=', parameters('id'))
-      .select(['installment.number', 'installment.part', 'installment.date'])
-      .select(['installment.id as installment_id', 'installment.status as installment_status'])
-      .select('installment.gross_minor as installment_gross_minor')
-      .select('installment.fees_minor as installment_fees_minor')
-      .select('installment.deducted_minor as installment_deducted_minor')
-      .select('installment.advanced_minor as installment_advanced_minor')
-      .select(blocksOfInstallment(parameters).as('blocks'))
-      .orderBy('installment.number')
-      .orderBy('installment.part')
-      .compile(),
+export const selectSale = prepareRead<RecordKey, SaleInstallmentReadRow>((parameters) =>
+  sales(parameters)
+    .innerJoin('funds.installment as installment', (join) =>
+      join
+        .onRef('installment.sale_id', '=', 'sale.id')
+        .on('installment.merchant_id', '=', parameters('merchantId'))
+        .on('installment.environment', '=', parameters('environment')),
+    )
+    .where('sale.id', '=', parameters('id'))
+    .select(['installment.number', 'installment.part', 'installment.date'])
+    .select(['installment.id as installment_id', 'installment.status as installment_status'])
+    .select('installment.gross_minor as installment_gross_minor')
+    .select('installment.fees_minor as installment_fees_minor')
+    .select('installment.deducted_minor as installment_deducted_minor')
+    .select('installment.advanced_minor as installment_advanced_minor')
+    .select(blocksOfInstallment(parameters).as('blocks'))
+    .orderBy('installment.number')
+    .orderBy('installment.part')
+    .compile(),
 );
 
 /** What blocks `installment`, oldest first. */

@@ -12,6 +12,11 @@ export interface Tenant {
   readonly environment: EnvironmentName;
 }
 
+/** Identifies one record of a tenant. */
+export interface RecordKey extends Tenant {
+  readonly id: string;
+}
+
 /** The tenant of a validated request; the merchant id in lower case. */
 export function tenantOf(request: { merchantId: string; environment: Environment }): Tenant {
   return {

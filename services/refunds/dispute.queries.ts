@@ -7,7 +7,7 @@ import { prepareRead, type ReadParameters } from '../platform/reads/prepared-rea
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { RecordKey, Tenant } from '../platform/tenant.ts';
 import type { DisputeOutcome } from './dispute.ts';
 import { DisputeEntity } from './refund-case.entity.ts';
 
@@ -38,7 +38,7 @@ function matchingDisputes(parameters: ReadParameters<Tenant & DisputeFilter>) {
 }
 
 /** One dispute by its id. */
-export const selectDispute = prepareRead<Tenant & { readonly id: string }, DisputeReadRow>((parameters) =>
+export const selectDispute = prepareRead<RecordKey, DisputeReadRow>((parameters) =>
   disputes(parameters).where('id', '=', parameters('id')).compile(),
 );
 

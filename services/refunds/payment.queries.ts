@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { RecordKey } from '../platform/tenant.ts';
 import type { DisputeOutcome } from './dispute.ts';
 import { PaymentEntity } from './refund-case.entity.ts';
 import { type SaleUseRow, saleUse } from './sale-use.sql.ts';
@@ -52,11 +52,9 @@ const DISPUTES = sql<Pick<PaymentReadRow, 'disputes'>>`lateral (
     from refunds.dispute
    where ${OF_PAYMENT} and (closed_at is null or outcome = 'LOST'))`;
 
-type PaymentKey = Tenant & { readonly id: string };
-
 /** The sale of a payment, if it is known, and what was captured of it. */
 export const selectSaleOfPayment = prepareRead<
-  PaymentKey,
+  RecordKey,
   Pick<PaymentReadRow, 'sale_id' | 'sale_amount_minor'>
 >((parameters) =>
   db
@@ -69,7 +67,7 @@ export const selectSaleOfPayment = prepareRead<
 );
 
 /** A payment, in one statement, so that its sums belong together. */
-export const selectPayment = prepareRead<PaymentKey, PaymentReadRow>((parameters) =>
+export const selectPayment = prepareRead<RecordKey, PaymentReadRow>((parameters) =>
   db
     .selectFrom('refunds.payment as payment')
     .innerJoin(CASES.as('cases'), (join) => join.onTrue())

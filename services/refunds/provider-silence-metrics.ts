@@ -4,7 +4,6 @@ import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
 
 /** The maximum number of refunds to count in an environment. */
 const COUNT_LIMIT = 10_000;
-const CACHE_MS = 1_000;
 
 interface SilenceRow {
   readonly environment: EnvironmentName;
@@ -36,7 +35,6 @@ select environment, count(*)::int as refunds, extract(epoch from now() - min(sin
 export function registerProviderSilenceMetrics(db: CrossTenantDatabase, silentAfterMs: number): void {
   registerMeasuredGauges({
     measure: () => db.run<SilenceRow>(MEASURE, { silentAfterMs }),
-    cacheMs: CACHE_MS,
     gauges: [
       environmentGauge(
         'payments_refunds_provider_silent',

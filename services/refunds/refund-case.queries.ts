@@ -7,7 +7,7 @@ import { prepareRead, type ReadParameters } from '../platform/reads/prepared-rea
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
-import type { Tenant } from '../platform/tenant.ts';
+import type { RecordKey, Tenant } from '../platform/tenant.ts';
 import { RefundCaseEntity } from './refund-case.entity.ts';
 import type { Initiator, RefundStatus } from './refund-case.ts';
 
@@ -24,12 +24,8 @@ function refundCases(parameters: ReadParameters<Tenant>) {
     .where('environment', '=', parameters('environment'));
 }
 
-interface RefundCaseKey extends Tenant {
-  readonly id: string;
-}
-
 /** One refund case by its id. */
-export const selectRefundCase = prepareRead<RefundCaseKey, RefundCaseReadRow>((parameters) =>
+export const selectRefundCase = prepareRead<RecordKey, RefundCaseReadRow>((parameters) =>
   refundCases(parameters).where('id', '=', parameters('id')).compile(),
 );
 

@@ -21,7 +21,7 @@ export function acceptInvitation(writes: Writes, request: AcceptInvitationReques
     const { invitationId: id, accountId } = request;
     const now = new Date();
     const invitation = await lockInvitation(tx, id, now);
-    if (!invitation || !(await isFor(tx, id, accountId))) throw invitationNotFound();
+    if (!invitation || !(await isForAccount(tx, id, accountId))) throw invitationNotFound();
     if (invitation.state !== 'OPEN') throw wrongInvitationState(invitation.state);
     await tx.executeForMerchant(
       'update accounts.invitation set accepted_at = :now where merchant_id = :merchantId and id = :id',
@@ -40,7 +40,7 @@ export function acceptInvitation(writes: Writes, request: AcceptInvitationReques
 }
 
 /** Whether the account's identity provider has verified that the invited address is theirs. */
-async function isFor(tx: TenantTransaction, id: string, accountId: string): Promise<boolean> {
+async function isForAccount(tx: TenantTransaction, id: string, accountId: string): Promise<boolean> {
   const [found] = await tx.executeForMerchant<{ invited: string; email: string }>(
     `select i.email as invited, a.email
        from accounts.invitation as i join accounts.account as a on a.id = :accountId and a.email_verified

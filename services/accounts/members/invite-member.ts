@@ -30,7 +30,7 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
     await lockMembers(tx);
     await requireNoMember(tx, email);
     const now = new Date();
-    await requireFewMails(tx, email, now);
+    await requireBelowInvitationLimit(tx, email, now);
     await tx.executeForMerchant(
       `update accounts.invitation set revoked_at = :now
         where merchant_id = :merchantId and email = :email and accepted_at is null and revoked_at is null`,
@@ -66,7 +66,7 @@ async function requireNoMember(tx: TenantTransaction, email: string): Promise<vo
 }
 
 /** RESOURCE_EXHAUSTED (INVITATION_LIMIT_REACHED). Revoked invitations count, too. */
-async function requireFewMails(tx: TenantTransaction, email: string, now: Date): Promise<void> {
+async function requireBelowInvitationLimit(tx: TenantTransaction, email: string, now: Date): Promise<void> {
   const [row] = await tx.executeForMerchant<{ sent: number; to_address: number }>(
     `select count(*)::int as sent, (count(*) filter (where email = :email))::int as to_address
        from accounts.invitation

@@ -29,7 +29,7 @@ export async function startSession(
   const now = new Date();
   await database.transaction(async (em) => {
     const accountId = await upsertAccount(em, request, now);
-    await requireFewSignIns(em, accountId, request, now, maxSignIns);
+    await requireBelowSignInLimit(em, accountId, request, now, maxSignIns);
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
     if (await addSession(em, request, session)) {
       const signIn = { account_id: accountId, ip_address: ipAddress, request: { userAgent } };
@@ -72,7 +72,7 @@ const SIGN_IN_WINDOW_MS = 10 * 60_000;
  * Counts the account's recent sessions across all gateways. The account's row is locked, so concurrent sign-ins count
  * each other.
  */
-async function requireFewSignIns(
+async function requireBelowSignInLimit(
   em: EntityManager,
   accountId: string,
   { tokenSha256 }: StartSessionRequest,

@@ -3,8 +3,6 @@ import { registerMeasuredGauges } from '../process/measured-gauges.ts';
 
 /** The maximum number of rows to count. */
 const COUNT_LIMIT = 100_000;
-/** One measurement serves all gauges of a scrape. */
-const CACHE_MS = 1_000;
 
 interface CommandsRow {
   readonly commands: number;
@@ -28,7 +26,6 @@ select (select count(*) from (select from platform.outbox_command where starts =
 export function registerCommandMetrics(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: async () => (await db.run<CommandsRow>(MEASURE))[0]!,
-    cacheMs: CACHE_MS,
     gauges: [
       {
         name: 'payments_workflow_command_lag_seconds',

@@ -8,8 +8,8 @@ type Labels = Readonly<Record<string, string>>;
 export interface MeasuredGauges<Measured> {
   /** Must be cheap regardless of the amount of data. */
   measure(): Promise<Measured>;
-  /** How long a measurement is reused by later scrapes. */
-  readonly cacheMs: number;
+  /** How long a measurement is reused by later scrapes. Default: 1 s. */
+  readonly cacheMs?: number;
   readonly gauges: readonly MeasuredGauge<Measured>[];
 }
 
@@ -64,9 +64,6 @@ export function environmentGauge<Row extends { readonly environment: Environment
   };
 }
 
-/** How long the measurement of a single gauge is reused by later scrapes. */
-const CACHE_MS = 1_000;
-
 /** The measurement of a gauge in one environment. */
 export interface EnvironmentValue {
   readonly environment: EnvironmentName;
@@ -80,11 +77,11 @@ export function registerEnvironmentGauge(
   measure: () => Promise<readonly EnvironmentValue[]>,
 ): void {
   const gauge = environmentGauge(name, help, ({ value }: EnvironmentValue) => value);
-  registerMeasuredGauges({ measure, cacheMs: CACHE_MS, gauges: [gauge] });
+  registerMeasuredGauges({ measure, gauges: [gauge] });
 }
 
 /** Returns the latest measurement, or undefined if it failed. Never runs two measurements at once. */
-function memoized<Measured>({ measure, cacheMs }: MeasuredGauges<Measured>) {
+function memoized<Measured>({ measure, cacheMs = 1_000 }: MeasuredGauges<Measured>) {
   let startedAt = Number.NEGATIVE_INFINITY;
   let isRunning = false;
   let latest: Promise<Measured | undefined> = Promise.resolve(undefined);

@@ -133,14 +133,14 @@ class KeyUsedConcurrently extends Error {
 const CLAIM_MANY: Statement = {
   name: 'claim_idempotency_keys',
   text: `
-select asked.position::int
-  from json_to_recordset(:rows::json) as asked (
+select input.position::int
+  from json_to_recordset(:rows::json) as input (
     lock_name text, merchant_id uuid, environment text, caller text, method text, key text, position int)
- cross join lateral (select pg_try_advisory_xact_lock(hashtextextended(asked.lock_name, 0)) as locked offset 0) lock
+ cross join lateral (select pg_try_advisory_xact_lock(hashtextextended(input.lock_name, 0)) as locked offset 0) lock
   left join lateral (
     select true as found from platform.idempotency_record r
-     where r.merchant_id = asked.merchant_id and r.environment = asked.environment and r.caller = asked.caller
-       and r.method = asked.method and r.key = asked.key and r.${IS_CURRENT}
+     where r.merchant_id = input.merchant_id and r.environment = input.environment and r.caller = input.caller
+       and r.method = input.method and r.key = input.key and r.${IS_CURRENT}
      limit 1
   ) recorded on true
  where lock.locked and recorded.found is null`,

@@ -17,7 +17,7 @@ interface Subject {
 }
 
 /** When a call stops waiting: at the timeout, or when its caller does. */
-interface Patience {
+interface Deadline {
   readonly signal: AbortSignal;
   readonly caller: AbortSignal | undefined;
 }
@@ -43,7 +43,7 @@ export class TurnQueue {
 
   /** Runs a call in its turn. CANCELED once `caller` aborts; the error of `onTimeout`. */
   async run<T>(name: string, caller: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
-    const endTurn = this.#tryEnter(name) ?? (await this.#enter(name, this.#patienceOf(caller)));
+    const endTurn = this.#tryEnter(name) ?? (await this.#enter(name, this.#deadlineOf(caller)));
     try {
       return await call();
     } finally {
@@ -56,9 +56,9 @@ export class TurnQueue {
    * queues again.
    */
   async runUntilLocked<T>(name: string, caller: AbortSignal, call: () => Promise<T>): Promise<T> {
-    const patience = this.#patienceOf(caller);
+    const deadline = this.#deadlineOf(caller);
     for (;;) {
-      const endTurn = await this.#enter(name, patience);
+      const endTurn = await this.#enter(name, deadline);
       try {
         return await call();
       } catch (error) {
@@ -69,7 +69,7 @@ export class TurnQueue {
     }
   }
 
-  #patienceOf(caller: AbortSignal | undefined): Patience {
+  #deadlineOf(caller: AbortSignal | undefined): Deadline {
     const timeout = AbortSignal.timeout(this.#maxWaitMs);
     return { signal: caller ? AbortSignal.any([caller, timeout]) : timeout, caller };
   }
@@ -82,7 +82,7 @@ export class TurnQueue {
     return () => this.#endTurn(name, subject);
   }
 
-  async #enter(name: string, { signal, caller }: Patience): Promise<EndTurn> {
+  async #enter(name: string, { signal, caller }: Deadline): Promise<EndTurn> {
     try {
       signal.throwIfAborted();
       return this.#tryEnter(name) ?? (await this.#waitAt(name, signal));

@@ -5,7 +5,6 @@ import { EXECUTION_DUE_AFTER_MS, type Owner, type QueueRules } from './refund-ne
 
 /** The maximum number of cases to count for each part of the statement. */
 const COUNT_LIMIT = 10_000;
-const CACHE_MS = 1_000;
 
 /** Overdue cases of the provider are counted as silent. */
 const COUNTED_OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const satisfies readonly Owner[];
@@ -63,7 +62,6 @@ export function registerOverdueCaseMetrics(
   };
   registerMeasuredGauges({
     measure: () => db.run<OverdueRow>(MEASURE, parameters),
-    cacheMs: CACHE_MS,
     gauges: [
       {
         name: 'payments_refunds_overdue',

@@ -12,7 +12,7 @@ import {
 import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
 
 /**
- * The delivery `d` of each id in `asked`, for a `from` clause: dispatch knows only the ids of deliveries. Ended
+ * The delivery `d` of each id in `input`, for a `from` clause: dispatch knows only the ids of deliveries. Ended
  * deliveries are read only for ids that are not open, and only from the partition of the id's time.
  */
 export const DELIVERY_BY_ID = `
@@ -20,12 +20,12 @@ export const DELIVERY_BY_ID = `
    select o.merchant_id, o.environment, o.id, o.subscription_id, o.event_id, o.event_type, o.object_id, o.request_id,
           o.ordered, o.status, o.attempt_count, o.next_attempt_at, null::timestamptz as ended_at, o.in_flight_until,
           o.requested, o.lane
-     from webhooks.open_delivery o where o.id = asked.id
+     from webhooks.open_delivery o where o.id = input.id
    union all
    select e.merchant_id, e.environment, e.id, e.subscription_id, e.event_id, e.event_type, e.object_id, e.request_id,
           e.ordered, e.status, e.attempt_count, null, e.ended_at, null, false,
           webhooks.lane_of(e.subscription_id)
-     from webhooks.ended_delivery e where e.id = asked.id
+     from webhooks.ended_delivery e where e.id = input.id
    limit 1
  ) d`;
 
@@ -37,21 +37,21 @@ export const DELIVERY_BY_ID = `
 export const LOCK_REPORTED: Statement = {
   name: 'lock_reported',
   text: `
-with asked as materialized (
+with input as materialized (
   select id, subscription_id from webhooks.open_delivery where id = any (:ids::uuid[])
 ), subscription as materialized (
   select s.id
-    from (select distinct subscription_id from asked order by subscription_id) asked
+    from (select distinct subscription_id from input order by subscription_id) input
    cross join lateral (
-     select s.id from webhooks.subscription s where s.id = asked.subscription_id for no key update skip locked
+     select s.id from webhooks.subscription s where s.id = input.subscription_id for no key update skip locked
    ) s
 ), delivery as materialized (
   select d.id from webhooks.open_delivery d
    where d.id = any (:ids::uuid[]) and d.subscription_id in (select id from subscription)
    order by d.id for update
 )
-select asked.id from asked left join delivery on delivery.id = asked.id
- where delivery.id is null and asked.subscription_id not in (select id from subscription)`,
+select input.id from input left join delivery on delivery.id = input.id
+ where delivery.id is null and input.subscription_id not in (select id from subscription)`,
 };
 
 export const READ_REPORTED: Statement = {
@@ -66,17 +66,17 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.obje
        else 0 end::int as retrying,
        case when d.attempt_count > 0 then
          (select count(*) from webhooks.attempt
-           where environment = d.environment and delivery_id = d.id and number < asked.number
+           where environment = d.environment and delivery_id = d.id and number < input.number
              and failure = 'WORKER_LOST')
        else 0 end::int as lost
-  from unnest(:ids::uuid[], :numbers::int[]) as asked (id, number)${DELIVERY_BY_ID}
+  from unnest(:ids::uuid[], :numbers::int[]) as input (id, number)${DELIVERY_BY_ID}
   join webhooks.subscription s
     on s.merchant_id = d.merchant_id and s.environment = d.environment and s.id = d.subscription_id
   join webhooks.lane l on l.id = d.lane
   left join lateral (
     select number, ended_at from webhooks.attempt
-     where environment = d.environment and delivery_id = d.id and number = asked.number
-       and asked.number <= d.attempt_count
+     where environment = d.environment and delivery_id = d.id and number = input.number
+       and input.number <= d.attempt_count
      limit 1
   ) a on true`,
 };

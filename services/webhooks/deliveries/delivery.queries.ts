@@ -4,7 +4,7 @@ import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/li
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
-import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
+import type { EnvironmentName, RecordKey, Tenant } from '../../platform/tenant.ts';
 import { DeliveryEntity } from './delivery.entity.ts';
 import type { AttemptFailureName, DeliveryStatusName } from './delivery.ts';
 
@@ -65,12 +65,8 @@ function deliveries(parameters: ReadParameters<Tenant>) {
     .select(columnsOf(DeliveryEntity));
 }
 
-interface DeliveryKey extends Tenant {
-  readonly id: string;
-}
-
 /** One delivery by its id. */
-export const selectDelivery = prepareRead<DeliveryKey, DeliveryReadRow>((parameters) =>
+export const selectDelivery = prepareRead<RecordKey, DeliveryReadRow>((parameters) =>
   deliveries(parameters).where('id', '=', parameters('id')).compile(),
 );
 
@@ -146,7 +142,7 @@ export function selectDeliveries(status: DeliveryStatusName | undefined, page: D
 }
 
 /** The attempts of a delivery, first to last. */
-export const selectAttempts = prepareRead<DeliveryKey, FullAttemptReadRow>((parameters) =>
+export const selectAttempts = prepareRead<RecordKey, FullAttemptReadRow>((parameters) =>
   db
     .selectFrom('webhooks.delivery_attempt')
     .where('merchant_id', '=', parameters('merchantId'))
@@ -159,7 +155,7 @@ export const selectAttempts = prepareRead<DeliveryKey, FullAttemptReadRow>((para
 );
 
 /** The body of an event; none once it has been deleted. */
-export const selectBody = prepareRead<DeliveryKey, { body: string }>((parameters) =>
+export const selectBody = prepareRead<RecordKey, { body: string }>((parameters) =>
   db
     .selectFrom('webhooks.event')
     .where('merchant_id', '=', parameters('merchantId'))
@@ -177,7 +173,7 @@ export interface TargetReadRow {
 }
 
 /** The target of a subscription's deliveries; none once a listener has gone. */
-export const selectTarget = prepareRead<DeliveryKey, TargetReadRow>((parameters) =>
+export const selectTarget = prepareRead<RecordKey, TargetReadRow>((parameters) =>
   db
     .selectFrom('webhooks.subscription')
     .where('merchant_id', '=', parameters('merchantId'))

@@ -17,15 +17,15 @@ export interface OrderedObjectRow {
 const unblockSql = (objects: string) => `
 update webhooks.open_delivery d
    set status = case when s.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()
-  from ${objects} as asked
+  from ${objects} as input
  cross join lateral (
    select id, merchant_id, environment, status from webhooks.open_delivery
-    where merchant_id = asked.merchant_id and environment = asked.environment
-      and ordered and subscription_id = asked.subscription_id and object_id = asked.object_id
+    where merchant_id = input.merchant_id and environment = input.environment
+      and ordered and subscription_id = input.subscription_id and object_id = input.object_id
     order by sequence limit 1
  ) first
   join webhooks.subscription s
-    on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = asked.subscription_id
+    on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = input.subscription_id
  where d.id = first.id and first.status = 'BLOCKED' and d.status = 'BLOCKED'`;
 
 const UNBLOCK_NEXT = `${unblockSql(`(
@@ -48,7 +48,7 @@ const UNBLOCK: Statement = {
   name: 'unblock_deliveries',
   text: unblockSql(`(
   select distinct * from unnest(:merchantIds::uuid[], :environments::text[], :subscriptionIds::uuid[], :objectIds::text[])
-                      as asked (merchant_id, environment, subscription_id, object_id))`),
+                      as input (merchant_id, environment, subscription_id, object_id))`),
 };
 
 /** Unblocks the first open delivery of each object, if it is BLOCKED. */

@@ -14,8 +14,6 @@ const withEach = (label: string, values: readonly string[]) =>
 
 /** Open deliveries are counted in this many blocks of 8 KiB; if the table has more, the count is extrapolated. */
 const SAMPLE_BLOCKS = 2_000;
-/** One measurement serves all gauges of a scrape. */
-const SCRAPE_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 interface LanesRow {
@@ -134,7 +132,6 @@ function registerLanes(db: CrossTenantDatabase): void {
   const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
   registerMeasuredGauges({
     measure: async () => (await db.run<LanesRow>(LANES))[0]!,
-    cacheMs: SCRAPE_MS,
     gauges: [
       {
         name: 'payments_webhook_unowned_lanes',
@@ -153,7 +150,7 @@ function registerLanes(db: CrossTenantDatabase): void {
 function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<CountRow>(OPEN),
-    cacheMs: 10 * SCRAPE_MS,
+    cacheMs: 10_000,
     gauges: [
       {
         name: 'payments_webhook_open_deliveries',

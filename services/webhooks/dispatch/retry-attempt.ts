@@ -79,7 +79,7 @@ select d.status, d.requested, d.attempt_count,
        extract(epoch from d.next_attempt_at - now())::float8 * 1000 as due_in_ms,
        extract(epoch from d.in_flight_until - now())::float8 * 1000 as in_flight_for_ms,
        a.number, a.http_status, a.failure
-  from (select :id::uuid as id) asked${DELIVERY_BY_ID}
+  from (select :id::uuid as id) input${DELIVERY_BY_ID}
   left join lateral (
     select number, http_status, failure from webhooks.attempt
      where environment = d.environment and delivery_id = d.id and number = d.attempt_count limit 1

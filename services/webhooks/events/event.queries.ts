@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
-import type { EnvironmentName, Tenant } from '../../platform/tenant.ts';
+import type { EnvironmentName, RecordKey, Tenant } from '../../platform/tenant.ts';
 
 /** An event as hot reads return it, with its data as JSON text. */
 export interface EventReadRow {
@@ -42,12 +42,8 @@ function events(parameters: ReadParameters<Tenant>) {
     .select(sql<string>`(body::json -> 'data')::text`.as('data'));
 }
 
-interface EventKey extends Tenant {
-  readonly id: string;
-}
-
 /** One event. */
-export const selectEvent = prepareRead<EventKey, EventReadRow>((parameters) =>
+export const selectEvent = prepareRead<RecordKey, EventReadRow>((parameters) =>
   events(parameters).where('id', '=', parameters('id')).compile(),
 );
 

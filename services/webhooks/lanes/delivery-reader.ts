@@ -86,16 +86,16 @@ select s.id from webhooks.subscription s where s.holding and s.lane = any (:lane
 const READ_HELD: Statement = {
   name: 'read_held_deliveries',
   text: `
-select asked.id as of, exists (
-         select from webhooks.open_delivery where subscription_id = asked.id and status = 'HELD') as held,
+select input.id as of, exists (
+         select from webhooks.open_delivery where subscription_id = input.id and status = 'HELD') as held,
        due.*
-  from unnest(:ids::uuid[], :limits::int[]) as asked (id, max_rows)
+  from unnest(:ids::uuid[], :limits::int[]) as input (id, max_rows)
   left join lateral (
     select ${COLUMNS}, e.body
       from (select d.* from webhooks.open_delivery d
-             where d.subscription_id = asked.id and d.status = 'HELD' and d.next_attempt_at <= now()
+             where d.subscription_id = input.id and d.status = 'HELD' and d.next_attempt_at <= now()
                and (d.in_flight_until is null or d.in_flight_until < now()) and d.id <> all (:exclude::uuid[])
-             order by d.next_attempt_at limit asked.max_rows) d ${BODY}
+             order by d.next_attempt_at limit input.max_rows) d ${BODY}
   ) due on true`,
 };
 

@@ -15,11 +15,11 @@ interface LostRow {
 export const FIND_LOST: Statement = {
   name: 'find_lost',
   text: `
-select asked.id, asked.number, asked.generation, asked.started_at, asked.deadline_at
+select input.id, input.number, input.generation, input.started_at, input.deadline_at
   from (select delivery_id as id, number, generation, started_at, deadline_at from webhooks.attempt
          where ended_at is null and deadline_at < now() - interval '${LOST_AFTER_MS} ms'
            and delivery_id <> all (:exclude::uuid[])
-         order by deadline_at) asked${DELIVERY_BY_ID}
+         order by deadline_at) input${DELIVERY_BY_ID}
  where d.lane = any (:lanes::smallint[])
  limit 100`,
 };

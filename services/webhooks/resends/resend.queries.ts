@@ -3,7 +3,7 @@ import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/li
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { ReadTable } from '../../platform/reads/read-table.ts';
-import type { Tenant } from '../../platform/tenant.ts';
+import type { RecordKey, Tenant } from '../../platform/tenant.ts';
 import type { ResendEntity, ResendStateName } from './resend.entity.ts';
 
 type ResendColumns = ReadTable<typeof ResendEntity>;
@@ -45,12 +45,8 @@ function resends(parameters: ReadParameters<Tenant>) {
     .select(sql<bigint>`cardinality(open_ids)::bigint`.as('open_count'));
 }
 
-interface ResendKey extends Tenant {
-  readonly id: string;
-}
-
 /** One resend by its id. */
-export const selectResend = prepareRead<ResendKey, ResendReadRow>((parameters) =>
+export const selectResend = prepareRead<RecordKey, ResendReadRow>((parameters) =>
   resends(parameters).where('id', '=', parameters('id')).compile(),
 );
 

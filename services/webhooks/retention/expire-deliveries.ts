@@ -162,12 +162,12 @@ const LOCK_SUBSCRIPTIONS: Statement = {
   name: 'lock_subscriptions',
   text: `
 select from (
-  select distinct * from unnest(:merchantIds::uuid[], :environments::text[], :subscriptionIds::uuid[]) as asked (merchant_id, environment, id)
+  select distinct * from unnest(:merchantIds::uuid[], :environments::text[], :subscriptionIds::uuid[]) as input (merchant_id, environment, id)
    order by id
-) asked
+) input
  cross join lateral (
    select from webhooks.subscription s
-    where s.merchant_id = asked.merchant_id and s.environment = asked.environment and s.id = asked.id
+    where s.merchant_id = input.merchant_id and s.environment = input.environment and s.id = input.id
       for no key update
  ) s`,
 };

@@ -2,7 +2,7 @@ import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/li
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
-import type { Tenant } from '../../platform/tenant.ts';
+import type { RecordKey, Tenant } from '../../platform/tenant.ts';
 import { SubscriptionEntity } from './subscription.entity.ts';
 
 /** A subscription as hot reads return it. */
@@ -20,12 +20,8 @@ function subscriptions(parameters: ReadParameters<Tenant>) {
     .where('listening_until', 'is', null);
 }
 
-interface SubscriptionKey extends Tenant {
-  readonly id: string;
-}
-
 /** One subscription by its id, also if it was deleted. */
-export const selectSubscription = prepareRead<SubscriptionKey, SubscriptionReadRow>((parameters) =>
+export const selectSubscription = prepareRead<RecordKey, SubscriptionReadRow>((parameters) =>
   subscriptions(parameters).where('id', '=', parameters('id')).compile(),
 );
 

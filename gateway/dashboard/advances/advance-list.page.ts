@@ -106,7 +106,7 @@ function filterForm(view: View, { range, status }: Filters): Html {
   const t = textsFor(view, advancesTexts);
   const names = statusNames(view);
   const statuses = STATUSES.map((name) => [name, names[name]] as const);
-  const fields = html`${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], status ?? ''))}
+  const fields = html`${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], status))}
 ${range.fields(t)}`;
   return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
 }

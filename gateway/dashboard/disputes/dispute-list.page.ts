@@ -118,7 +118,7 @@ function filterForm(view: View, filters: DisputeFilters): Html {
   const t = textsFor(view, disputesTexts);
   const { range, status, payment } = filters;
   const statuses = STATUSES.map((name) => [name, t.filters[name]] as const);
-  const fields = html`${field({ name: 'status', label: t.status }, select([...statuses, ['', t.filters.ALL]], status ?? ''))}
+  const fields = html`${field({ name: 'status', label: t.status }, select([...statuses, ['', t.filters.ALL]], status))}
 ${range.fields(t)}
 ${idFilterField(view, 'payment', t.payment, payment)}`;
   return queryForm(view, { fields, narrow: hasFault(filters) ? 'open' : 'collapsed' });

@@ -4,17 +4,16 @@ import type { GetDeductionResponse } from '../../../proto/gen/payments/funds/v1/
 import {
   type Dispute,
   DisputeReason,
-  type Evidence,
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.page.ts';
+import { evidencePages, evidenceRegions } from '../evidence/evidence.page.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { identifiedSale, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { copyable, details, field, form, moment, timeline } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { liveRegion } from '../shell/live.ts';
+import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
@@ -61,29 +60,22 @@ export async function renderDispute(view: View, disputeId: string, refused?: Ref
   const t = textsFor(view, disputesTexts);
   const live = {
     summary: summary(view, dispute, deduction),
-    ...evidence(view, dispute, files, refused?.evidenceFault),
+    ...evidenceRegions(view, {
+      path: `/disputes/${disputeId}`,
+      files,
+      elsewhere: 0,
+      isOpen: stateOf(dispute) === 'NEEDS_RESPONSE',
+      fault: refused?.evidenceFault,
+    }),
     response: response(view, dispute, refused?.response),
     record: record(view, dispute, names, published.events),
   };
   return {
     title: t.disputeTitle(reasonText(view, dispute)),
     body: html`${breadcrumbs(view, 'disputes')}
-${liveRegion('summary', live.summary)}
-${liveRegion('evidence', live.evidence)}
-${liveRegion('upload', live.upload)}
-${liveRegion('response', live.response)}
-${liveRegion('record', live.record)}`,
+${liveRegions(live)}`,
     live,
     notices: { responded: t.responded, evidence: textsFor(view, evidenceTexts).saved },
-  };
-}
-
-/** The files and, until the merchant responds, the form to add one. */
-function evidence(view: View, dispute: Dispute, files: readonly Evidence[], fault: string | undefined) {
-  const details = { path: `/disputes/${dispute.id}`, files, elsewhere: 0 };
-  return {
-    evidence: evidenceList(view, details),
-    upload: stateOf(dispute) === 'NEEDS_RESPONSE' ? evidenceForm(view, details, fault) : nothing,
   };
 }
 

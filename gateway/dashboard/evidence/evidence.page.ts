@@ -99,17 +99,27 @@ async function openFile(view: View, subject: Subject, evidenceId: string): Promi
 }
 
 /** The evidence of a refund case or a dispute. */
-export interface EvidenceDetails {
+interface EvidenceDetails {
   /** The page that shows it, below the merchant's: `/refunds/<id>`. */
   readonly path: string;
   /** Oldest first. */
   readonly files: readonly Evidence[];
   /** How many pieces were submitted elsewhere. */
   readonly elsewhere: number;
+  /** Whether files can still be added. */
+  readonly isOpen: boolean;
+  /** Why the last file was refused. */
+  readonly fault: string | undefined;
 }
 
+/** The files and, for those who may add one, the form for it, as live regions of a page. */
+export const evidenceRegions = (view: View, details: EvidenceDetails) => ({
+  evidence: evidenceList(view, details),
+  upload: evidenceForm(view, details),
+});
+
 /** The files, with links to download them. */
-export function evidenceList(view: View, { path, files, elsewhere }: EvidenceDetails): Html {
+function evidenceList(view: View, { path, files, elsewhere }: EvidenceDetails): Html {
   const t = textsFor(view, evidenceTexts);
   const link = ({ id, fileName }: Evidence) =>
     html`<a href="${pathTo(view, `${path}/evidence/${id}`)}" download>${fileName}</a>`;
@@ -128,10 +138,10 @@ ${dataTable<Evidence>(
 ${elsewhere > 0 ? html`<p class="hint">${t.elsewhere(elsewhere)}</p>` : nothing}`;
 }
 
-/** The form to add a file, for those who may add one, with the reason if the last one was refused. */
-export function evidenceForm(view: View, { path, files }: EvidenceDetails, fault?: string): Html {
+function evidenceForm(view: View, { path, files, isOpen, fault }: EvidenceDetails): Html {
   const t = textsFor(view, evidenceTexts);
-  if (!may(view, RefundCaseService.method.addEvidence) || files.length >= MAX_EVIDENCE_FILES) return nothing;
+  const isFull = files.length >= MAX_EVIDENCE_FILES;
+  if (!isOpen || isFull || !may(view, RefundCaseService.method.addEvidence)) return nothing;
   const accept = html`accept=".pdf,.jpg,.jpeg,.png,application/pdf,image/jpeg,image/png"`;
   return form(view, {
     action: `${path}/evidence`,

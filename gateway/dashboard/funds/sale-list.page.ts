@@ -102,7 +102,7 @@ function filterForm(view: View, filters: Filters, products: readonly Product[]):
   const fields = html`${range.fields(t)}
 ${filterField({ name: 'order', label: t.order }, order)}
 ${field({ name: 'product', label: t.product }, select([['', t.anyProduct], ...names], product))}
-${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state ?? ''))}`;
+${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state))}`;
   return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
 }
 

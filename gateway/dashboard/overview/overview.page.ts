@@ -1,7 +1,7 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { sees } from '../shell/access.ts';
 import { html, nothing } from '../shell/html.ts';
-import { liveRegion } from '../shell/live.ts';
+import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
@@ -52,11 +52,10 @@ async function renderOverview(view: View): Promise<Page> {
     states,
     ...(seesWebhooks && { hours }),
   };
-  const cards = Object.entries(live).map(([name, content]) => liveRegion(name, content));
   const page = {
     title: textsFor(view, overviewTexts).title,
     live,
-    body: html`<div class="cards overview">${cards}</div>`,
+    body: html`<div class="cards overview">${liveRegions(live)}</div>`,
   };
   return withTroubleBanner(view, page, subscriptions);
 }

@@ -37,7 +37,7 @@ ${pager(view, nextPageToken)}`;
 function filterForm(view: View, state: StateName | undefined): Html {
   const t = textsFor(view, productsTexts);
   const states = STATES.map((name) => [name, t.states[name]] as const);
-  const choice = select([['', t.anyStatus], ...states], state ?? '');
+  const choice = select([['', t.anyStatus], ...states], state);
   return queryForm(view, { fields: field({ name: 'status', label: t.status }, choice) });
 }
 

@@ -10,13 +10,13 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { stateOf as disputeStateOf, endOf } from '../disputes/dispute.components.ts';
-import { evidenceForm, evidenceList, evidencePages } from '../evidence/evidence.page.ts';
+import { evidencePages, evidenceRegions } from '../evidence/evidence.page.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { liveRegion } from '../shell/live.ts';
+import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { may, type Page, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
@@ -30,6 +30,7 @@ import { refundsTexts } from './refunds.texts.ts';
 
 const MAX_DISPUTES = 20;
 const MAX_EVENTS = 30;
+const IN_REVIEW = new Set([RefundCaseStatus.MERCHANT_REVIEW, RefundCaseStatus.SERVICE_REVIEW]);
 
 /** A refused form: the rejected decision, or the fault of a file. */
 interface Refused {
@@ -68,21 +69,23 @@ export function refundCasePages(pages: Pages): void {
 export async function renderRefundCase(view: View, refundCaseId: string, refused?: Refused): Promise<Page> {
   const details = await readCase(view, refundCaseId);
   const t = textsFor(view, refundCaseTexts);
-  const { refundCase } = details;
+  const { refundCase, evidence: files } = details;
   const live = {
     summary: summary(view, details),
     decision: decision(view, refundCase, refused?.decision),
-    ...evidence(view, details, refused?.evidenceFault),
+    ...evidenceRegions(view, {
+      path: `/refunds/${refundCaseId}`,
+      files,
+      elsewhere: refundCase.evidenceCount - files.length,
+      isOpen: IN_REVIEW.has(refundCase.status),
+      fault: refused?.evidenceFault,
+    }),
     record: record(view, details),
   };
   return {
     title: t.title(view.format.money(refundCase.amountMinor)),
     body: html`${breadcrumbs(view, 'refunds')}
-${liveRegion('summary', live.summary)}
-${liveRegion('decision', live.decision)}
-${liveRegion('evidence', live.evidence)}
-${liveRegion('upload', live.upload)}
-${liveRegion('record', live.record)}`,
+${liveRegions(live)}`,
     live,
     notices: { approved: t.approved, contested: t.contested, evidence: textsFor(view, evidenceTexts).saved },
   };
@@ -136,17 +139,6 @@ function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | und
   if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) return nothing;
   return html`<section><h2>${t.decide}</h2><p class="hint">${t.decideHint}</p>
 ${may(view, RefundCaseService.method.decideRefundCase) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
-}
-
-/** The files and, while the case accepts more, the form to add one. */
-function evidence(view: View, { refundCase, evidence: files }: CaseDetails, fault: string | undefined) {
-  const { id, status, evidenceCount } = refundCase;
-  const isOpen = status === RefundCaseStatus.MERCHANT_REVIEW || status === RefundCaseStatus.SERVICE_REVIEW;
-  const details = { path: `/refunds/${id}`, files, elsewhere: evidenceCount - files.length };
-  return {
-    evidence: evidenceList(view, details),
-    upload: isOpen ? evidenceForm(view, details, fault) : nothing,
-  };
 }
 
 function record(view: View, { refundCase, disputes, payment, events, names }: CaseDetails): Html {

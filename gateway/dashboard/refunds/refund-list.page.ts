@@ -138,8 +138,8 @@ function filterForm(view: View, filters: Filters): Html {
   const { range, state, initiator, payment, order } = filters;
   const states = STATES.map((name) => [name, t.states[name]] as const);
   const initiators = INITIATORS.map((name) => [name, t.initiators[name]] as const);
-  const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state ?? ''))}
-${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator ?? ''))}
+  const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state))}
+${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator))}
 ${range.fields(t)}
 ${idFilterField(view, 'payment', t.payment, payment)}
 ${idFilterField(view, 'order', t.order, order)}`;

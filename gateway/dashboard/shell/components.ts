@@ -220,10 +220,10 @@ ${control(attributes)}
 ${fault ? html`<p class="fault" id="${name}-fault">${fault}</p>` : nothing}</div>`;
 }
 
-/** A drop-down. */
+/** A drop-down. By default the option without a value is chosen or, if there is none, the first. */
 export function select(
   options: readonly (readonly [value: string, text: string])[],
-  chosen: string,
+  chosen = '',
 ): (attributes: Html) => Html {
   return (attributes) =>
     html`<select ${attributes}>${options.map(

@@ -26,6 +26,10 @@ export function liveRegion(name: string, content: Html): Html {
   return html`<div data-live="${name}">${content}</div>`;
 }
 
+/** All regions of a page, one below the other. */
+export const liveRegions = (live: Readonly<Record<string, Html>>): readonly Html[] =>
+  Object.entries(live).map(([name, content]) => liveRegion(name, content));
+
 /** Whether a request is for a page's event stream rather than the page. */
 export function asksForStream({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
   return method === 'GET' && headers.accept === 'text/event-stream';

@@ -116,7 +116,7 @@ function eventsCard(view: View, types: readonly EventType[]): Html {
   const options = types.map(({ name }) => [name, name] as const);
   return html`<section class="card"><h2>${t.events}</h2><p class="hint">${t.eventsHint}</p>
 <form method="get" action="${pathTo(view, '/simulate/events')}">
-${field({ name: 'type', label: event.eventType }, select(options, ''))}
+${field({ name: 'type', label: event.eventType }, select(options))}
 <button class="plain">${event.choose}</button></form></section>`;
 }
 

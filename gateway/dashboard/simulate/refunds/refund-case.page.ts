@@ -90,32 +90,18 @@ function choiceField(view: View, { name: step }: RefundStep, choice: Choice, sim
       (blocker) => [blocker, blockerNames[blocker]] as const,
     );
   const oneOf = (disputes: readonly Dispute[]) =>
-    control(
-      'dispute',
-      t.dispute,
-      select(
-        disputes.map(({ id }) => [id, id]),
-        '',
-      ),
-    );
+    control('dispute', t.dispute, select(disputes.map(({ id }) => [id, id])));
   switch (choice) {
     case 'reason':
       return control('reason', textsFor(view, simulateTexts).reason, (attributes) => {
         return html`<input ${attributes} value="${t.reasonInitial}" maxlength="2000" required>`;
       });
     case 'reviewer':
-      return control(
-        'reviewer',
-        t.reviewer,
-        select(
-          REVIEWERS.map((name) => [name, t.reviewers[name]]),
-          '',
-        ),
-      );
+      return control('reviewer', t.reviewer, select(REVIEWERS.map((name) => [name, t.reviewers[name]])));
     case 'blocker':
-      return control('blocker', t.blocker, select(blockersThat(false), ''));
+      return control('blocker', t.blocker, select(blockersThat(false)));
     case 'present-blocker':
-      return control('blocker', t.blocker, select(blockersThat(true), ''));
+      return control('blocker', t.blocker, select(blockersThat(true)));
     case 'dispute':
       return oneOf(simulated.openDisputes);
     case 'responded-dispute':

@@ -35,7 +35,7 @@ export function refundForm(
   const fields = html`${sale ? hiddenFields({ sale_id: sale.saleId, paid_at: sale.paidAt }) : nothing}
 ${amountField(draft, { name: 'amount', label: t.amount, initial: paid })}
 ${amountField(draft, { name: 'paid', label: t.paid, initial: paid })}
-${field({ name: 'who', label: t.who }, select(requesters, values?.who ?? ''))}
+${field({ name: 'who', label: t.who }, select(requesters, values?.who))}
 ${field(
   { name: 'reason', label: textsFor(view, simulateTexts).reason, fault: draft?.faults.reason },
   (attributes) => {

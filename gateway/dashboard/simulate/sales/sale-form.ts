@@ -17,7 +17,7 @@ export function saleForm(view: View, products: readonly Product[], draft?: Draft
   const words = textsFor(view, salesTexts);
   const methods = METHODS.map((name) => [name, words.methods[name]] as const);
   const { soldDaysAgo: label, soldDaysAgoHint: hint } = t;
-  const fields = html`${field({ name: 'method', label: words.method }, select(methods, draft?.values.method ?? ''))}
+  const fields = html`${field({ name: 'method', label: words.method }, select(methods, draft?.values.method))}
 ${amountField(draft, { name: 'gross', label: t.gross, initial: typedReais(view.format, 12_000n) })}
 ${amountField(draft, { name: 'fees', label: t.fees, initial: typedReais(view.format, 0n) })}
 ${typedField(draft, { name: 'installments', label: t.installments, hint: t.installmentsHint, initial: '1' }, html`type="number" min="1" max="99"`)}
@@ -38,6 +38,6 @@ export function productField(
   const options = products.map((product) => [product.id, product.name] as const);
   return field(
     { name, label: textsFor(view, salesTexts).product, hint: t.productHint },
-    select([['', t.noProduct], ...options], chosen ?? ''),
+    select([['', t.noProduct], ...options], chosen),
   );
 }

@@ -72,15 +72,15 @@ ${form(view, {
   action: `/simulate/sales/${saleId}/block`,
   submit: t.block,
   tone: 'plain',
-  fields: field({ name: 'reason_to_block', label: t.blockReason }, select(reasons, '')),
+  fields: field({ name: 'reason_to_block', label: t.blockReason }, select(reasons)),
 })}
 <h3>${t.unblock}</h3>
 ${form(view, {
   action: `/simulate/sales/${saleId}/unblock`,
   submit: t.unblock,
   tone: 'plain',
-  fields: html`${field({ name: 'reason_to_unblock', label: t.blockReason }, select(reasons, ''))}
-${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes, ''))}`,
+  fields: html`${field({ name: 'reason_to_unblock', label: t.blockReason }, select(reasons))}
+${field({ name: 'outcome', label: t.unblockOutcome }, select(outcomes))}`,
 })}</section>`;
 }
 

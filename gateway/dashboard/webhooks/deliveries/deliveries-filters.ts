@@ -119,8 +119,8 @@ export function filterForm(
   const statuses = Object.entries(STATUSES).map(([name, status]) => [name, all.statuses[status]] as const);
   const isNarrowed = (['since', 'before', 'request', 'object', 'event'] as const).some((name) => query[name]);
   const types = eventTypes.map((name) => [name, name] as const);
-  const fields = html`${field({ name: 'type', label: t.type }, select([['', t.any], ...types], query.type ?? ''))}
-${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], query.status ?? ''))}
+  const fields = html`${field({ name: 'type', label: t.type }, select([['', t.any], ...types], query.type))}
+${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], query.status))}
 <details class="more"${isNarrowed ? html` open` : nothing}><summary>${t.more}</summary><div class="filters">
 ${time('since', t.from, request.createdFrom)}
 ${time('before', t.to, request.createdTo)}

@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import type { ExpiringKeySubject } from './key-notice.ts';
-import { formatTime } from './mail-format.ts';
+import { formatTime, inOneLine } from './mail-format.ts';
 import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
 import type { Notice } from './notice.ts';
 
@@ -120,7 +120,7 @@ export function expiringKeyMail(
   const t = texts[language];
   const facts = {
     merchant,
-    key: `${name} (${hint}…)`,
+    key: `${inOneLine(name)} (${hint}…)`,
     expires: formatTime(language, expiresAt),
     rotated: rotatedAt ? formatTime(language, timestampDate(rotatedAt)) : '',
     lastUsed: lastUsedAt ? formatTime(language, timestampDate(lastUsedAt)) : '',

@@ -21,3 +21,9 @@ export function formatMoney(language: Language, amountMinor: bigint): string {
   const format = new Intl.NumberFormat(language, { style: 'currency', currency: 'BRL' });
   return format.format(decimal as Intl.StringNumericLiteral);
 }
+
+/** Line breaks, other control characters, and those that change the direction of text. */
+const NOT_IN_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
+
+/** A name that people chose, as part of a line: it must not look like another line of the mail, or turn the rest of its own around. */
+export const inOneLine = (name: string): string => name.replace(NOT_IN_A_LINE, ' ').trim();

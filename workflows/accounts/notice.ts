@@ -20,6 +20,7 @@ import { tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 import { type ExpiringKeySubject, findExpiringKey } from './key-notice.ts';
+import { inOneLine } from './mail-format.ts';
 import {
   findEndedDispute,
   findHeldFunds,
@@ -88,7 +89,7 @@ export async function readNotice(
   const subject = await findSubject(clients, input, tenant);
   if (!subject) return undefined;
   const contact = await clients.accounts.getMerchantContact(tenant, CALL);
-  const merchant = contact.merchantName || input.merchantId;
+  const merchant = inOneLine(contact.merchantName) || input.merchantId;
   const language = contact.language === Language.EN ? 'en' : 'pt-BR';
   if (subject.kind === 'INVITATION') {
     const { email, createdAt } = subject.invitation;

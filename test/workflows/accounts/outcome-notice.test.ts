@@ -3,7 +3,12 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import {
+  AccountService,
+  Language,
+  MailTopic,
+  Role,
+} from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
@@ -206,10 +211,13 @@ it('mails about an API key that was replaced and is still used, until no system 
   const write = () => ({ ...tenant, idempotencyKey: newKey() });
   const { apiKey } = await client.issueApiKey({
     ...write(),
-    name: 'Till 8',
+    // A name must not look like another line of the mail.
+    name: 'Till\r\n\r\n\u2028\u202E8',
     scopes: [ApiKeyScope.FUNDS_READ],
   });
   const { id, hint } = apiKey!;
+  const accounts = createClient(AccountService, harness.transports.inProcess);
+  await accounts.setMerchantName({ ...write(), name: 'Loja\u0085\u2028Aurora' });
   await client.rotateApiKey({ ...write(), apiKeyId: id, overlapSeconds: 86_400 });
   const times = (hoursAgo: number, usedHoursAgo: number) =>
     sqlOf(
@@ -231,7 +239,8 @@ it('mails about an API key that was replaced and is still used, until no system 
   await times(13, 1);
   expect(await start(3)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   const [mail] = keyMailsTo(developer);
-  expect(mail!.subject).toBe(`A replaced API key is still in use: ${tenant.merchantId}`);
+  expect(mail!.subject).toBe('A replaced API key is still in use: Loja Aurora');
+  expect(mail!.text).toContain('\nMerchant: Loja Aurora\n');
   expect(mail!.text).toContain(`\nOld key: Till 8 (${hint}…)\nReplaced: `);
 });
 

@@ -36,7 +36,10 @@ const MERCHANT_SHARE = 0.5;
 /** The same time for which a transaction waits for a free connection. */
 const MAX_WAIT_MS = 5_000;
 
-/** The call that makes a write; without a signal for work in the background. */
+/**
+ * The call that makes a write. Without a signal for work in the background, which serves all merchants with one transaction at a
+ * time: it must not wait for the calls of one of them.
+ */
 type WriteContext = Pick<HandlerContext, 'values'> & Partial<Pick<HandlerContext, 'signal'>>;
 
 /** Options of a write, where it differs from the default. */
@@ -183,7 +186,8 @@ export class Writes {
     context: WriteContext,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
-    return this.#queue.run(tenant.merchantId, context.signal, () => this.#transaction(tenant, context, work));
+    const transaction = () => this.#transaction(tenant, context, work);
+    return context.signal ? this.#queue.run(tenant.merchantId, context.signal, transaction) : transaction();
   }
 
   async #transaction<T>(

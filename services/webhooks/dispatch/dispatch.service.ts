@@ -2,7 +2,6 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { AreaDependencies } from '../../platform/area.ts';
 import { CrossTenantDatabase } from '../../platform/database/cross-tenant-database.ts';
-import { requestIdOf } from '../../platform/rpc/call-context.ts';
 import { continueResend } from '../resends/continue-resend.ts';
 import { applyRetention } from '../retention/apply-retention.ts';
 import { workflowLink } from '../workflow-link.ts';
@@ -21,7 +20,7 @@ export function dispatchService(dependencies: AreaDependencies): ServiceImpl<typ
     requestAttempt: (request) => requestAttempt(db, outboxSignal, request),
     awaitAttempt: (request, { signal }) => awaitAttempt(db, request, AbortSignal.any([signal, stopping])),
     listDeliveryRecords: (request) => listDeliveryRecords(db, request),
-    continueResend: (request, context) => continueResend(resendDeps, request, requestIdOf(context)),
+    continueResend: (request, context) => continueResend(resendDeps, request, context),
     applyRetention: () => applyRetention({ database, db, retention, logger }),
   };
 }

@@ -1,3 +1,4 @@
+import type { HandlerContext } from '@connectrpc/connect';
 import { MAX } from 'uuid';
 import type {
   ContinueResendRequest,
@@ -7,7 +8,7 @@ import { MAX_WAITING } from '../../contracts/webhooks/resend-deliveries.contract
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
-import { backgroundContext } from '../../platform/rpc/call-context.ts';
+import { backgroundContext, requestIdOf } from '../../platform/rpc/call-context.ts';
 import { type Tenant, tenantOfRow } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { WorkflowLink } from '../workflow-link.ts';
@@ -40,14 +41,14 @@ const MAX_EXAMINED_EVENTS = 2_000;
 export async function continueResend(
   { db, writes, outboxSignal, link }: Dependencies,
   { resendId, maxDeliveries }: ContinueResendRequest,
-  requestId: string,
+  context: HandlerContext,
 ): Promise<ContinueResendResponse> {
   const [row] = await db.run<TenantRow>(FIND_TENANT, { resendId });
   if (!row) throw resendNotFound();
   const tenant = tenantOfRow(row);
   const { created, ...answer } = await writes.transaction(
     tenant,
-    backgroundContext(requestId),
+    { ...backgroundContext(requestIdOf(context)), signal: context.signal },
     async (tx) => {
       const resend = await lockResend(tx, resendId);
       const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;

@@ -77,13 +77,16 @@ export function reportOf(
   };
 }
 
+/** The connections for the writes of the recorder. */
+export const POOL_SIZE = 8;
+
 /**
  * Records attempts like the owner of the lanes, without making them: for tests of the consequences of results, in
  * services that do not deliver.
  */
 export async function startAttempts(harness: Pick<TestHarness, 'config' | 'databaseUrl'>) {
   const { config, databaseUrl } = harness;
-  const database = await openDatabase(databaseUrl, { poolSize: 8, entities: [...webhooks.entities] });
+  const database = await openDatabase(databaseUrl, { poolSize: POOL_SIZE, entities: [...webhooks.entities] });
   const logger = createLogger('fatal');
   const outboxSignal = new OutboxSignal(database, logger);
   const writes = new Writes(
@@ -121,6 +124,8 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
 
   return {
     recorder,
+    /** Those that the recorder makes. */
+    writes,
     due,
     record,
     /** Closes attempts in flight whose process has died, as the owner of all lanes. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { createContextValues } from '@connectrpc/connect';
 import pg from 'pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -7,9 +8,10 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { tenantOf } from '../../../../services/platform/tenant.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
-import { answered, inFlight, reportOf, startWebhooks } from '../attempts-fixture.ts';
+import { answered, inFlight, POOL_SIZE, reportOf, startWebhooks } from '../attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 
 const { harness, fixture, attempts } = await startWebhooks();
@@ -287,6 +289,21 @@ describe('a subscription', () => {
     expect((await read(attempt.deliveryId)).attempts).toMatchObject([{ httpStatus: 200 }]);
     await attempts.record(answered(ping!, 200));
     expect(await stateOf(attempt.subscriptionId)).toBe(WebhookSubscriptionState.ACTIVE);
+  });
+
+  it('disables a subscription that is gone while other writes of its merchant take long', async () => {
+    const attempt = await firstAttempt();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const call = { values: createContextValues(), signal: new AbortController().signal };
+    const others = Promise.all(
+      Array.from({ length: POOL_SIZE }, () =>
+        attempts.writes.transaction(tenantOf(tenant), call, () => released),
+      ),
+    );
+    await expect(attempts.record(answered(attempt, 410))).resolves.toHaveLength(1);
+    release();
+    await others;
+    expect(await stateOf(attempt.subscriptionId)).toBe(WebhookSubscriptionState.DISABLED);
   });
 
   it('keeps the details of the attempt of a delivery that succeeded at once', async () => {

@@ -18,16 +18,13 @@ export async function listProducts(
   request: ListProductsRequest,
 ): Promise<ListProductsResponse> {
   const tenant = tenantOf(request);
-  const status = enumName(ProductStatus, request.status);
-  const productIds = idsOf(request.productIds);
-  const scope = {
-    tenant,
-    list: 'products',
-    filters: { status, productIds: productIds?.join(' ') },
-    order: productOrder,
+  const filters = {
+    status: enumName(ProductStatus, request.status),
+    productIds: idsOf(request.productIds),
   };
+  const scope = { tenant, list: 'products', filters, order: productOrder };
   const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectProducts({ ...tenant, status, productIds, ...range })),
+    database.readList(selectProducts({ ...tenant, ...filters, ...range })),
   );
   return {
     $typeName: 'payments.catalog.v1.ListProductsResponse',

@@ -26,12 +26,7 @@ export async function listSales(
 ): Promise<ListSalesResponse> {
   const tenant = tenantOf(request);
   const filter: SaleFilter = { ...saleFilterOf(request), saleIds: idsOf(request.saleIds) };
-  const scope = {
-    tenant,
-    list: 'sales',
-    filters: { ...filter, saleIds: filter.saleIds?.join(' ') },
-    order: saleOrder,
-  };
+  const scope = { tenant, list: 'sales', filters: { ...filter }, order: saleOrder };
   const page = await pagination.page(scope, request, (range) =>
     database.readList(selectSales({ ...tenant, ...filter, ...range })),
   );

@@ -41,12 +41,7 @@ export async function listDisputes(
     disputeIds: idsOf(request.disputeIds),
     saleIds: idsOf(request.saleIds),
   };
-  const signed = {
-    ...filters,
-    disputeIds: filters.disputeIds?.join(' '),
-    saleIds: filters.saleIds?.join(' '),
-  };
-  const scope = { tenant, list: 'disputes', filters: signed };
+  const scope = { tenant, list: 'disputes', filters };
   const now = new Date();
   const page =
     request.order === DisputeOrder.DUE_DATE

@@ -39,12 +39,7 @@ export async function listRefundCases(
     saleIds: idsOf(request.saleIds),
     refundCaseIds: idsOf(request.refundCaseIds),
   };
-  const signed = {
-    ...filters,
-    saleIds: filters.saleIds?.join(' '),
-    refundCaseIds: filters.refundCaseIds?.join(' '),
-  };
-  const scope = { tenant, list: 'refund-cases', filters: signed };
+  const scope = { tenant, list: 'refund-cases', filters };
   const page =
     request.order === RefundCaseOrder.REVIEW_DEADLINE
       ? await pagination.page({ ...scope, order: reviewDeadlineOrder }, request, (range) =>

@@ -16,7 +16,7 @@ export interface ListScope<Row> {
   /** Name of the list, unique among all lists. */
   readonly list: string;
   /** Normalized filter values, without the page size. */
-  readonly filters: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly filters: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
   readonly order: ListOrder<Row>;
 }
 

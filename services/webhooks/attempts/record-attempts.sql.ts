@@ -1,13 +1,14 @@
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
-import type { EnvironmentName } from '../../platform/tenant.ts';
-import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 import {
   END_FAILED_RETRIES,
   endDeliveries,
   fence,
   RECORD_IN_WORKFLOW,
+  RESULT_COLUMNS,
+  RESULT_DEFINITIONS,
+  resultRow,
 } from '../deliveries/end-deliveries.ts';
 import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
 
@@ -81,35 +82,6 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.obje
   ) a on true`,
 };
 
-/** One report as the statements below take it. */
-interface RecordRow {
-  readonly environment: EnvironmentName;
-  readonly delivery_id: string;
-  readonly status: DeliveryStatusName;
-  readonly next_attempt_at: Date | null;
-  readonly ended_at: Date | null;
-  readonly in_flight_until: Date | null;
-  readonly number: number;
-  readonly generation: string;
-  readonly attempt_started_at: Date;
-  readonly attempt_deadline_at: Date | null;
-  readonly attempt_ended_at: Date | null;
-  readonly latency_ms: number | null;
-  readonly http_status: number | null;
-  readonly failure: string | null;
-  readonly response_excerpt: string | null;
-  readonly detail: string | null;
-  readonly signature: string | null;
-  readonly timing_ms: readonly (number | null)[] | null;
-  readonly response_headers: string | null;
-  /** Whether its retry workflow waits longer than necessary and has to be signaled. */
-  readonly rechecks: boolean;
-  readonly lane: number | null;
-  readonly epoch: string | null;
-  /** The workflow that shows the delivery; null unless it ends without a retry workflow. */
-  readonly workflow_id: string | null;
-}
-
 const START_RETRY = retryDelivery.startCommand({
   deliveryId: '',
   merchantId: '',
@@ -127,8 +99,7 @@ report as (
   select * from json_to_recordset(:rows::json) as r (
     environment text, delivery_id uuid, status text, next_attempt_at timestamptz, ended_at timestamptz,
     in_flight_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
-    attempt_deadline_at timestamptz, attempt_ended_at timestamptz, latency_ms int, http_status int, failure text,
-    response_excerpt text, detail text, signature text, timing_ms int[], response_headers text, rechecks boolean,
+    attempt_deadline_at timestamptz, attempt_ended_at timestamptz, ${RESULT_DEFINITIONS}, rechecks boolean,
     lane smallint, epoch bigint, workflow_id text)
 ), ${fence('report')}, allowed as materialized (
   select r.* from report r
@@ -141,29 +112,19 @@ const ATTEMPT_COLUMNS = [
   'attempt_started_at',
   'attempt_deadline_at',
   'attempt_ended_at',
-  'latency_ms',
-  'http_status',
-  'failure',
-  'response_excerpt',
-  'detail',
-  'signature',
-  'timing_ms',
-  'response_headers',
+  ...RESULT_COLUMNS,
 ];
 const ATTEMPT = ATTEMPT_COLUMNS.join(', ');
 const REPORTED_ATTEMPT = ATTEMPT_COLUMNS.map((column) => `r.${column}`).join(', ');
 
 const INSERT_ATTEMPTS = `
 insert into webhooks.attempt as a
-  (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at, ended_at, latency_ms,
-   http_status, failure, response_excerpt, detail, signature, timing_ms, response_headers)`;
+  (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at, ended_at,
+   ${RESULT_COLUMNS.join(', ')})`;
 /** Two workers may have sent the same attempt: the one that reports the end sets its start. */
 const END_KNOWN_ATTEMPT = `
 on conflict (delivery_id, number, environment) do update
-   set started_at = excluded.started_at, ended_at = excluded.ended_at, latency_ms = excluded.latency_ms,
-       http_status = excluded.http_status, failure = excluded.failure, response_excerpt = excluded.response_excerpt,
-       detail = excluded.detail, signature = excluded.signature, timing_ms = excluded.timing_ms,
-       response_headers = excluded.response_headers
+   set ${['started_at', 'ended_at', ...RESULT_COLUMNS].map((column) => `${column} = excluded.${column}`).join(', ')}
  where a.ended_at is null
 returning delivery_id`;
 
@@ -219,7 +180,7 @@ const NO_LANE = -1;
 const MIN_RECHECK_GAIN_MS = 2_000;
 
 /** The row of a planned report; empty if nothing is to be written. */
-export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
+export function recordRow({ report, row, change }: PlannedReport) {
   if (!change) return [];
   const { outcome } = report;
   const result = 'result' in outcome ? outcome.result : undefined;
@@ -236,18 +197,13 @@ export function recordRow({ report, row, change }: PlannedReport): RecordRow[] {
       attempt_started_at: report.startedAt,
       attempt_deadline_at: 'deadlineAt' in outcome ? outcome.deadlineAt : null,
       attempt_ended_at: result?.endedAt ?? null,
-      latency_ms: result?.latencyMs ?? null,
-      http_status: result?.httpStatus ?? null,
-      failure: result?.failure ?? null,
-      response_excerpt: result?.responseExcerpt ?? null,
-      detail: result?.detail ?? null,
-      signature: result?.signature ?? null,
-      timing_ms: result?.timingMs ?? null,
-      response_headers: result?.responseHeaders ?? null,
+      ...resultRow(result),
+      // Whether its retry workflow waits longer than necessary and has to be signaled.
       rechecks: isDueEarlier(row, change),
       // Anyone may report the end of an attempt that is recorded as in flight, once.
       lane: row.attempt === 'UNKNOWN' ? (report.owner?.lane ?? NO_LANE) : null,
       epoch: row.attempt === 'UNKNOWN' ? String(report.owner?.epoch ?? 0) : null,
+      // The workflow that shows the delivery.
       workflow_id: succeedsWithoutRetry(row, change) ? (report.workflowId ?? null) : null,
     },
   ];

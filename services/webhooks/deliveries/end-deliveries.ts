@@ -3,7 +3,7 @@ import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.co
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import { isSuccess, type ReportedAttempt } from './delivery.ts';
+import { type AttemptResult, isSuccess, type ReportedAttempt } from './delivery.ts';
 import type { OrderedObjectRow } from './ordered-deliveries.ts';
 
 const KEPT = [
@@ -137,22 +137,36 @@ function isComplete({ sinceMs, deliveries }: RecordWorkflow, nowMs: number): boo
   return ageMs >= PERIOD_MS || deliveries === MAX_SEARCHABLE || deliveries >= MAX_RECORDS / 2;
 }
 
-/** A success at the first attempt, as the statement below takes it. */
-interface SuccessRow {
-  readonly lane: number;
-  readonly epoch: string;
-  readonly workflow_id: string;
-  readonly delivery_id: string;
-  readonly generation: string;
-  readonly started_at: Date;
-  readonly ended_at: Date;
-  readonly latency_ms: number | null;
-  readonly http_status: number | null;
-  readonly response_excerpt: string | null;
-  readonly signature: string | null;
-  readonly timing_ms: readonly (number | null)[] | null;
-  readonly response_headers: string | null;
-}
+/** The columns of an attempt's result, with their types. */
+const RESULT_TYPES = {
+  latency_ms: 'int',
+  http_status: 'int',
+  failure: 'text',
+  response_excerpt: 'text',
+  detail: 'text',
+  signature: 'text',
+  timing_ms: 'int[]',
+  response_headers: 'text',
+};
+
+export const RESULT_COLUMNS = Object.keys(RESULT_TYPES);
+
+/** The result in the column definitions of `json_to_recordset`. */
+export const RESULT_DEFINITIONS = Object.entries(RESULT_TYPES)
+  .map((column) => column.join(' '))
+  .join(', ');
+
+/** The values of the result's columns; null while the attempt is in flight. */
+export const resultRow = (result: AttemptResult | undefined): Record<keyof typeof RESULT_TYPES, unknown> => ({
+  latency_ms: result?.latencyMs ?? null,
+  http_status: result?.httpStatus ?? null,
+  failure: result?.failure ?? null,
+  response_excerpt: result?.responseExcerpt ?? null,
+  detail: result?.detail ?? null,
+  signature: result?.signature ?? null,
+  timing_ms: result?.timingMs ?? null,
+  response_headers: result?.responseHeaders ?? null,
+});
 
 /** A delivery that the statement below has ended. */
 export interface SucceededRow extends OrderedObjectRow {
@@ -171,16 +185,11 @@ fence as materialized (
    order by l.id for share
 )`;
 
-/** The columns of the only attempt that ended_delivery keeps. */
+/** The columns of the only attempt that ended_delivery keeps: a success has neither a failure nor its detail. */
 const ATTEMPT_COLUMNS = [
   'started_at',
   'generation',
-  'latency_ms',
-  'http_status',
-  'response_excerpt',
-  'signature',
-  'timing_ms',
-  'response_headers',
+  ...RESULT_COLUMNS.filter((column) => column !== 'failure' && column !== 'detail'),
 ];
 
 /**
@@ -194,8 +203,7 @@ export const RECORD_SUCCESSES: Statement = {
 with report as (
   select * from json_to_recordset(:rows::json) as r (
     lane smallint, epoch bigint, workflow_id text, delivery_id uuid, generation bigint,
-    started_at timestamptz, ended_at timestamptz, latency_ms int, http_status int, response_excerpt text,
-    signature text, timing_ms int[], response_headers text)
+    started_at timestamptz, ended_at timestamptz, ${RESULT_DEFINITIONS})
 ), ${fence('report')}, endable as materialized (
   select r.*
     from report r
@@ -233,11 +241,9 @@ export function successRow({
   workflowId,
   startedAt,
   outcome,
-}: ReportedAttempt): SuccessRow[] {
+}: ReportedAttempt) {
   if (number !== 1 || !owner || workflowId === undefined) return [];
   if (!('result' in outcome) || !isSuccess(outcome.result)) return [];
-  const { endedAt, latencyMs, httpStatus, responseExcerpt, signature, timingMs, responseHeaders } =
-    outcome.result;
   return [
     {
       lane: owner.lane,
@@ -246,13 +252,8 @@ export function successRow({
       delivery_id: deliveryId,
       generation: String(generation),
       started_at: startedAt,
-      ended_at: endedAt,
-      latency_ms: latencyMs ?? null,
-      http_status: httpStatus ?? null,
-      response_excerpt: responseExcerpt ?? null,
-      signature: signature ?? null,
-      timing_ms: timingMs ?? null,
-      response_headers: responseHeaders ?? null,
+      ended_at: outcome.result.endedAt,
+      ...resultRow(outcome.result),
     },
   ];
 }

@@ -3,7 +3,7 @@ import type { Dispute, RefundCase } from '../../proto/gen/payments/refunds/v1/re
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { deadlineTexts } from './deadline.texts.ts';
 import { formatMoney, formatTime } from './mail-format.ts';
-import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
+import { type MailLinks, merchantUrl } from './mail-links.ts';
 import type { Notice } from './notice.ts';
 
 type Addressee = Pick<Notice, 'language' | 'merchant'>;
@@ -25,7 +25,7 @@ export function dueRefundsMail(
     link: `${base}/refunds/${id}`,
   }));
   const count = refundCases.length;
-  const facts = { merchant, listed, count, link: `${base}/refunds`, choices: mailChoicesUrl(links) };
+  const facts = { merchant, listed, count, link: `${base}/refunds` };
   return { subject: t.refundsSubject(count, merchant), text: t.refunds(facts) };
 }
 
@@ -42,7 +42,6 @@ export function dueDisputeMail(
     amount: amountMinor === undefined ? '' : formatMoney(language, amountMinor),
     due: dueAt === undefined ? '' : formatTime(language, timestampDate(dueAt)),
     link: `${merchantUrl(input, links)}/disputes/${id}`,
-    choices: mailChoicesUrl(links),
   };
   return { subject: t.disputeSubject(merchant), text: t.dispute(facts) };
 }

@@ -5,14 +5,9 @@ export interface DueRefund {
   readonly link: string;
 }
 
-interface Facts {
-  readonly merchant: string;
-  /** Where people choose which mails they get. */
-  readonly choices: string;
-}
-
 /** The values in a mail about refund cases. */
-export interface DueRefundsFacts extends Facts {
+export interface DueRefundsFacts {
+  readonly merchant: string;
   /** The earliest deadlines. */
   readonly listed: readonly DueRefund[];
   /** How many there are, listed or not. */
@@ -21,7 +16,8 @@ export interface DueRefundsFacts extends Facts {
 }
 
 /** The values in a mail about a dispute. */
-export interface DueDisputeFacts extends Facts {
+export interface DueDisputeFacts {
+  readonly merchant: string;
   /** Empty when the dispute is for the rest of the sale. */
   readonly amount: string;
   /** Empty when the due date is not known. */
@@ -54,7 +50,6 @@ export const deadlineTexts: Readonly<Record<'pt-BR' | 'en', Texts>> = {
       listed,
       count,
       link,
-      choices,
     }) => `Estes reembolsos aguardam a decisão da sua empresa, e o prazo está acabando.
 
 Empresa: ${merchant}
@@ -62,8 +57,6 @@ Empresa: ${merchant}
 ${listed.map((one) => `${one.amount}, decida até ${one.deadline}\n   ${one.link}`).join('\n')}
 ${count > listed.length ? `\ne mais ${count - listed.length}:\n   ${link}\n` : ''}
 Sem uma decisão até o prazo, nós analisamos o caso.
-
-Escolha quais e-mails você recebe: ${choices}
 `,
     disputeSubject: (merchant) => `Uma disputa aguarda sua resposta: ${merchant}`,
     dispute: ({
@@ -71,7 +64,6 @@ Escolha quais e-mails você recebe: ${choices}
       amount,
       due,
       link,
-      choices,
     }) => `Uma disputa aguarda a resposta da sua empresa${due && ', e o prazo está acabando'}.
 
 Empresa: ${merchant}
@@ -80,8 +72,6 @@ Envie os arquivos e a resposta no painel:
    ${link}
 
 ${due ? 'Sem uma resposta até o prazo, o banco decide sem ela.' : DUE_UNKNOWN['pt-BR']}
-
-Escolha quais e-mails você recebe: ${choices}
 `,
   },
   en: {
@@ -92,7 +82,6 @@ Escolha quais e-mails você recebe: ${choices}
       listed,
       count,
       link,
-      choices,
     }) => `These refunds await your decision, and the deadline is near.
 
 Merchant: ${merchant}
@@ -100,8 +89,6 @@ Merchant: ${merchant}
 ${listed.map((one) => `${one.amount}, decide by ${one.deadline}\n   ${one.link}`).join('\n')}
 ${count > listed.length ? `\nand ${count - listed.length} more:\n   ${link}\n` : ''}
 Without a decision by the deadline, we review the case.
-
-Choose which emails you get: ${choices}
 `,
     disputeSubject: (merchant) => `A dispute awaits your response: ${merchant}`,
     dispute: ({
@@ -109,7 +96,6 @@ Choose which emails you get: ${choices}
       amount,
       due,
       link,
-      choices,
     }) => `A dispute awaits your response${due && ', and the deadline is near'}.
 
 Merchant: ${merchant}
@@ -118,8 +104,6 @@ Attach files and send the response in the dashboard:
    ${link}
 
 ${due ? 'Without a response by then, the bank decides without it.' : DUE_UNKNOWN.en}
-
-Choose which emails you get: ${choices}
 `,
   },
 };

@@ -1,6 +1,6 @@
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { formatMoney } from './mail-format.ts';
-import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
+import { type MailLinks, merchantUrl } from './mail-links.ts';
 import type { Notice } from './notice.ts';
 
 interface Facts {
@@ -8,8 +8,6 @@ interface Facts {
   readonly owed: string;
   /** The page with the open debts. */
   readonly link: string;
-  /** Where people choose which mails they get. */
-  readonly choices: string;
 }
 
 const texts = {
@@ -19,7 +17,6 @@ const texts = {
       merchant,
       owed,
       link,
-      choices,
     }: Facts) => `O saldo da sua empresa não cobre os débitos em aberto, por exemplo de uma disputa perdida.
 
 Empresa: ${merchant}
@@ -27,8 +24,6 @@ Falta: ${owed}
 
 Descontamos o valor das próximas liberações. Os débitos em aberto e de onde eles vêm:
    ${link}
-
-Escolha quais e-mails você recebe: ${choices}
 `,
   },
   en: {
@@ -37,16 +32,13 @@ Escolha quais e-mails você recebe: ${choices}
       merchant,
       owed,
       link,
-      choices,
     }: Facts) => `Your balance does not cover your open debts, for example from a lost dispute.
 
 Merchant: ${merchant}
-Missing: ${owed}
+Shortfall: ${owed}
 
 The amount is deducted from your next releases. The open debts, and where they come from:
    ${link}
-
-Choose which emails you get: ${choices}
 `,
   },
 };
@@ -64,7 +56,6 @@ export function debtsMail(
     merchant,
     owed,
     link: `${merchantUrl(input, links)}/funds`,
-    choices: mailChoicesUrl(links),
   };
   return { subject: t.subject(merchant), text: t.text(facts) };
 }

@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import type { ExpiringKeySubject } from './key-notice.ts';
 import { formatTime, inOneLine } from './mail-format.ts';
-import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
+import { type MailLinks, merchantUrl } from './mail-links.ts';
 import type { Notice } from './notice.ts';
 
 interface Facts {
@@ -15,8 +15,6 @@ interface Facts {
   /** Empty if the key was never used. */
   readonly lastUsed: string;
   readonly link: string;
-  /** Where people choose which mails they get. */
-  readonly choices: string;
 }
 
 const texts = {
@@ -28,7 +26,6 @@ const texts = {
       expires,
       lastUsed,
       link,
-      choices,
     }: Facts) => `Uma chave da API de produção expira em breve. Depois disso, recusamos as requisições feitas com ela.
 
 Empresa: ${merchant}
@@ -38,8 +35,6 @@ Expira em: ${expires}
 
 Se algum sistema ainda a usa, gere uma nova chave e troque-a nele antes disso:
    ${link}
-
-Escolha quais e-mails você recebe: ${choices}
 `,
     stillUsedSubject: (merchant: string) => `Uma chave de API substituída ainda está em uso: ${merchant}`,
     stillUsedText: ({
@@ -49,7 +44,6 @@ Escolha quais e-mails você recebe: ${choices}
       expires,
       lastUsed,
       link,
-      choices,
     }: Facts) => `Uma chave da API de produção foi substituída, mas algum sistema ainda a usa. Depois que ela expirar, recusamos as requisições desse sistema.
 
 Empresa: ${merchant}
@@ -60,8 +54,6 @@ Expira em: ${expires}
 
 Troque a chave nesse sistema pela nova antes disso. Se você não tem mais a nova, gere outra: a antiga continua válida no máximo até a mesma data.
    ${link}
-
-Escolha quais e-mails você recebe: ${choices}
 `,
   },
   en: {
@@ -72,7 +64,6 @@ Escolha quais e-mails você recebe: ${choices}
       expires,
       lastUsed,
       link,
-      choices,
     }: Facts) => `A key for the live API expires soon. After that, we refuse requests made with it.
 
 Merchant: ${merchant}
@@ -82,8 +73,6 @@ Last used: ${lastUsed || 'never'}
 
 If a system still uses it, rotate the key and switch that system to the new one before then:
    ${link}
-
-Choose which emails you get: ${choices}
 `,
     stillUsedSubject: (merchant: string) => `A replaced API key is still in use: ${merchant}`,
     stillUsedText: ({
@@ -93,7 +82,6 @@ Choose which emails you get: ${choices}
       expires,
       lastUsed,
       link,
-      choices,
     }: Facts) => `A key for the live API was replaced, but a system still uses it. Once it expires, we refuse that system's requests.
 
 Merchant: ${merchant}
@@ -104,8 +92,6 @@ Expires: ${expires}
 
 Switch that system to the new key before then. If you no longer have the new one, rotate again: the old key does not last longer.
    ${link}
-
-Choose which emails you get: ${choices}
 `,
   },
 };
@@ -125,7 +111,6 @@ export function expiringKeyMail(
     rotated: rotatedAt ? formatTime(language, timestampDate(rotatedAt)) : '',
     lastUsed: lastUsedAt ? formatTime(language, timestampDate(lastUsedAt)) : '',
     link: `${merchantUrl(input, links)}/api-keys`,
-    choices: mailChoicesUrl(links),
   };
   return rotatedAt
     ? { subject: t.stillUsedSubject(merchant), text: t.stillUsedText(facts) }

@@ -15,6 +15,3 @@ export function mailLinks({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailCo
 /** The first page of a merchant's environment in the dashboard. */
 export const merchantUrl = ({ merchantId, environment }: NotifyContactInput, { dashboardUrl }: MailLinks) =>
   `${dashboardUrl}/${environment === 'live' ? 'live' : 'sandbox'}/${merchantId}`;
-
-/** Where people choose which mails they get. */
-export const mailChoicesUrl = ({ dashboardUrl }: MailLinks) => `${dashboardUrl}/account`;

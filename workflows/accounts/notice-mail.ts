@@ -12,27 +12,35 @@ import type { Notice } from './notice.ts';
 import { outcomeMail } from './outcome-mail.ts';
 import type { Mail } from './smtp-mailer.ts';
 
+const CHOICES = { 'pt-BR': 'Escolha quais e-mails você recebe', en: 'Choose which emails you get' };
+
 /** A notice as a mail in the merchant's language. It contains no event data and no secrets. */
 export function composeMail(
   { subject, language, happenedAt, merchant }: Notice,
   input: NotifyContactInput,
   links: MailLinks,
 ): Pick<Mail, 'subject' | 'text' | 'language'> {
+  const addressee = { language, merchant };
+  const withChoices = (mail: Pick<Mail, 'subject' | 'text'>) => ({
+    language,
+    subject: mail.subject,
+    text: `${mail.text}\n${CHOICES[language]}: ${links.dashboardUrl}/account\n`,
+  });
   switch (subject.kind) {
     case 'WEBHOOK_FAILING':
     case 'WEBHOOK_ERROR':
     case 'WEBHOOK_GONE':
-      return { language, ...webhookMail(subject, { language, happenedAt, merchant }, input, links) };
+      return { language, ...webhookMail(subject, { ...addressee, happenedAt }, input, links) };
     case 'INVITATION':
-      return { language, ...invitationMail(subject.invitation, { language, merchant }, links) };
+      return { language, ...invitationMail(subject.invitation, addressee, links) };
     case 'REFUND_DEADLINES':
-      return { language, ...dueRefundsMail(subject.refundCases, { language, merchant }, input, links) };
+      return withChoices(dueRefundsMail(subject.refundCases, addressee, input, links));
     case 'DISPUTE_DUE':
-      return { language, ...dueDisputeMail(subject.dispute, { language, merchant }, input, links) };
+      return withChoices(dueDisputeMail(subject.dispute, addressee, input, links));
     case 'DEBTS':
-      return { language, ...debtsMail(subject.owedMinor, { language, merchant }, input, links) };
+      return withChoices(debtsMail(subject.owedMinor, addressee, input, links));
     case 'API_KEY_EXPIRING':
-      return { language, ...expiringKeyMail(subject, { language, merchant }, input, links) };
+      return withChoices(expiringKeyMail(subject, addressee, input, links));
     case 'REFUND_UNFUNDED':
     case 'REFUND_FAILED':
     case 'REFUND_REVIEWED':
@@ -40,7 +48,7 @@ export function composeMail(
     case 'ADVANCE_REFUSED':
     case 'ADVANCE_UNPAID':
     case 'FUNDS_HELD':
-      return { language, ...outcomeMail(subject, { language, merchant }, input, links) };
+      return withChoices(outcomeMail(subject, addressee, input, links));
     default:
       return subject satisfies never;
   }

@@ -1,6 +1,6 @@
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { formatMoney } from './mail-format.ts';
-import { type MailLinks, mailChoicesUrl, merchantUrl } from './mail-links.ts';
+import { type MailLinks, merchantUrl } from './mail-links.ts';
 import type { Notice } from './notice.ts';
 import type { Outcome, OutcomeSubject } from './outcome-notice.ts';
 
@@ -16,8 +16,6 @@ interface Facts {
   /** Empty if it is not known. */
   readonly amount: string;
   readonly link: string;
-  /** Where people choose which mails they get. */
-  readonly choices: string;
 }
 
 const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
@@ -142,26 +140,22 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
 const texts = {
   'pt-BR': {
     outcomes: portuguese,
-    text: ({ happened, means }: OutcomeTexts, { merchant, amount, link, choices }: Facts) => `${happened}
+    text: ({ happened, means }: OutcomeTexts, { merchant, amount, link }: Facts) => `${happened}
 
 Empresa: ${merchant}
 ${amount && `Valor: ${amount}\n`}
 ${means} Os detalhes estão no painel:
    ${link}
-
-Escolha quais e-mails você recebe: ${choices}
 `,
   },
   en: {
     outcomes: english,
-    text: ({ happened, means }: OutcomeTexts, { merchant, amount, link, choices }: Facts) => `${happened}
+    text: ({ happened, means }: OutcomeTexts, { merchant, amount, link }: Facts) => `${happened}
 
 Merchant: ${merchant}
 ${amount && `Amount: ${amount}\n`}
 ${means} The details are in the dashboard:
    ${link}
-
-Choose which emails you get: ${choices}
 `,
   },
 };
@@ -178,7 +172,6 @@ export function outcomeMail(
     merchant,
     amount: amountMinor === undefined ? '' : formatMoney(language, amountMinor),
     link: `${merchantUrl(input, links)}/${path}`,
-    choices: mailChoicesUrl(links),
   };
   return { subject: `${outcomes[outcome].subject}: ${merchant}`, text: text(outcomes[outcome], facts) };
 }

@@ -19,7 +19,7 @@ interface Subject {
 /** When a call stops waiting: at the timeout, or when its caller does. */
 interface Deadline {
   readonly signal: AbortSignal;
-  readonly caller: AbortSignal | undefined;
+  readonly caller: AbortSignal;
 }
 
 type EndTurn = () => void;
@@ -42,7 +42,7 @@ export class TurnQueue {
   }
 
   /** Runs a call in its turn. CANCELED once `caller` aborts; the error of `onTimeout`. */
-  async run<T>(name: string, caller: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+  async run<T>(name: string, caller: AbortSignal, call: () => Promise<T>): Promise<T> {
     const endTurn = this.#tryEnter(name) ?? (await this.#enter(name, this.#deadlineOf(caller)));
     try {
       return await call();
@@ -69,9 +69,9 @@ export class TurnQueue {
     }
   }
 
-  #deadlineOf(caller: AbortSignal | undefined): Deadline {
+  #deadlineOf(caller: AbortSignal): Deadline {
     const timeout = AbortSignal.timeout(this.#maxWaitMs);
-    return { signal: caller ? AbortSignal.any([caller, timeout]) : timeout, caller };
+    return { signal: AbortSignal.any([caller, timeout]), caller };
   }
 
   #tryEnter(name: string): EndTurn | undefined {
@@ -87,7 +87,7 @@ export class TurnQueue {
       signal.throwIfAborted();
       return this.#tryEnter(name) ?? (await this.#waitAt(name, signal));
     } catch {
-      throw caller?.aborted ? ConnectError.from(caller.reason, Code.Canceled) : await this.#onTimeout();
+      throw caller.aborted ? ConnectError.from(caller.reason, Code.Canceled) : await this.#onTimeout();
     }
   }
 

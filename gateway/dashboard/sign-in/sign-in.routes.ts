@@ -35,17 +35,6 @@ export function signInRoutes(dependencies: RouteDependencies): void {
     request.log.warn({ requestId: request.id, fault, err: describeFault(error) }, 'sign-in failed');
     return showFault(request, reply, fault);
   };
-  /**
-   * Redirects a browser that uses another name of this machine to the one that the provider redirects to, because
-   * cookies belong to a host.
-   */
-  const redirectToBaseUrl = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { protocol, host } = new URL(baseUrl());
-    // Behind a proxy, the Host header may differ.
-    if (protocol === 'https:' || request.host === host) return;
-    return reply.redirect(`${baseUrl()}${request.url}`, 303);
-  };
-
   /** Anybody can request these steps, each of which calls the provider or the services. */
   const limitSignIns = async (request: FastifyRequest, reply: FastifyReply) => {
     const { allowed, retryAfter } = await signInLimit.take(rateLimitAddress(request.ip));
@@ -54,7 +43,7 @@ export function signInRoutes(dependencies: RouteDependencies): void {
     return showFault(request, reply, 'limited');
   };
 
-  app.get(SIGN_IN_PATH, { onRequest: redirectToBaseUrl }, async (request, reply) => {
+  app.get(SIGN_IN_PATH, { onRequest: redirectToBaseUrl(baseUrl) }, async (request, reply) => {
     const returnPath = requestedReturnPath(request);
     if (await guard.findPerson(request)) return reply.redirect(returnPath, 303);
     const view = guard.plainViewOf(request);
@@ -62,21 +51,16 @@ export function signInRoutes(dependencies: RouteDependencies): void {
     return sendPage(reply, view, signInPage(view, { providerName, returnPath, isUnsent }));
   });
 
-  app.get(
-    `${SIGN_IN_PATH}/start`,
-    { onRequest: [redirectToBaseUrl, limitSignIns] },
-    async (request, reply) => {
-      const flow = beginFlow(request, reply, requestedReturnPath(request));
-      try {
-        return reply.redirect(
-          await provider.authorizationUrl(flow, guard.plainViewOf(request).language),
-          303,
-        );
-      } catch (error) {
-        return refuse(request, reply, error);
-      }
-    },
-  );
+  const start = { onRequest: [redirectToBaseUrl(baseUrl), limitSignIns] };
+  app.get(`${SIGN_IN_PATH}/start`, start, async (request, reply) => {
+    const flow = beginFlow(request, reply, requestedReturnPath(request));
+    try {
+      const { language } = guard.plainViewOf(request);
+      return reply.redirect(await provider.authorizationUrl(flow, language), 303);
+    } catch (error) {
+      return refuse(request, reply, error);
+    }
+  });
 
   app.get(CALLBACK_PATH, { onRequest: limitSignIns }, async (request, reply) => {
     const flow = endFlow(request, reply, (request.query as { state?: unknown }).state);
@@ -90,6 +74,17 @@ export function signInRoutes(dependencies: RouteDependencies): void {
     }
   });
 }
+
+/**
+ * Redirects a browser that uses another name of this machine to the one that the provider redirects to, because cookies
+ * belong to a host.
+ */
+const redirectToBaseUrl = (baseUrl: () => string) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const { protocol, host } = new URL(baseUrl());
+  // Behind a proxy, the Host header may differ.
+  if (protocol === 'https:' || request.host === host) return;
+  return reply.redirect(`${baseUrl()}${request.url}`, 303);
+};
 
 const requestedReturnPath = ({ query }: FastifyRequest) =>
   returnPathOf((query as { return?: unknown }).return);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('takes a debt for a new occasion however many older ones are open, so that each new debt is mailed', async () => {
+it('notices each new debt, however many older ones are open, so that it is mailed', async () => {
   const { client, tenant, deduct } = fundsCaller(harness.transports.inProcess);
   const happenedAt = async () => (await findUncoveredDebts(client, tenant))?.happenedAt;
   expect(await happenedAt()).toBeUndefined();

@@ -17,7 +17,9 @@ const SCHEMAS = { refund: SubmitRefundResponseSchema, payout: SubmitPayoutRespon
 type Response = SubmitRefundResponse | SubmitPayoutResponse;
 type AnswerOf<R extends Response> = Extract<R['result'], { case: string }>;
 
-/** A provider did not answer a submission as providers.proto requires. Temporary, whatever the provider's code was. */
+/**
+ * A provider did not answer a submission as providers.proto requires. Temporary, whatever code the provider returned.
+ */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }

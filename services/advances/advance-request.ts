@@ -66,8 +66,8 @@ export function refuse(request: AdvanceRequest, moment: Moment, reason: string):
 }
 
 /**
- * Starts the payout of an APPROVED request, before the first covered date. A payout that has started continues,
- * whatever the date: it may have been made. ADVANCE_REQUEST_STATE, COVERED_PART_DUE.
+ * Starts the payout of an APPROVED request, before the first covered date. A payout that has started continues on any
+ * date, because the money may have been sent. ADVANCE_REQUEST_STATE, COVERED_PART_DUE.
  */
 export function startRelease(request: AdvanceRequest, moment: Moment): { releaseStartedAt: Date } {
   requireTransition(request, 'RELEASED');

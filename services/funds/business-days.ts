@@ -12,8 +12,8 @@ export interface DatedHoliday {
 }
 
 /**
- * Holidays with a fixed date, as MM-DD, and the first year in which they apply. Adding one does not
- * change installments that are already scheduled: they are released on the dates that merchants were told.
+ * Holidays with a fixed date, as MM-DD, and the first year in which they apply. Adding one does not move installments
+ * that are already scheduled: they are released on the dates announced to merchants.
  */
 const FIXED_HOLIDAYS: readonly { monthDay: string; name: BankHolidayName; since?: number }[] = [
   { monthDay: '01-01', name: 'NEW_YEAR' },

@@ -110,7 +110,7 @@ export function isHeldBy(installment: Installment, block: Block): boolean {
   return installment.heldBy.some((open) => isSameBlock(open, block));
 }
 
-/** Adds a block to those that hold it; it must have a holdable amount. */
+/** Makes a block hold the installment, which must have a holdable amount. */
 export function hold(installment: Installment, block: OpenBlock): Installment {
   if (holdableMinor(installment) === 0n) throw new Error(`cannot hold installment ${installment.id}`);
   if (isHeldBy(installment, block)) return installment;
@@ -118,7 +118,7 @@ export function hold(installment: Installment, block: OpenBlock): Installment {
   return { ...installment, heldBy: [...installment.heldBy, { id, reason, sourceId }] };
 }
 
-/** Removes a block from those that hold it. */
+/** Makes a block stop holding the installment. */
 export function unhold(installment: Installment, block: Block, today: CivilDate): Installment {
   const heldBy = installment.heldBy.filter((open) => !isSameBlock(open, block));
   return changed(installment, { heldBy }, today);

@@ -38,9 +38,9 @@ export class CallerStoppedWaiting extends Error {
 }
 
 /**
- * Records sales of one account, with different ids and keys, in one transaction. Returns the ids of the sales that it
- * recorded; it skips those that need the rules of a transaction of their own, all of them while the account has open
- * debts. If it throws, it has recorded none.
+ * Records sales of one account, with different ids and keys, in one transaction, and returns the ids of those recorded.
+ * Skips sales that need a transaction of their own; while the account has open debts, that is all of them. If it
+ * throws, it has recorded none.
  */
 export async function recordSalesTogether(
   tx: TenantTransaction,

@@ -73,7 +73,7 @@ export const dueDateOrder: ListOrder<DueDisputeReadRow> = {
   direction: 'asc',
 };
 
-/** One page of disputes: all of them, or those that are open or closed. */
+/** A page of all, open or closed disputes. */
 export const selectDisputes = {
   ALL: disputePage(),
   OPEN: disputePage('is'),
@@ -105,12 +105,12 @@ export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisput
 
 /** The disputes that match with one outcome. */
 export interface DisputeTotalRow {
-  /** Null for those that are open. */
+  /** Null for open disputes. */
   outcome: DisputeOutcome | null;
   count: number;
-  /** Of those that have an amount, in centavos, as text: it may exceed 64 bits. */
+  /** The sum of disputes with an amount in centavos, as text: it may exceed 64 bits. */
   amount_minor: string;
-  /** Those that may have deducted something. */
+  /** The disputes that may have a deduction. */
   deducting_ids: string[];
 }
 

@@ -82,8 +82,8 @@ export function disputedAmount(
 }
 
 /**
- * Records the merchant's response to an open dispute, before its due date. It is final, because the reviewer acts on it
- * from then on. DISPUTE_CLOSED, DISPUTE_RESPONDED, DISPUTE_RESPONSE_OVERDUE.
+ * Records the merchant's response to an open dispute, before its due date. It is final, because the reviewer acts on
+ * it. DISPUTE_CLOSED, DISPUTE_RESPONDED, DISPUTE_RESPONSE_OVERDUE.
  */
 export function recordResponse(
   dispute: Dispute,

@@ -62,7 +62,7 @@ export async function lockDisputedPayment(
   return { payment, dispute: await lockDispute(tx, disputeId) };
 }
 
-/** The sums of a payment's open and succeeded refunds in centavos: of all, and of those that no dispute blocks. */
+/** The sums of a payment's open and succeeded refunds in centavos: of all refunds, and of the unblocked ones. */
 export async function committedMinorOf(
   tx: TenantTransaction,
   paymentIntentId: string,

@@ -52,8 +52,9 @@ export function checkDisputeHold(
 }
 
 /**
- * A lost dispute was deducted: its amount, which is 0 if nothing was left of a payment without a sale, or, if less was left
- * of its sale, all of it. A dispute that is open or was won was not. Other teams deduct too, so an unknown source is no difference.
+ * A lost dispute was deducted: its amount, which is 0 if nothing was left of a payment without a sale, or the rest of
+ * its sale if that is less. A dispute that is open or was won was not deducted. Other teams deduct too, so an unknown
+ * source is no difference.
  */
 export function checkDisputeDeduction(
   deduction: (Amount & { readonly saleRestMinor: bigint | undefined }) | undefined,
@@ -85,8 +86,8 @@ export interface AdvanceState extends Amount {
 }
 
 /**
- * A RELEASED or SETTLED advance has a settled reservation of its amount, and a payout that is accepted, returned or being
- * submitted, if payouts are submitted by us. Any other reservation belongs to a request that is reviewed or approved.
+ * A RELEASED or SETTLED advance has a settled reservation of its amount and, if we submit payouts, a payout that is
+ * accepted, returned or being submitted. Any other reservation belongs to a request in review or approved.
  */
 export function checkAdvance(
   reservation: (Amount & { readonly isSettled: boolean }) | undefined,

@@ -7,7 +7,7 @@ export interface DailyReleaseResult {
   readonly releasedInstallments: number;
   /** Advance requests refused because a covered date has come. */
   readonly refusedRequests: number;
-  /** Those that could be neither refused nor paid out yet; the next release tries again. */
+  /** Requests that could be neither refused nor paid out yet; the next release tries again. */
   readonly leftRequests: number;
   /** Accounts whose funds could not be released; the next release tries again. */
   readonly failedAccounts: number;

@@ -21,7 +21,7 @@ const ACTIVITIES_PER_RUN = 100;
 
 /** The progress that one run hands to the next. */
 interface Progress extends DailyReleaseResult {
-  /** The advance requests that this release has handled, whatever the outcome. */
+  /** The advance requests that this release has handled, with any outcome. */
   readonly handled: readonly string[];
   /** Where it continues in the order of the accounts. */
   readonly after?: Tenant | undefined;

@@ -39,8 +39,8 @@ export async function executeRefund(input: ExecuteRefundInput): Promise<ExecuteR
 }
 
 /**
- * Debits the refund, or queues it for funding. Debits again when the balance has risen since the first refusal, because
- * a refund that was not queued yet is not woken by it.
+ * Debits the refund, or queues it for funding. Debits again if the balance has risen since the first refusal: a rise
+ * does not wake a refund that was not queued yet.
  */
 async function debitOrWait(input: ExecuteRefundInput): Promise<Exclude<DebitOutcome, 'INSUFFICIENT'>> {
   for (let attempt = 1; ; attempt += 1) {

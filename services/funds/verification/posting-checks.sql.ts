@@ -73,7 +73,7 @@ select ${subject({ installment: 'installment_id', source: 'source_id' })}, 'DEBT
   left join deduction using (source_id)
  where posted.reversed_minor <> case when deduction.reversed_at is null then 0 else posted.taken_minor end`;
 
-/** What the reversed blocks of a source consumed of a sale is restored, and nothing of those that are still lost. */
+/** Exactly what the reversed blocks of a source consumed of a sale is restored; what lost blocks consumed is not. */
 const CONSUMPTIONS_REVERSED = `
 select ${subject({ installment: 'installment_id', source: 'source_id' })}, 'POSTING', 'reversed_minor',
        consumed_minor::text, restored_minor::text

@@ -1,4 +1,4 @@
-/** A claimed command that is not confirmed by then is claimed again. */
+/** The time within which a claimed command must be confirmed; otherwise it is claimed again. */
 export const COMMAND_LEASE_MS = 30_000;
 
 /** What to do in Temporal once the transaction has committed. Inputs hold ids only. */

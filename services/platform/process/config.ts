@@ -80,7 +80,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 type ParsedSettings = Record<string, unknown>;
 
-/** The settings of one process: those that it uses, with the required ones present. */
+/** The settings that a process uses, with the required ones present. */
 type ConfigOf<Required extends SettingName, Unused extends SettingName> = Omit<Config, Required | Unused> & {
   readonly [Name in Required]: NonNullable<Config[Name]>;
 };

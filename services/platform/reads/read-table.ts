@@ -18,8 +18,8 @@ interface DefinedEntity {
 }
 
 /**
- * All columns of an entity, for `select` in place of `*`: a prepared statement with `*` fails on its connection once a
- * migration has added a column, and migrations run while the previous release is still serving.
+ * All columns of an entity, instead of `*`: a prepared statement with `*` fails on its connection once a migration has
+ * added a column, and migrations run while the previous release is still serving.
  * @param table the table's name in the query, where it is not the only one.
  */
 export function columnsOf<Entity extends DefinedEntity>(entity: Entity): (keyof ReadTable<Entity> & string)[];

@@ -51,7 +51,7 @@ async function* observed<T>(messages: AsyncIterable<T>, request: Request, logger
   }
 }
 
-/** The error as callers see it; logs those that are not theirs. */
+/** The error as callers see it. Logs errors that callers did not cause. */
 function reportError(error: unknown, request: Request, logger: Logger): ConnectError {
   const { method, contextValues } = request;
   const mapped = mapError(error);

@@ -101,7 +101,7 @@ export function createPortListener(options: PortListenerOptions): Server {
   return front;
 }
 
-/** Ends connections whatever their state: one that this side has ended stays open until its client ends it, too. */
+/** Destroys connections in any state: one that only this side has ended stays open until its client ends it, too. */
 function cutOff(sockets: Iterable<Socket>): void {
   for (const socket of sockets) socket.destroy();
 }

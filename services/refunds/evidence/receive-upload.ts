@@ -18,7 +18,7 @@ export type UploadMessages = AsyncGenerator<AddEvidenceRequest>;
 
 /** A complete upload. */
 export interface Upload {
-  /** The first message, with the hash of the whole content in place of its chunk: the idempotent request. */
+  /** The idempotent request: the first message, with the hash of the whole content instead of its chunk. */
   readonly request: AddEvidenceRequest;
   readonly content: Buffer;
 }

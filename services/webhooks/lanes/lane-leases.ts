@@ -74,8 +74,8 @@ export interface LaneLeasesOptions {
   /** Lanes were taken by another process. */
   onLost(): void;
   /**
-   * Called before lanes are handed to another process, to record the attempts in flight: those that are not are made
-   * again. The lease is not renewed meanwhile.
+   * Called before lanes are handed to another process, to record the attempts in flight; attempts that are not recorded
+   * are made again. The lease is not renewed meanwhile.
    */
   beforeRelease(lanes: readonly number[]): Promise<void>;
   /** Called after lanes became free for another process. */
@@ -125,7 +125,7 @@ export class LaneLeases {
       this.#wake.abort();
   }
 
-  /** Stops taking lanes, and hands over those that it owns. */
+  /** Stops taking lanes, and hands over its own. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake.abort();

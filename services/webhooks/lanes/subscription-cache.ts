@@ -119,7 +119,10 @@ export class SubscriptionCache {
     return [...this.#known.values()].filter(hasNoSecret).length + this.#unreadable.size;
   }
 
-  /** Reads the unusable ones among these subscriptions again. @returns the ids of those that are usable now. */
+  /**
+   * Reads the unusable ones among these subscriptions again.
+   * @returns the ids of those that are usable now.
+   */
   async reloadUnusable(ids: readonly string[]): Promise<string[]> {
     const isUsable = (id: string) => this.#known.has(id) && !hasNoSecret(this.#known.get(id)!);
     const unusable = ids.filter((id) => !isUsable(id));

@@ -41,7 +41,7 @@ const RECHECK_MS = 30_000;
 const CLOSE_MS = 5_000;
 /**
  * How long lanes wait for results before they are handed over or the process stops. The lease is not renewed meanwhile,
- * and what is not recorded by then is sent again.
+ * and unrecorded attempts are made again.
  */
 const FLUSH_WITHIN_MS = 1_500;
 
@@ -150,7 +150,7 @@ export class WebhookLanes {
   }
 
   /**
-   * Hands the lanes over at once, then waits for the attempts in flight, and aborts those that take longer: they are
+   * Hands the lanes over at once, then waits for the attempts in flight. Aborts attempts that take longer: they are
    * recorded as lost, and the new owner makes the next attempt.
    */
   async close(): Promise<void> {

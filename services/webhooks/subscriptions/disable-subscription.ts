@@ -28,9 +28,9 @@ select least(
 ) as position`;
 
 /**
- * Disables a subscription. Its generation rises, so that outcomes of attempts in flight change nothing, and up to a
- * thousand open deliveries are canceled with their workflows; `cancelBacklog` and maintenance cancel the rest, which is no
- * longer sent. The caller has locked the merchant's subscriptions. No effect on a disabled one.
+ * Disables a subscription. Its generation rises, so that outcomes of attempts in flight change nothing. Cancels up to a
+ * thousand open deliveries with their workflows; the others are no longer sent, and `cancelBacklog` and maintenance
+ * cancel them. The caller has locked the merchant's subscriptions. No effect on a disabled one.
  * @param error set if the endpoint caused it: the merchant's contact is notified.
  */
 export async function disableSubscription(

@@ -45,7 +45,7 @@ export function rotateSigningSecret(
   });
 }
 
-/** Sets the end of the existing secrets, and deletes those that no longer sign. Returns when the last of them ends. */
+/** Sets the end of the existing secrets, and deletes those that no longer sign. Returns the latest end. */
 async function endEarlierSecrets(
   tx: TenantTransaction,
   subscriptionId: string,

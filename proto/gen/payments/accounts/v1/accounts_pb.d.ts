@@ -1625,11 +1625,12 @@ export declare const AccountService: GenService<{
     output: typeof ListAccountInvitationsResponseSchema;
   },
   /**
-   * Invites an email address to a role at the merchant. Whoever signs in with that address, verified by the provider,
-   * can accept. An internal team invites a merchant's first administrator. Replaces an open invitation to the same
-   * address. Sends the invitation by mail if SMTP is configured. ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when it is the
-   * verified address of a member; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open invitations, or
-   * (INVITATION_LIMIT_REACHED) after 1000 invitations within 24 hours, or 10 to the same address, revoked ones included.
+   * Invites an email address to a role at the merchant. Anyone who signs in with that address, verified by the
+   * provider, can accept. An internal team invites a merchant's first administrator. Replaces an open invitation to the
+   * same address. Sends the invitation by mail if SMTP is configured. ALREADY_EXISTS (MEMBER_ALREADY_EXISTS) when it is
+   * the verified address of a member; RESOURCE_EXHAUSTED (MEMBER_LIMIT_REACHED) at 500 members and open invitations, or
+   * (INVITATION_LIMIT_REACHED) after 1000 invitations within 24 hours, or 10 to the same address, revoked ones
+   * included.
    *
    * @generated from rpc payments.accounts.v1.AccountService.InviteMember
    */
@@ -1756,7 +1757,7 @@ export declare const AccountService: GenService<{
     output: typeof ListMailRecipientsResponseSchema;
   },
   /**
-   * Returns the name that people see in place of the merchant's id, the same in both environments. Empty when none is
+   * Returns the name that people see instead of the merchant's id, the same in both environments. Empty when none is
    * set.
    *
    * @generated from rpc payments.accounts.v1.AccountService.GetMerchantName

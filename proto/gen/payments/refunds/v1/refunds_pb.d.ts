@@ -1742,7 +1742,7 @@ export declare const ListDisputesRequestSchema: GenMessage<ListDisputesRequest>;
  */
 export declare type DisputeTotal = Message<"payments.refunds.v1.DisputeTotal"> & {
   /**
-   * UNSPECIFIED for those that are open.
+   * UNSPECIFIED for open disputes.
    *
    * @generated from field: payments.refunds.v1.DisputeOutcome outcome = 1;
    */
@@ -1754,7 +1754,7 @@ export declare type DisputeTotal = Message<"payments.refunds.v1.DisputeTotal"> &
   count: bigint;
 
   /**
-   * Of those that have an amount.
+   * The sum of disputes with an amount.
    *
    * @generated from field: int64 amount_minor = 3;
    */
@@ -2017,7 +2017,7 @@ export declare type AddEvidenceRequest = Message<"payments.refunds.v1.AddEvidenc
   fileName: string;
 
   /**
-   * The SHA-256 of the whole content, to have it checked.
+   * The SHA-256 of the whole content, which is checked if given.
    *
    * @generated from field: optional bytes content_sha256 = 7;
    */
@@ -2395,7 +2395,7 @@ export declare type BeginRefundExecutionRequest = Message<"payments.refunds.v1.B
 export declare const BeginRefundExecutionRequestSchema: GenMessage<BeginRefundExecutionRequest>;
 
 /**
- * The case as it now is.
+ * The case in its current state.
  *
  * @generated from message payments.refunds.v1.BeginRefundExecutionResponse
  */
@@ -3687,9 +3687,10 @@ export enum RefundCaseAction {
   REVIEW = 2,
 
   /**
-   * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase). After a lost dispute that
-   * has not left enough of the payment, reject it: the customer has the money, and can request what is left, if anything
-   * (GetPayment). When another refund fails, is canceled or rejected, and that leaves enough, the action becomes REVIEW.
+   * Its payment is disputed: close the dispute (CloseDispute) or reject the case (ReviewRefundCase). Reject it after a
+   * lost dispute that does not leave enough of the payment: the customer has the money, and can request the rest, if
+   * any (GetPayment). When another refund fails, is canceled or rejected, and enough is left then, the action becomes
+   * REVIEW.
    *
    * @generated from enum value: REFUND_CASE_ACTION_RESOLVE_DISPUTE = 3;
    */
@@ -3724,7 +3725,7 @@ export enum RefundCaseAction {
   AWAIT_FUNDS = 7,
 
   /**
-   * The provider has yet to report the outcome: see ListProviderQueue.
+   * The provider has not reported the outcome yet: see ListProviderQueue.
    *
    * @generated from enum value: REFUND_CASE_ACTION_AWAIT_PROVIDER = 8;
    */
@@ -3957,8 +3958,8 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Records the decision of operations or risk policy in SERVICE_REVIEW. An approval overrides the 24-hour limits, but
-   * not a dispute that is open, or that was lost and, with the refunds it does not block, has not left enough of the payment by
-   * then: FAILED_PRECONDITION (REFUND_CASE_BLOCKED).
+   * not disputes: FAILED_PRECONDITION (REFUND_CASE_BLOCKED) while one is open, or if lost disputes and other refunds do
+   * not leave enough of the payment.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ReviewRefundCase
    */
@@ -3996,9 +3997,9 @@ export declare const RefundCaseService: GenService<{
     output: typeof RespondToDisputeResponseSchema;
   },
   /**
-   * Records that the merchant's response has been submitted to the provider, also after the due date. From then on only
-   * the outcome is missing (RECORD_OUTCOME in ListDisputeQueue), and the merchant sees that their response was passed on.
-   * It publishes no event, and CloseDispute does not require it. NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION
+   * Records that the merchant's response has been submitted to the provider, also after the due date. After that only
+   * the outcome is missing (RECORD_OUTCOME in ListDisputeQueue), and the merchant sees that the response was passed on.
+   * Publishes no event; CloseDispute does not require it. NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION
    * (DISPUTE_CLOSED), (DISPUTE_NOT_RESPONDED), (DISPUTE_RESPONSE_SUBMITTED) for a second submission, with the first
    * submittedAt in the metadata.
    *

@@ -1051,7 +1051,7 @@ export declare const GetSigningSecretStatusRequestSchema: GenMessage<GetSigningS
  */
 export declare type GetSigningSecretStatusResponse = Message<"payments.webhooks.v1.GetSigningSecretStatusResponse"> & {
   /**
-   * The current one first, then those that sign beside it, newest first.
+   * The current one first, then the others that still sign, newest first.
    *
    * @generated from field: repeated payments.webhooks.v1.SigningSecretStatus secrets = 1;
    */
@@ -2461,7 +2461,7 @@ export declare type ResendDeliveriesRequest = Message<"payments.webhooks.v1.Rese
   onlyFailed: boolean;
 
   /**
-   * Skips events that were never sent to the subscription, such as those that are older than it.
+   * Skips events that were never sent to the subscription, such as events older than it.
    *
    * @generated from field: bool skip_never_sent = 10;
    */
@@ -4050,7 +4050,7 @@ export declare const WebhookSubscriptionService: GenService<{
     output: typeof CreateWebhookSubscriptionResponseSchema;
   },
   /**
-   * Returns one subscription; a deleted one too, so that its deliveries can be told apart.
+   * Returns one subscription, even a deleted one, so that its deliveries can be attributed.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.GetWebhookSubscription
    */
@@ -4170,10 +4170,10 @@ export declare const WebhookSubscriptionService: GenService<{
   },
   /**
    * Creates a new current secret, which RevealSigningSecret returns once. Returns no secret and sends no event.
-   * Revealed secrets keep signing beside the new one during the overlap, at most three in all; a secret that was never
-   * revealed stops signing at once. Allowed in every state, so a DISABLED subscription can be reactivated with a new
-   * secret. FAILED_PRECONDITION (SIGNING_SECRET_LIMIT_REACHED) if three secrets sign already: free_at in the metadata
-   * is when the first of them ends. An overlap of zero is always accepted.
+   * Revealed secrets keep signing alongside the new one during the overlap, at most three in all; a secret that was
+   * never revealed stops signing at once. Allowed in every state, so a DISABLED subscription can be reactivated with a
+   * new secret. FAILED_PRECONDITION (SIGNING_SECRET_LIMIT_REACHED) if three secrets sign already: free_at in the
+   * metadata is when the first of them ends. An overlap of zero is always accepted.
    *
    * @generated from rpc payments.webhooks.v1.WebhookSubscriptionService.RotateSigningSecret
    */

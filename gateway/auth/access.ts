@@ -43,7 +43,7 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
       enforce(reply, await limits.failedLookups.peek(address, lookup.before), WITHOUT_VALID_KEY);
       return await authenticator.authenticate(key, requestId);
     } catch (error) {
-      if (isUnauthenticated(error)) await limits.failedLookups.take(address);
+      if (isUnauthenticated(error)) await limits.failedLookups.consume(address);
       throw error;
     } finally {
       lookup.end();
@@ -62,7 +62,7 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
       return await authenticator.authenticate(key, request.id);
     } catch (error) {
       if (!isUnauthenticated(error)) throw error;
-      enforce(reply, await limits.address.take(address), WITHOUT_VALID_KEY);
+      enforce(reply, await limits.address.consume(address), WITHOUT_VALID_KEY);
       throw error;
     }
   }
@@ -72,7 +72,7 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
       request.operation = operation;
       const caller = await authenticate(request, reply);
       request.caller = caller;
-      const quota = await limits.key.take(caller.apiKeyId);
+      const quota = await limits.key.consume(caller.apiKeyId);
       if (!caller.scopes.includes(API_KEY_SCOPES[scope])) {
         reply.headers(quota.headers);
         throw missingScope(scope);
@@ -81,7 +81,7 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
     },
     open: (operation) => async (request, reply) => {
       request.operation = operation;
-      enforce(reply, await limits.address.take(rateLimitAddress(request.ip)), 'from this address');
+      enforce(reply, await limits.address.consume(rateLimitAddress(request.ip)), 'from this address');
     },
     isStillAllowed: async ({ headers, id }, scope) => {
       const key = bearerToken(headers.authorization) ?? '';

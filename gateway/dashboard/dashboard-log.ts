@@ -2,7 +2,7 @@ import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { Histogram } from 'prom-client';
 import { metrics } from '../../services/platform/process/telemetry.ts';
-import { asksForStream } from './shell/live.ts';
+import { isStreamRequest } from './shell/live.ts';
 
 const pageDuration = new Histogram({
   name: 'payments_dashboard_duration_seconds',
@@ -31,7 +31,7 @@ export class DashboardLog extends LogController {
     const milliseconds = reply.elapsedTime;
     const route = request.routeOptions.url ?? 'none';
     // A stream stays open as long as the page does.
-    if (!asksForStream(request)) {
+    if (!isStreamRequest(request)) {
       pageDuration.observe({ route, method: request.method, status: reply.statusCode }, milliseconds / 1_000);
     }
     this.#logger.info(

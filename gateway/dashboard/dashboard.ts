@@ -104,7 +104,7 @@ function limitAddresses(app: GatewayApp, { RATE_LIMIT_ADDRESS: points }: Dashboa
   const limit = new RateLimit('address', new RateLimiterMemory({ points, duration: WINDOW_SECONDS }));
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(ASSETS)) return;
-    const { allowed, retryAfter } = await limit.take(rateLimitAddress(request.ip));
+    const { allowed, retryAfter } = await limit.consume(rateLimitAddress(request.ip));
     if (allowed) return;
     reply.header('retry-after', retryAfter);
     throw Failure.of(429, 'tooMany');

@@ -32,7 +32,7 @@ export class RateLimit {
   }
 
   /** Counts a request. */
-  async take(key: string): Promise<Quota> {
+  async consume(key: string): Promise<Quota> {
     try {
       return this.#quota(true, await this.#limiter.consume(key));
     } catch (error) {

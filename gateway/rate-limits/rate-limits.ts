@@ -76,8 +76,8 @@ export class SignInLimit {
   }
 
   /** Counts a step of a sign-in. */
-  take(address: string): Promise<Quota> {
-    return this.#limit.take(address);
+  consume(address: string): Promise<Quota> {
+    return this.#limit.consume(address);
   }
 
   async close(): Promise<void> {

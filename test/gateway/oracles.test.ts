@@ -128,14 +128,18 @@ describe('a key', () => {
 
 describe('a resource of another merchant or environment gets the same response as one that does not exist', () => {
   /** Without the read of the requester's own key, which the gateway repeats every few seconds. */
-  const observeThing = async (said: string, ask: () => Promise<Answer>) => {
+  const observeRecord = async (said: string, ask: () => Promise<Answer>) => {
     const { statements: all, ...observed } = await observe(said, ask);
     return { ...observed, statements: all.filter((sql) => !sql.includes('"api_keys"."api_key"')) };
   };
-  const alike = async (absent: string, present: readonly string[], ask: (id: string) => Promise<Answer>) => {
-    const never = await observeThing(absent, () => ask(absent));
+  const expectSameResponse = async (
+    absent: string,
+    present: readonly string[],
+    ask: (id: string) => Promise<Answer>,
+  ) => {
+    const never = await observeRecord(absent, () => ask(absent));
     expect(never.statements.length).toBeGreaterThan(0);
-    for (const id of present) expect(await observeThing(id, () => ask(id))).toEqual(never);
+    for (const id of present) expect(await observeRecord(id, () => ask(id))).toEqual(never);
     return never;
   };
 
@@ -145,7 +149,9 @@ describe('a resource of another merchant or environment gets the same response a
       await victim.seed(Environment.TEST).product(),
       await requester.seed(Environment.TEST).product(),
     ];
-    const never = await alike(randomUUID(), present, (id) => requester.ask(`/v1/products/${id}`));
+    const never = await expectSameResponse(randomUUID(), present, (id) =>
+      requester.ask(`/v1/products/${id}`),
+    );
     expect(never.status).toBe(404);
     const own = await requester.seed(Environment.LIVE).product();
     expect((await requester.ask(`/v1/products/${own}`)).status).toBe(200);
@@ -158,7 +164,7 @@ describe('a resource of another merchant or environment gets the same response a
       (await requester.subscribe(newWebhookUrl(), 'test')).json.id,
     ];
     const disable = (id: string) => requester.ask(`${SUBSCRIPTIONS}/${id}/disable`, { method: 'POST' });
-    const never = await alike(randomUUID(), present, disable);
+    const never = await expectSameResponse(randomUUID(), present, disable);
     expect(never.status).toBe(404);
     expect((await victim.ask(SUBSCRIPTIONS)).json.data[0].state).toBe('PENDING');
   });
@@ -168,7 +174,7 @@ describe('a resource of another merchant or environment gets the same response a
     await victim.seed(Environment.LIVE).refundCase(said);
     await requester.seed(Environment.TEST).refundCase(said);
     const present = [said[filter as keyof typeof said]];
-    const never = await alike(randomUUID(), present, (id) =>
+    const never = await expectSameResponse(randomUUID(), present, (id) =>
       requester.ask(`/v1/refund-cases?${filter}=${id}`),
     );
     expect(JSON.parse(never.text)).toEqual({ data: [], hasMore: false, nextCursor: null });
@@ -185,7 +191,7 @@ describe('a resource of another merchant or environment gets the same response a
       await victim.ask('/v1/refund-cases?limit=1', {}, 'test'),
     ];
     const take = (cursor: string) =>
-      observeThing(cursor, () => requester.ask(`/v1/refund-cases?limit=1&after=${cursor}`));
+      observeRecord(cursor, () => requester.ask(`/v1/refund-cases?limit=1&after=${cursor}`));
     const garbage = await take('garbage');
     expect(garbage.status).toBe(400);
     expect(garbage.statements).toEqual([]);
@@ -201,7 +207,7 @@ describe('a resource of another merchant or environment gets the same response a
     await victim.subscribe(url, 'live', key);
     await requester.subscribe(url, 'test', key);
     const create = async (target: string, idempotencyKey: string) => {
-      const { text, headers, ...observed } = await observeThing(target, () =>
+      const { text, headers, ...observed } = await observeRecord(target, () =>
         requester.subscribe(target, 'live', idempotencyKey),
       );
       const { id, ...record } = JSON.parse(text);

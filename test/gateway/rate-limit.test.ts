@@ -258,18 +258,18 @@ describe('a limit in memory', () => {
   it('has a separate window for each key, and deletes it when it is over', async () => {
     const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
     const limit = new RateLimit('key', limiter);
-    const taken = async (key: string) => (await limit.take(key)).allowed;
-    expect([await taken('a'), await taken('a'), await taken('a')]).toEqual([true, true, false]);
+    const isAllowed = async (key: string) => (await limit.consume(key)).allowed;
+    expect([await isAllowed('a'), await isAllowed('a'), await isAllowed('a')]).toEqual([true, true, false]);
     await delay(600);
-    expect([await taken('b'), await taken('b'), await taken('b')]).toEqual([true, true, false]);
+    expect([await isAllowed('b'), await isAllowed('b'), await isAllowed('b')]).toEqual([true, true, false]);
     await delay(450);
-    expect([await taken('a'), await taken('b')]).toEqual([true, false]);
+    expect([await isAllowed('a'), await isAllowed('b')]).toEqual([true, false]);
   });
 
   it('does not store a flood of keys', async () => {
     const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
     const limit = new RateLimit('address', limiter);
-    for (let flood = 0; flood < 20_000; flood += 1) await limit.take(String(flood));
+    for (let flood = 0; flood < 20_000; flood += 1) await limit.consume(String(flood));
     await delay(1_200);
     expect(limiter.dump().storage).toHaveLength(0);
   });

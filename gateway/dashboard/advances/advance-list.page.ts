@@ -23,7 +23,7 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { filterParameter, queryForm, refusedFilters } from '../shell/query-form.ts';
-import { may, pathTo, textsFor, type View } from '../shell/view.ts';
+import { canCall, pathTo, textsFor, type View } from '../shell/view.ts';
 import { statusBadge, statusNames } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 
@@ -56,7 +56,7 @@ export function advanceListPage(pages: Pages): void {
       title: t.title,
       body: html`<p class="soft">${t.intro}</p>
 ${
-  may(view, AdvanceService.method.quoteAdvance)
+  canCall(view, AdvanceService.method.quoteAdvance)
     ? html`<p><a class="button" href="${pathTo(view, '/advances/new')}">${t.newAdvance}</a></p>`
     : nothing
 }

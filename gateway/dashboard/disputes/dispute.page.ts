@@ -15,7 +15,7 @@ import { copyable, details, field, form, moment, timeline } from '../shell/compo
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
-import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { canCall, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { deductedCard, deductionOf } from './deducted-card.ts';
 import { disputedAmount, dueDate, reasonText, stateBadge, stateOf } from './dispute.components.ts';
@@ -110,7 +110,7 @@ function response(view: View, dispute: Dispute, draft: ResponseDraft | undefined
   }
   if (stateOf(dispute) !== 'NEEDS_RESPONSE') return nothing;
   return html`<section><h2>${t.respond}</h2><p class="hint">${t.respondHint}</p>
-${may(view, RefundCaseService.method.respondToDispute) ? responseForm(view, dispute, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
+${canCall(view, RefundCaseService.method.respondToDispute) ? responseForm(view, dispute, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
 }
 
 function responseForm(view: View, { id }: Dispute, draft: ResponseDraft | undefined): Html {

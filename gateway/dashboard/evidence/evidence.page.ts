@@ -12,7 +12,7 @@ import { codeOf, noSuchPage, refusalText } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import type { UploadedFile } from '../shell/uploads.ts';
-import { may, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
+import { canCall, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { evidenceTexts } from './evidence.texts.ts';
 
 const MAX_NAME_LENGTH = 200;
@@ -141,7 +141,7 @@ ${elsewhere > 0 ? html`<p class="hint">${t.elsewhere(elsewhere)}</p>` : nothing}
 function evidenceForm(view: View, { path, files, isOpen, fault }: EvidenceDetails): Html {
   const t = textsFor(view, evidenceTexts);
   const isFull = files.length >= MAX_EVIDENCE_FILES;
-  if (!isOpen || isFull || !may(view, RefundCaseService.method.addEvidence)) return nothing;
+  if (!isOpen || isFull || !canCall(view, RefundCaseService.method.addEvidence)) return nothing;
   const accept = html`accept=".pdf,.jpg,.jpeg,.png,application/pdf,image/jpeg,image/png"`;
   return form(view, {
     action: `${path}/evidence`,

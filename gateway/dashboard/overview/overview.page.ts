@@ -1,5 +1,5 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { sees } from '../shell/access.ts';
+import { canSee } from '../shell/access.ts';
 import { html, nothing } from '../shell/html.ts';
 import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
@@ -27,7 +27,7 @@ export function overviewPage(pages: Pages): void {
 }
 
 async function renderOverview(view: View): Promise<Page> {
-  const seesWebhooks = sees(view, 'webhooks');
+  const seesWebhooks = canSee(view, 'webhooks');
   const reading = seesWebhooks ? readSubscriptions(view) : Promise.resolve([]);
   const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states, hours] =
     await Promise.all([

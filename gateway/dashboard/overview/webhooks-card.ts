@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { form, hiddenFields, link } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
-import { may, textsFor, type View } from '../shell/view.ts';
+import { canCall, textsFor, type View } from '../shell/view.ts';
 import { stateBadges } from '../webhooks/subscriptions/subscription-state.ts';
 import { card } from './card.ts';
 import { overviewTexts } from './overview.texts.ts';
@@ -22,7 +22,7 @@ const STATES = [
 /** The number of subscriptions by state. */
 export function webhooksCard(view: View, reading: Promise<readonly WebhookSubscription[]>): Promise<Html> {
   const t = textsFor(view, overviewTexts);
-  const mayCreate = may(view, WebhookSubscriptionService.method.createWebhookSubscription);
+  const mayCreate = canCall(view, WebhookSubscriptionService.method.createWebhookSubscription);
   return card(view, {
     name: 'webhooks',
     title: t.webhooks,
@@ -38,7 +38,7 @@ export function webhooksCard(view: View, reading: Promise<readonly WebhookSubscr
 
 /** Creates, by one click, the key with which the sandbox's webhooks are received on one's own machine. */
 function firstKeyForm(view: View): Html {
-  if (view.environment === 'live' || !may(view, ApiKeyService.method.issueApiKey)) return nothing;
+  if (view.environment === 'live' || !canCall(view, ApiKeyService.method.issueApiKey)) return nothing;
   const t = textsFor(view, overviewTexts);
   const fields = hiddenFields({ name: t.ownMachine, scopes: 'webhooks:manage' });
   return html`<p>${t.ownMachineHint}</p>

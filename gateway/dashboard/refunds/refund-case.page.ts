@@ -18,7 +18,7 @@ import { dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
-import { may, type Page, textsFor, type View } from '../shell/view.ts';
+import { canCall, type Page, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { paymentTexts } from './payment.texts.ts';
@@ -138,7 +138,7 @@ function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | und
   const t = textsFor(view, refundCaseTexts);
   if (refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW) return nothing;
   return html`<section><h2>${t.decide}</h2><p class="hint">${t.decideHint}</p>
-${may(view, RefundCaseService.method.decideRefundCase) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
+${canCall(view, RefundCaseService.method.decideRefundCase) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
 }
 
 function record(view: View, { refundCase, disputes, payment, events, names }: CaseDetails): Html {

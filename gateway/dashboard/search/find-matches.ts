@@ -4,7 +4,7 @@ import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
-import { type Section, sees } from '../shell/access.ts';
+import { canSee, type Section } from '../shell/access.ts';
 import { codeOf } from '../shell/failures.ts';
 import type { View } from '../shell/view.ts';
 import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.ts';
@@ -76,7 +76,7 @@ async function refundCasesOf(
 
 /** A merchant has few endpoints: they are compared here. */
 async function endpointsWith(view: View, text: string): Promise<readonly WebhookSubscription[]> {
-  if (!sees(view, 'webhooks')) return [];
+  if (!canSee(view, 'webhooks')) return [];
   const wanted = text.toLowerCase();
   const endpoints = await readSubscriptions(view);
   return endpoints.filter(({ url }) => url.toLowerCase().includes(wanted));
@@ -153,7 +153,7 @@ const LOOKUPS: Readonly<Record<RecordKind, Lookup>> = {
  */
 export async function findRecords(view: View, id: string): Promise<FoundRecord[]> {
   const lookups = (Object.entries(LOOKUPS) as [RecordKind, Lookup][]).filter(([, { section }]) =>
-    sees(view, section),
+    canSee(view, section),
   );
   const found = await Promise.all(
     lookups.map(async ([kind, { find, path }]) =>

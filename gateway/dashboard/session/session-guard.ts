@@ -7,7 +7,7 @@ import { callFor } from '../../clients.ts';
 import { reasonOf } from '../shell/failures.ts';
 import { formatOf } from '../shell/format.ts';
 import { languageOf } from '../shell/language.ts';
-import { asksForStream } from '../shell/live.ts';
+import { isStreamRequest } from '../shell/live.ts';
 import type { Person, PlainView } from '../shell/view.ts';
 import { referrerPathOf } from '../sign-in/return-path.ts';
 import { clearSessionCookie, csrfTokenOf, sessionTokenOf, tokenHashOf } from './session-cookie.ts';
@@ -75,7 +75,7 @@ export class SessionGuard {
    */
   async redirectToSignIn(request: FastifyRequest, reply: FastifyReply, formPage?: string): Promise<void> {
     if (sessionTokenOf(request) !== undefined) clearSessionCookie(reply);
-    if (asksForStream(request)) return reply.code(401).send('');
+    if (isStreamRequest(request)) return reply.code(401).send('');
     const isForm = request.method !== 'GET';
     const page = isForm ? (formPage ?? request.view?.url) : request.url;
     const query = new URLSearchParams({ ...(page && { return: page }), ...(isForm && { unsent: '1' }) });

@@ -39,5 +39,5 @@ export function mayOpen(role: Role, { role: needed, section }: { role: Role; sec
 }
 
 /** Whether the viewer sees a section that is open to all roles but those that it is hidden from. */
-export const sees = ({ role }: Pick<View, 'role'>, section: Section): boolean =>
+export const canSee = ({ role }: Pick<View, 'role'>, section: Section): boolean =>
   mayOpen(role, { role: Role.VIEWER, section });

@@ -31,7 +31,7 @@ export const liveRegions = (live: Readonly<Record<string, Html>>): readonly Html
   Object.entries(live).map(([name, content]) => liveRegion(name, content));
 
 /** Whether a request is for a page's event stream rather than the page. */
-export function asksForStream({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
+export function isStreamRequest({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
   return method === 'GET' && headers.accept === 'text/event-stream';
 }
 

@@ -15,7 +15,7 @@ import { type Access, accessOf, mayOpen, type RpcAccess, type Section } from './
 import { type Download, sendDownload } from './downloads.ts';
 import { Failure, failureOf, noSuchPage, type Refusals } from './failures.ts';
 import { sendPage } from './layout.ts';
-import { asksForStream, LiveStreams } from './live.ts';
+import { isStreamRequest, LiveStreams } from './live.ts';
 import { type UploadedFile, Uploads } from './uploads.ts';
 import { ENVIRONMENT_PATHS, type Page, pathTo, type View } from './view.ts';
 
@@ -112,7 +112,7 @@ export class Pages {
         const view = request.view!;
         const page = await render(view, input);
         if ('redirect' in page) return redirectTo(reply, view, page);
-        if (!asksForStream(request)) return sendPage(reply, view, page, section);
+        if (!isStreamRequest(request)) return sendPage(reply, view, page, section);
         if (!page.live) throw noSuchPage();
         const poll = async () => {
           const current = await render(await this.#viewOf(spec, request), input);
@@ -209,7 +209,7 @@ export class Pages {
    * @throws ConnectError from AuthenticateSession
    */
   async #viewOf(spec: PageSpec, request: FastifyRequest): Promise<View> {
-    const person = await this.#guard.personOf(request, { unattended: asksForStream(request) });
+    const person = await this.#guard.personOf(request, { unattended: isStreamRequest(request) });
     request.person = person;
     const { environment: segment, merchantId, ...others } = request.params as RouteParams;
     const environment = segment === ENVIRONMENT_PATHS.live ? 'live' : 'test';

@@ -80,7 +80,7 @@ export function pathTo({ environment, merchantId }: View, path: string): string 
 }
 
 /** Whether the viewer may call an RPC here: whether to show its form. */
-export function may({ role, environment }: Pick<View, 'role' | 'environment'>, rpc: DescMethod): boolean {
+export function canCall({ role, environment }: Pick<View, 'role' | 'environment'>, rpc: DescMethod): boolean {
   return mayCall(role, environment, rpc);
 }
 

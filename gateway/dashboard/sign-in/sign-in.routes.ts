@@ -37,7 +37,7 @@ export function signInRoutes(dependencies: RouteDependencies): void {
   };
   /** Anybody can request these steps, each of which calls the provider or the services. */
   const limitSignIns = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { allowed, retryAfter } = await signInLimit.take(rateLimitAddress(request.ip));
+    const { allowed, retryAfter } = await signInLimit.consume(rateLimitAddress(request.ip));
     if (allowed) return;
     reply.header('retry-after', retryAfter);
     return showFault(request, reply, 'limited');

@@ -1,5 +1,5 @@
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { sees } from '../shell/access.ts';
+import { canSee } from '../shell/access.ts';
 import { dataTable, moment } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -20,7 +20,7 @@ export function eventTable(view: View, events: readonly Event[]): Html {
     [
       { label: t.event, cell: ({ type }) => html`<code>${type}</code>` },
       { label: t.published, cell: ({ timestamp }) => moment(view, timestamp) },
-      ...(sees(view, 'webhooks') ? [toDeliveries] : []),
+      ...(canSee(view, 'webhooks') ? [toDeliveries] : []),
     ],
     events,
     t.none,

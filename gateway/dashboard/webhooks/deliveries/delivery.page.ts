@@ -12,7 +12,7 @@ import { unlessRefused } from '../../shell/failures.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
-import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { canCall, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb, endpointBreadcrumb } from '../breadcrumbs.ts';
 import { webhookGuide } from '../guide-links.ts';
 import { findSubscription } from '../subscriptions/subscription-reads.ts';
@@ -102,7 +102,7 @@ function remainingAttempts(view: View, { delivery, expectedAttempts }: DeliveryD
 
 /** The actions possible in the current status. A ping is not resent: another test event can be sent instead. */
 function actionsOf(view: View, { delivery, subscription }: DeliveryDetails): Html {
-  if (!may(view, DeliveryService.method.retryDelivery)) return nothing;
+  if (!canCall(view, DeliveryService.method.retryDelivery)) return nothing;
   const t = textsFor(view, deliveryTexts);
   const { id, status, endedAt, eventType } = delivery;
   const path = `/deliveries/${id}`;

@@ -9,7 +9,7 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { field, notice } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
-import { may, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { canCall, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { localTime, timeOf } from '../deliveries/delivery-times.ts';
 import { resendsTexts } from './resends.texts.ts';
 
@@ -73,7 +73,7 @@ function missedSelection(range: string): Selection {
 
 /** The resend forms, collapsed; empty for viewers. */
 export function resendSection(view: View, subscription: WebhookSubscription): Html {
-  if (!may(view, DeliveryService.method.resendDeliveries)) return nothing;
+  if (!canCall(view, DeliveryService.method.resendDeliveries)) return nothing;
   const t = textsFor(view, resendsTexts);
   return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, lastDay())}</details>`;
 }

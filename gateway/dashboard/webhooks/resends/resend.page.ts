@@ -20,7 +20,7 @@ import {
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
-import { may, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { canCall, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { deliveriesBreadcrumb } from '../breadcrumbs.ts';
 import { endpointName, shortId } from '../deliveries/delivery.components.ts';
 import { type Endpoints, readEndpoints } from '../subscriptions/subscription-reads.ts';
@@ -137,7 +137,7 @@ ${resend.endedAt ? html`<p class="soft">${t.ended} ${moment(view, resend.endedAt
 }
 
 function actionsOf(view: View, { id, state }: Resend): Html {
-  if (state !== ResendState.RUNNING || !may(view, DeliveryService.method.cancelResend)) return nothing;
+  if (state !== ResendState.RUNNING || !canCall(view, DeliveryService.method.cancelResend)) return nothing;
   const t = textsFor(view, resendsTexts);
   return confirmForm(view, t.cancel, {
     action: `/resends/${id}/cancel`,

@@ -9,7 +9,7 @@ import { dataTable, moment, pageParameter, pager } from '../../shell/components.
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
-import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { canCall, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { webhookGuide } from '../guide-links.ts';
 import { readSubscriptions } from './subscription-reads.ts';
 import { stateBadges, troubleOf } from './subscription-state.ts';
@@ -41,7 +41,7 @@ function listPage(view: View, { subscriptions, nextPageToken }: ListWebhookSubsc
     body: html`<p class="soft">${t.intro}</p>
 ${webhookGuide(view, 'deliveries')}
 <p class="row">
-${may(view, WebhookSubscriptionService.method.createWebhookSubscription) ? html`<a class="button" href="${pathTo(view, '/webhooks/new')}">${t.create}</a>` : nothing}
+${canCall(view, WebhookSubscriptionService.method.createWebhookSubscription) ? html`<a class="button" href="${pathTo(view, '/webhooks/new')}">${t.create}</a>` : nothing}
 <a class="button plain" href="${pathTo(view, '/deliveries')}">${t.allDeliveries}</a>
 </p>
 ${liveRegion('subscriptions', table)}

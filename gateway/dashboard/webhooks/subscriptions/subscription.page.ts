@@ -14,7 +14,7 @@ import type { DashboardConfig } from '../../shell/dependencies.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
-import { may, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
+import { canCall, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { recentDeliveries } from '../deliveries/deliveries-table.ts';
 import { endpointName } from '../deliveries/delivery.components.ts';
 import { egressAddresses, webhookGuide } from '../guide-links.ts';
@@ -85,8 +85,8 @@ function renderSubscription(
   const { id, url, state } = subscription;
   const isDisabled = state === WebhookSubscriptionState.DISABLED;
   const isDeleted = subscription.deletedAt !== undefined;
-  const mayResend = may(view, DeliveryService.method.resendDeliveries) && !isDisabled;
-  const mayTest = may(view, WebhookSubscriptionService.method.sendTestEvent) && !isDisabled;
+  const mayResend = canCall(view, DeliveryService.method.resendDeliveries) && !isDisabled;
+  const mayTest = canCall(view, WebhookSubscriptionService.method.sendTestEvent) && !isDisabled;
   const live = {
     state: stateInFull(view, subscription),
     facts: facts(view, subscription),
@@ -95,7 +95,7 @@ function renderSubscription(
     send: mayTest ? sendForm(view, id) : nothing,
     recent: html`${recent}${mayResend ? resendLink(view, id) : nothing}`,
     secrets: isDeleted ? nothing : secretSection(view, id, secrets),
-    actions: !isDeleted && may(view, changeState(isDisabled)) ? actions(view, id, isDisabled) : nothing,
+    actions: !isDeleted && canCall(view, changeState(isDisabled)) ? actions(view, id, isDisabled) : nothing,
   };
   const region = (name: keyof typeof live) => liveRegion(name, live[name]);
   return {
@@ -118,7 +118,7 @@ ${region('actions')}`,
 }
 
 function editLink(view: View, id: string): Html {
-  if (!may(view, WebhookSubscriptionService.method.updateWebhookSubscription)) return nothing;
+  if (!canCall(view, WebhookSubscriptionService.method.updateWebhookSubscription)) return nothing;
   return html`<p><a class="button plain" href="${pathTo(view, `/webhooks/${id}/edit`)}">${textsFor(view, editSubscriptionTexts).edit}</a></p>`;
 }
 
@@ -162,7 +162,7 @@ function secretSection(view: View, id: string, secrets: readonly SigningSecretSt
   const t = textsFor(view, signingSecretTexts);
   const buttons = html`<div class="row">${isShown(secrets) ? nothing : revealForm(view, { id })}
 <a class="button plain" href="${pathTo(view, `/webhooks/${id}/rotate`)}">${t.rotate}</a></div>`;
-  return html`<h2>${t.title}</h2>${secretTable(view, secrets)}${may(view, WebhookSubscriptionService.method.revealSigningSecret) ? buttons : nothing}`;
+  return html`<h2>${t.title}</h2>${secretTable(view, secrets)}${canCall(view, WebhookSubscriptionService.method.revealSigningSecret) ? buttons : nothing}`;
 }
 
 function actions(view: View, id: string, isDisabled: boolean): Html {

@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { deductFrom } from './deduction.ts';
 import { DeductionEntity } from './funds.entity.ts';
 import type { FundsAccount } from './funds-account.ts';
-import { type HeldSale, takenOnReversal } from './holds.ts';
+import { deductionsOnReversal, type HeldSale } from './holds.ts';
 
 /**
  * Completes the deductions for a sale's lost disputes after some of its funds were restored: the sale had too little
@@ -17,15 +17,15 @@ export async function deductLostDisputes(
 ): Promise<void> {
   const disputes = await account.holds.lostDisputesOf(saleId);
   if (disputes.length === 0) return;
-  for (const taken of takenOnReversal(disputes, before, await account.holds.saleOf(saleId))) {
-    const { sourceId, amountMinor } = taken;
+  for (const deduction of deductionsOnReversal(disputes, before, await account.holds.saleOf(saleId))) {
+    const { sourceId, amountMinor } = deduction;
     const earlier = await tx.findOne(DeductionEntity, { sourceId });
     // Another team has deducted an amount of its choice, or the deduction has been reversed.
     if (earlier && (earlier.saleId !== saleId || earlier.reversedAt)) continue;
     tx.logStep('more is deducted for a lost dispute', {
-      ...taken,
+      ...deduction,
       amountMinor: String(amountMinor),
     });
-    await deductFrom(tx, account, { ...taken, saleId }, earlier);
+    await deductFrom(tx, account, { ...deduction, saleId }, earlier);
   }
 }

@@ -67,6 +67,6 @@ export const selectDeductions = prepareRead<
               from funds.posting
              where ${ofSources} and kind in ('CONSUMPTION', 'CONSUMPTION_REVERSAL', 'DEDUCTION_REVERSAL')
             union all
-            select source_id, amount_minor - canceled_debt_minor from funds.deduction where ${ofSources}) as taken
+            select source_id, amount_minor - canceled_debt_minor from funds.deduction where ${ofSources}) as deducted
      group by source_id`.compile(db);
 });

@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
 import { type HeldSale, type Hold, isLimitedByRest, type LostDispute, wantedMinor } from './holds.ts';
-import { amountsTakenBy, lostMinorOf } from './lost-disputes.sql.ts';
+import { amountsDeductedFor, lostMinorOf } from './lost-disputes.sql.ts';
 
 const LOST = `
 select input.id, ${lostMinorOf('input.id', {
@@ -13,11 +13,11 @@ select input.id, ${lostMinorOf('input.id', {
 
 const LOST_DISPUTES = `
 select lost.source_id, lost.amount_minor::text, (
-       select coalesce(sum(taken.amount_minor), 0) from (${amountsTakenBy(
+       select coalesce(sum(deducted.amount_minor), 0) from (${amountsDeductedFor(
          'lost.source_id',
          { merchantId: ':merchantId', environment: ':environment', schema: 'funds.' },
          'lost.sale_id',
-       )}) as taken)::text as taken_minor
+       )}) as deducted)::text as deducted_minor
   from funds.block as lost
  where lost.merchant_id = :merchantId and lost.environment = :environment and lost.sale_id = :saleId
    and lost.reason = 'HOLD_OR_DISPUTE' and lost.outcome = 'CONSUMED' and lost.amount_minor is not null
@@ -62,7 +62,7 @@ export class HoldStore {
   /** The lost disputes of amounts of a sale, in the order in which they were lost. */
   async lostDisputesOf(saleId: string): Promise<LostDispute[]> {
     await this.#tx.flush();
-    const rows = await this.#tx.execute<{ source_id: string; amount_minor: string; taken_minor: string }>(
+    const rows = await this.#tx.execute<{ source_id: string; amount_minor: string; deducted_minor: string }>(
       LOST_DISPUTES,
       { saleId },
     );
@@ -71,7 +71,7 @@ export class HoldStore {
     return [...bySource.values()].map((row) => ({
       sourceId: row.source_id,
       amountMinor: BigInt(row.amount_minor),
-      takenMinor: BigInt(row.taken_minor),
+      deductedMinor: BigInt(row.deducted_minor),
     }));
   }
 

@@ -29,8 +29,7 @@ export interface HeldSale {
 }
 
 /** The total of a sale's refunds and lost disputes. */
-const takenMinor = ({ refundsMinor, lostMinor }: HeldSale): bigint =>
-  sumOf(refundsMinor.values()) + lostMinor;
+const usedMinor = ({ refundsMinor, lostMinor }: HeldSale): bigint => sumOf(refundsMinor.values()) + lostMinor;
 
 /**
  * What is left of a sale: captured less all refunds and lost disputes. Undefined until it is recorded. The refunds and lost
@@ -38,7 +37,7 @@ const takenMinor = ({ refundsMinor, lostMinor }: HeldSale): bigint =>
  */
 function restMinorOf(sale: HeldSale): bigint | undefined {
   const { capturedMinor } = sale;
-  return capturedMinor === undefined ? undefined : atLeastZero(capturedMinor - takenMinor(sale));
+  return capturedMinor === undefined ? undefined : atLeastZero(capturedMinor - usedMinor(sale));
 }
 
 /**
@@ -46,7 +45,7 @@ function restMinorOf(sale: HeldSale): bigint | undefined {
  * they have taken nothing: the first refund is limited by its payment, and may exceed a sale whose recorded amount is less.
  */
 export function refundLimitMinor(sale: HeldSale): bigint | undefined {
-  return takenMinor(sale) === 0n ? undefined : restMinorOf(sale);
+  return usedMinor(sale) === 0n ? undefined : restMinorOf(sale);
 }
 
 /** Whether a block holds no more than the rest of its sale. */
@@ -72,7 +71,7 @@ export function wantedMinor(
   }
   if (amountMinor !== null && !isLimitedByRest({ reason, amountMinor })) return amountMinor;
   const restMinor = restMinorOf(sale);
-  if (restMinor === undefined) return takenMinor(sale) === 0n ? (amountMinor ?? undefined) : undefined;
+  if (restMinor === undefined) return usedMinor(sale) === 0n ? (amountMinor ?? undefined) : undefined;
   return amountMinor !== null && amountMinor < restMinor ? amountMinor : restMinor;
 }
 
@@ -81,24 +80,24 @@ export interface LostDispute {
   readonly sourceId: string;
   readonly amountMinor: bigint;
   /** The amount deducted for it so far, from the sale and from other funds. */
-  readonly takenMinor: bigint;
+  readonly deductedMinor: bigint;
 }
 
 /**
  * The amounts to deduct for lost disputes when a refund of their sale is reversed: what they were lost for, but the
  * refund had already returned to the customer. The dispute that was lost first comes first.
  */
-export function takenOnReversal(
+export function deductionsOnReversal(
   disputes: readonly LostDispute[],
   before: HeldSale,
   after: HeldSale,
 ): { sourceId: string; amountMinor: bigint }[] {
   let lostMinor = after.lostMinor;
-  return disputes.flatMap(({ sourceId, amountMinor, takenMinor }) => {
+  return disputes.flatMap(({ sourceId, amountMinor, deductedMinor }) => {
     const block = { reason: 'HOLD_OR_DISPUTE', sourceId, amountMinor } as const;
-    const was = wantedMinor(block, { ...before, lostMinor: before.lostMinor - takenMinor }) ?? 0n;
-    const is = wantedMinor(block, { ...after, lostMinor: lostMinor - takenMinor }) ?? 0n;
-    const minor = is - (was > takenMinor ? was : takenMinor);
+    const was = wantedMinor(block, { ...before, lostMinor: before.lostMinor - deductedMinor }) ?? 0n;
+    const is = wantedMinor(block, { ...after, lostMinor: lostMinor - deductedMinor }) ?? 0n;
+    const minor = is - (was > deductedMinor ? was : deductedMinor);
     if (minor <= 0n) return [];
     lostMinor += minor;
     return [{ sourceId, amountMinor: minor }];

@@ -9,7 +9,7 @@ interface Scope {
  * The amounts deducted for a source, less what was restored: by its lost blocks from the installments of their sales,
  * and by its deduction. `source` and `saleId` are SQL expressions; `saleId` limits the amounts to one sale.
  */
-export function amountsTakenBy(
+export function amountsDeductedFor(
   source: string,
   { merchantId, environment, schema }: Scope,
   saleId?: string,
@@ -33,11 +33,11 @@ export function amountsTakenBy(
 export function lostMinorOf(saleId: string, scope: Scope): string {
   const { merchantId, environment, schema } = scope;
   return `(
-  select coalesce(sum(taken.amount_minor), 0)
+  select coalesce(sum(deducted.amount_minor), 0)
     from (select distinct other.source_id from ${schema}block as other
            where other.merchant_id = ${merchantId} and other.environment = ${environment}
              and other.sale_id = ${saleId} and other.reason = 'HOLD_OR_DISPUTE'
              and other.outcome = 'CONSUMED') as lost
-   cross join lateral (${amountsTakenBy('lost.source_id', scope, saleId)}
-   ) as taken)`;
+   cross join lateral (${amountsDeductedFor('lost.source_id', scope, saleId)}
+   ) as deducted)`;
 }

@@ -21,7 +21,7 @@ const SCOPE = { merchantId: ':merchantId', environment: ':environment', schema: 
 
 /**
  * The oldest pending debit that the available balance plus what is held for its case covers, and that is no more than what
- * others have left of its sale, if they have taken any of it.
+ * others have left of its sale, if they have used any of it.
  */
 const OLDEST_COVERED = `
 select pending.refund_case_id, pending.execution
@@ -41,9 +41,9 @@ select pending.refund_case_id, pending.execution
             select ${lostMinorOf('sale.id', SCOPE)} + coalesce(sum(debit.amount_minor), 0) as minor
               from funds.refund_debit debit
              where debit.merchant_id = :merchantId and debit.environment = :environment
-               and debit.sale_id = sale.id and debit.reversed_at is null) as taken
+               and debit.sale_id = sale.id and debit.reversed_at is null) as used
           where sale.merchant_id = :merchantId and sale.environment = :environment and sale.id = pending.sale_id
-            and taken.minor > 0 and pending.amount_minor > sale.gross_minor - taken.minor)
+            and used.minor > 0 and pending.amount_minor > sale.gross_minor - used.minor)
  order by pending.requested_at, pending.refund_case_id limit 1`;
 
 /** The pending debits and ended executions of an account's refunds, read and written under its lock. */

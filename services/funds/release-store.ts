@@ -37,10 +37,10 @@ export class ReleaseStore {
 
   /** Writes rows; a row without sales is deleted. */
   async put(rows: readonly ReleaseRow[]): Promise<void> {
-    const kept = await this.#tx.find(ReleaseEntity, {
+    const stored = await this.#tx.find(ReleaseEntity, {
       date: { $in: [...new Set(rows.map(({ date }) => date))] },
     });
-    const byKey = new Map(kept.map((row) => [rowKey(row), row]));
+    const byKey = new Map(stored.map((row) => [rowKey(row), row]));
     for (const row of rows) {
       const before = byKey.get(rowKey(row));
       if (before === undefined) {

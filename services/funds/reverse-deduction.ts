@@ -13,13 +13,13 @@ import { FundsAccount } from './funds-account.ts';
 import type { HeldSale } from './holds.ts';
 
 /** The amounts deducted from an installment for a source and not restored, in centavos. */
-interface TakenReadRow {
+interface DeductedRow {
   installment_id: string;
   consumed_minor: string;
   deducted_minor: string;
 }
 
-const TAKEN = `
+const SELECT_DEDUCTED = `
 select installment_id, consumed_minor::text, deducted_minor::text from (
   select installment_id,
          sum(case kind when 'CONSUMPTION' then amount_minor when 'CONSUMPTION_REVERSAL' then -amount_minor
@@ -29,11 +29,11 @@ select installment_id, consumed_minor::text, deducted_minor::text from (
     from funds.posting
    where merchant_id = :merchantId and environment = :environment and source_id = :sourceId
    group by installment_id
-) as taken where consumed_minor + deducted_minor > 0 order by installment_id`;
+) as deducted where consumed_minor + deducted_minor > 0 order by installment_id`;
 
 /**
  * Reverses the deductions for a source, as when a lost dispute is reversed: what its lost blocks, its deduction and the
- * collection of its debt have taken returns to the installments it came from, and the unpaid debt is canceled. The
+ * collection of its debt have deducted returns to the installments it came from, and the unpaid debt is canceled. The
  * source can deduct nothing more, even if it has deducted nothing yet. Other lost disputes of its sales may then deduct
  * what the sales lacked before.
  */
@@ -51,18 +51,18 @@ export function reverseDeduction(
     const saleIds = salesOf(deduction, blocks);
     const before = new Map<string, HeldSale>();
     for (const saleId of saleIds) before.set(saleId, await account.holds.saleOf(saleId));
-    const taken = await takenBy(tx, sourceId);
-    const ids = taken.map(({ installmentId }) => installmentId);
-    const allocations = reverse(taken, await account.installments.byIds(ids), account.today);
+    const deducted = await deductedFor(tx, sourceId);
+    const ids = deducted.map(({ installmentId }) => installmentId);
+    const allocations = reverse(deducted, await account.installments.byIds(ids), account.today);
     const canceledMinor = cancelDebt(tx, sourceId, deduction, at);
     for (const block of blocks) block.outcome = 'REVERSED';
     const [saleId] = saleIds.length === 1 ? saleIds : [];
     const reversal = { sourceId, saleId, canceledMinor, saleIds };
     await account.storeReversal(
       reversal,
-      allocations.map((allocation, index) => ({ ...taken[index]!, ...allocation })),
+      allocations.map((allocation, index) => ({ ...deducted[index]!, ...allocation })),
     );
-    const restoredMinor = taken.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+    const restoredMinor = deducted.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
     const amounts = { restoredMinor: String(restoredMinor), canceledDebtMinor: String(canceledMinor) };
     tx.logStep('a deduction was reversed', { sourceId, ...amounts });
     for (const [id, sale] of before) await deductLostDisputes(tx, account, id, sale);
@@ -75,9 +75,9 @@ function salesOf(deduction: DeductionRow | null, blocks: readonly BlockRow[]): s
   return [...new Set([...blocks.map(({ saleId }) => saleId), ...deducted])].toSorted();
 }
 
-async function takenBy(tx: TenantTransaction, sourceId: string) {
+async function deductedFor(tx: TenantTransaction, sourceId: string) {
   await tx.flush();
-  const rows = await tx.execute<TakenReadRow>(TAKEN, { sourceId });
+  const rows = await tx.execute<DeductedRow>(SELECT_DEDUCTED, { sourceId });
   return rows.map((row) => {
     const [consumedMinor, deductedMinor] = [BigInt(row.consumed_minor), BigInt(row.deducted_minor)];
     const amountMinor = consumedMinor + deductedMinor;

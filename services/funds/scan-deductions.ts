@@ -6,7 +6,7 @@ import type {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { scanSources, selectTaken } from './scan.queries.ts';
+import { scanSources, selectDeducted } from './scan.queries.ts';
 
 /** A page of the amounts deducted for lost disputes and other sources. */
 export async function scanDeductions(
@@ -16,14 +16,14 @@ export async function scanDeductions(
 ): Promise<ScanDeductionsResponse> {
   const scan = recordScanOf(request, context);
   const sources = await database.readList(scanSources(scan));
-  const taken = selectTaken({
+  const deducted = selectDeducted({
     merchantId: scan.merchantId,
     environment: scan.environment,
     merchantIds: sources.map((source) => source.merchant_id),
     environments: sources.map((source) => source.environment),
     sourceIds: sources.map((source) => source.source_id),
   });
-  const rows = await database.readList(taken);
+  const rows = await database.readList(deducted);
   const next = nextPosition(sources, (source) => source.source_id);
   return {
     $typeName: 'payments.funds.v1.ScanDeductionsResponse',

@@ -10,7 +10,7 @@ import type {
   RefundDebitEntity,
   ReservationEntity,
 } from './funds.entity.ts';
-import { amountsTakenBy, lostMinorOf } from './lost-disputes.sql.ts';
+import { amountsDeductedFor, lostMinorOf } from './lost-disputes.sql.ts';
 
 type BlockTable = ReadTable<typeof BlockEntity>;
 type RefundDebitTable = ReadTable<typeof RefundDebitEntity>;
@@ -99,9 +99,9 @@ const OF_SOURCE = {
   schema: 'funds.',
 } as const;
 
-const TAKEN_MINOR = sql.raw<bigint>(`(
-  select coalesce(sum(taken.amount_minor), 0)
-    from (${amountsTakenBy('source.source_id', OF_SOURCE)}) as taken)::bigint`);
+const DEDUCTED_MINOR = sql.raw<bigint>(`(
+  select coalesce(sum(deducted.amount_minor), 0)
+    from (${amountsDeductedFor('source.source_id', OF_SOURCE)}) as deducted)::bigint`);
 
 /** Of the sale whose block was lost last; a source has more than one only if other teams block by it. */
 const SALE_REST_MINOR = sql.raw<bigint | null>(`(
@@ -116,7 +116,7 @@ const SALE_REST_MINOR = sql.raw<bigint | null>(`(
      and block.source_id = source.source_id and block.reason = 'HOLD_OR_DISPUTE' and block.outcome = 'CONSUMED'
    order by block.closed_at desc limit 1)::bigint`);
 
-type TakenOf = Pick<RecordScan, 'merchantId' | 'environment'> & {
+type DeductedFor = Pick<RecordScan, 'merchantId' | 'environment'> & {
   /** The sources, as three arrays of the same length. */
   readonly merchantIds: readonly string[];
   readonly environments: readonly string[];
@@ -127,7 +127,7 @@ type TakenOf = Pick<RecordScan, 'merchantId' | 'environment'> & {
  * The deductions for each of these sources, in the order of a scan. Reads their rows again, because Citus can join the
  * other tables to rows of the same node, but not to a page that it has merged.
  */
-export const selectTaken = prepareRead<TakenOf, SourceDeductionReadRow>((parameters) => {
+export const selectDeducted = prepareRead<DeductedFor, SourceDeductionReadRow>((parameters) => {
   const isGiven = sql<boolean>`(merchant_id, environment, source_id) in (
     select * from unnest(${parameters('merchantIds')}::uuid[], ${parameters('environments')}::text[],
                          ${parameters('sourceIds')}::uuid[]))`;
@@ -138,7 +138,7 @@ export const selectTaken = prepareRead<TakenOf, SourceDeductionReadRow>((paramet
   return db
     .selectFrom(lost.union(deducted).as('source'))
     .select(['merchant_id', 'environment', 'source_id'])
-    .select([TAKEN_MINOR.as('amount_minor'), SALE_REST_MINOR.as('sale_rest_minor')])
+    .select([DEDUCTED_MINOR.as('amount_minor'), SALE_REST_MINOR.as('sale_rest_minor')])
     .orderBy('merchant_id')
     .orderBy('environment')
     .orderBy('source_id')

@@ -65,9 +65,9 @@ export function compare(figures: Readonly<Record<string, Figure>>): string {
     where (${differs.join(' or ')}) and figure.expected <> figure.found`;
 }
 
-/** A column of the stored release row `kept`, expected to equal that of the recomputed row `computed`. */
+/** A column of the stored release row `stored`, expected to equal that of the recomputed row `computed`. */
 export const recomputed = (invariant: InvariantName, column: string): Figure => [
   `'${invariant}'`,
   `computed.${column}`,
-  `kept.${column}`,
+  `stored.${column}`,
 ];

@@ -7,7 +7,7 @@ const SPLIT_SALES = `
 
 /** (A), (B), (F): the stored rows are the sums of their installments. A row that only one side has differs in every figure. */
 const SUMS = `
-select ${subject({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
+select ${subject({ date: 'date', status: 'status' })}, figure.* from release as stored full join (
   select date, status, sum(gross_minor) as gross_minor, sum(fees_minor) as fees_minor,
          sum(deducted_minor) as deducted_minor, sum(advanced_minor) as advanced_minor,
          sum(remaining_minor) as remaining_minor, count(*) filter (where part = 1) as first_parts,
@@ -40,7 +40,7 @@ const blockedBy = (reason: string) =>
 
 /** (C): the number of parts that blocks of each reason hold. */
 const BLOCK_COUNTS = `
-select ${subject({ date: 'date', status: 'status' })}, figure.* from release as kept full join (
+select ${subject({ date: 'date', status: 'status' })}, figure.* from release as stored full join (
   select installment.date, installment.status, ${blockedBy('HOLD_OR_DISPUTE')} as held_by_dispute,
          ${blockedBy('REFUND_IN_PROGRESS')} as held_by_refund, ${blockedBy('KYC_PENDING')} as held_by_kyc,
          ${blockedBy('COMPLIANCE_HOLD')} as held_by_compliance

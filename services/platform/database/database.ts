@@ -196,7 +196,7 @@ export class Database {
    * of a silent server take one connection.
    */
   async ping(): Promise<DatabaseState> {
-    this.#pinging ??= this.#askState().finally(() => {
+    this.#pinging ??= this.#readState().finally(() => {
       this.#pinging = undefined;
     });
     const late = new AbortController();
@@ -210,7 +210,7 @@ export class Database {
     }
   }
 
-  async #askState(): Promise<DatabaseState> {
+  async #readState(): Promise<DatabaseState> {
     const { rows } = await this.#reads.query<{ value: string }>(
       `select current_setting('transaction_read_only') as value`,
     );

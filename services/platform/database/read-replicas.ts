@@ -80,7 +80,7 @@ export class ReadReplicas {
       return undefined;
     }
     try {
-      const isShown = await replica.shows(await this.#askPrimary());
+      const isShown = await replica.shows(await this.#primaryPosition());
       const rows = isShown ? await replica.read<Row>(statement) : undefined;
       listReads.inc({ outcome: rows ? 'replica' : 'behind' });
       return rows;
@@ -108,7 +108,7 @@ export class ReadReplicas {
   }
 
   /** Reads in one turn of the event loop share one query, which is sent once all of them have arrived. */
-  #askPrimary(): Promise<WalPosition> {
+  #primaryPosition(): Promise<WalPosition> {
     this.#position ??= untilNextTurn().then(async () => {
       this.#position = undefined;
       const { rows } = await this.#primary.query<{ lsn: string; timeline: string }>(POSITION);
@@ -128,7 +128,9 @@ export class ReadReplicas {
 
   async #check(replica: Replica): Promise<void> {
     const { name } = replica;
-    const primary = await Promise.all([this.#askPrimary(), identityOf(this.#primary)]).catch(() => undefined);
+    const primary = await Promise.all([this.#primaryPosition(), identityOf(this.#primary)]).catch(
+      () => undefined,
+    );
     // A replica can only be judged by comparison with the primary.
     if (!primary) return;
     const [position, identity] = primary;

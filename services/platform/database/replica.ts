@@ -39,7 +39,7 @@ export class Replica {
   /** The timeline of the primary that it follows; undefined while it is not in use. */
   #timeline: number | undefined;
   #replayed = 0n;
-  #asking: Promise<void> | undefined;
+  #updating: Promise<void> | undefined;
 
   /** @param maxLagMs how long a read waits for the replica to catch up. */
   constructor(url: string, pool: PoolConfig, maxLagMs: number) {
@@ -98,7 +98,7 @@ export class Replica {
   async #catchUp(lsn: bigint): Promise<boolean> {
     const giveUpAt = performance.now() + this.#maxLagMs;
     while (this.#replayed < lsn) {
-      await this.#ask();
+      await this.#update();
       if (this.#replayed >= lsn) break;
       if (performance.now() >= giveUpAt) return false;
       await delay(POLL_MS);
@@ -107,14 +107,14 @@ export class Replica {
   }
 
   /** Reads that wait at the same time share one query. */
-  #ask(): Promise<void> {
-    this.#asking ??= this.#askPosition().finally(() => {
-      this.#asking = undefined;
+  #update(): Promise<void> {
+    this.#updating ??= this.#readPosition().finally(() => {
+      this.#updating = undefined;
     });
-    return this.#asking;
+    return this.#updating;
   }
 
-  async #askPosition(): Promise<void> {
+  async #readPosition(): Promise<void> {
     const text = `select (pg_last_wal_replay_lsn() - '0/0')::text as lsn`;
     const statement = { text, query_timeout: POSITION_MS };
     const { rows } = await this.#pool.query<{ lsn: string }>(statement);

@@ -5,20 +5,20 @@ export type Lookup = (name: string) => Promise<readonly string[]>;
 
 /** Looks up names in DNS. */
 export interface DnsLookup {
-  /** Asks DNS. */
+  /** Queries DNS. */
   readonly now: Lookup;
   /** Answers from memory as long as the records allow, at most 30 s. */
   readonly cached: Lookup;
 }
 
 const DNS_TIMEOUT_MS = 2_500;
-const MAX_KEPT_MS = 30_000;
+const MAX_CACHED_MS = 30_000;
 /** Names in memory, each of which takes a few hundred bytes. */
 const MAX_NAMES = 20_000;
 
-interface Found {
+interface Answer {
   readonly addresses: readonly string[];
-  readonly untilMs: number;
+  readonly validUntilMs: number;
 }
 
 /**
@@ -27,42 +27,42 @@ interface Found {
  * @param servers `address:port` of DNS servers instead of the machine's.
  */
 export function createDnsLookup(servers?: readonly string[]): DnsLookup {
-  const found = new Map<string, Found>();
-  const asking = new Map<string, Promise<Found>>();
-  const askOnce = (name: string) => {
-    const asked = asking.get(name) ?? ask(name, servers).finally(() => asking.delete(name));
-    asking.set(name, asked);
-    return asked;
+  const cache = new Map<string, Answer>();
+  const pending = new Map<string, Promise<Answer>>();
+  const queryOnce = (name: string) => {
+    const answer = pending.get(name) ?? query(name, servers).finally(() => pending.delete(name));
+    pending.set(name, answer);
+    return answer;
   };
   return {
-    now: async (name) => (await ask(name, servers)).addresses,
+    now: async (name) => (await query(name, servers)).addresses,
     async cached(name) {
-      const kept = found.get(name);
-      if (kept && performance.now() < kept.untilMs) return kept.addresses;
-      const latest = await askOnce(name);
+      const cached = cache.get(name);
+      if (cached && performance.now() < cached.validUntilMs) return cached.addresses;
+      const answer = await queryOnce(name);
       // Moves the name to the end of the insertion order.
-      found.delete(name);
-      found.set(name, latest);
-      if (found.size > MAX_NAMES) found.delete(found.keys().next().value!);
-      return latest.addresses;
+      cache.delete(name);
+      cache.set(name, answer);
+      if (cache.size > MAX_NAMES) cache.delete(cache.keys().next().value!);
+      return answer.addresses;
     },
   };
 }
 
-async function ask(name: string, servers: readonly string[] | undefined): Promise<Found> {
-  const askedAtMs = performance.now();
+async function query(name: string, servers: readonly string[] | undefined): Promise<Answer> {
+  const startedAtMs = performance.now();
   // One resolver per lookup, so that changes of the machine's DNS servers take effect.
   const resolver = new dns.Resolver({ timeout: 1000, tries: 2 });
   if (servers !== undefined) resolver.setServers(servers);
   // Some servers never respond for one address family; the other one is enough then.
   const timeout = setTimeout(() => resolver.cancel(), DNS_TIMEOUT_MS);
-  const answers = await Promise.allSettled([
+  const results = await Promise.allSettled([
     resolver.resolve4(name, { ttl: true }),
     resolver.resolve6(name, { ttl: true }),
   ]);
   clearTimeout(timeout);
-  const records = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-  if (records.length === 0) throw answers.find((answer) => answer.status === 'rejected')?.reason;
-  const keptMs = Math.min(MAX_KEPT_MS, ...records.map(({ ttl }) => ttl * 1_000));
-  return { addresses: records.map(({ address }) => address), untilMs: askedAtMs + keptMs };
+  const records = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  if (records.length === 0) throw results.find((result) => result.status === 'rejected')?.reason;
+  const validMs = Math.min(MAX_CACHED_MS, ...records.map(({ ttl }) => ttl * 1_000));
+  return { addresses: records.map(({ address }) => address), validUntilMs: startedAtMs + validMs };
 }

@@ -125,8 +125,8 @@ const contexts = new Map<string | undefined, tls.SecureContext>();
 
 /** Trusts the default authorities and `extraCa`. Kept, because reading the default authorities takes 25 ms. */
 function trustWith(extraCa: string | undefined): tls.SecureContext {
-  const kept = contexts.get(extraCa);
-  if (kept) return kept;
+  const cached = contexts.get(extraCa);
+  if (cached) return cached;
   const ca = extraCa && [...tls.getCACertificates('default'), extraCa];
   const context = tls.createSecureContext({ ca });
   contexts.set(extraCa, context);

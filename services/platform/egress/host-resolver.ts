@@ -27,7 +27,7 @@ export function createHostResolver({ addresses, dnsLookup, systemLookup }: HostR
       return [host.address];
     }
     if (host.specialUse && !addresses.hasExemptions) throw denied(`${host.name} is a special-use name`);
-    const found = await ask(host.specialUse ? systemLookup : dnsLookup, host.name);
+    const found = await lookUp(host.specialUse ? systemLookup : dnsLookup, host.name);
     for (const address of found) {
       const addressClass = addresses.classify(address);
       if (addressClass === 'FORBIDDEN' || (host.specialUse && addressClass !== 'EXEMPT')) {
@@ -76,7 +76,7 @@ export async function checkHost(
 /** No DNS server responded, or the lookup was aborted; EAI_AGAIN comes from the system resolver. */
 const TIMEOUT_CODES = new Set(['ETIMEOUT', 'ECANCELLED', 'EAI_AGAIN']);
 
-async function ask(lookup: Lookup, name: string): Promise<readonly string[]> {
+async function lookUp(lookup: Lookup, name: string): Promise<readonly string[]> {
   try {
     const found = await lookup(name);
     if (found.length > 0) return found;

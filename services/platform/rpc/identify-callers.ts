@@ -74,15 +74,15 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
 
 /** Caches the hashes of valid tokens, because a few tokens come with most calls. */
 class TokenHashes {
-  readonly #kept = new Map<string, string>();
+  readonly #cached = new Map<string, string>();
 
   of(token: string): string {
-    return this.#kept.get(token) ?? hash('sha256', token);
+    return this.#cached.get(token) ?? hash('sha256', token);
   }
 
   keep(token: string, sha256: string): void {
-    if (this.#kept.size >= MAX_TOKEN_HASHES) this.#kept.clear();
-    this.#kept.set(token, sha256);
+    if (this.#cached.size >= MAX_TOKEN_HASHES) this.#cached.clear();
+    this.#cached.set(token, sha256);
   }
 }
 

@@ -6,7 +6,7 @@ import type { EnvironmentName } from '../../platform/tenant.ts';
 import { type AttemptResult, isSuccess, type ReportedAttempt } from './delivery.ts';
 import type { OrderedObjectRow } from './ordered-deliveries.ts';
 
-const KEPT = [
+const COPIED_COLUMNS = [
   'merchant_id',
   'environment',
   'id',
@@ -44,17 +44,17 @@ export interface DeliveryEnd {
 export function endDeliveries(which: string, end: DeliveryEnd): string {
   const { status, endedAt, attemptCount = 'd.attempt_count', workflowId = 'null', returning, stored } = end;
   const more = stored ? `, ${stored}` : '';
-  const kept = KEPT.map((column) => `d.${column}`).join(', ');
+  const copied = COPIED_COLUMNS.map((column) => `d.${column}`).join(', ');
   return `
 ended as (
   delete from webhooks.open_delivery d ${which}
-  returning ${kept}, d.status as open_status, ${status} as end_status, ${attemptCount} as end_count,
+  returning ${copied}, d.status as open_status, ${status} as end_status, ${attemptCount} as end_count,
             ${endedAt} as end_at,
             case d.status when 'RETRYING' then '${retryDelivery.workflowId('')}' || d.id else ${workflowId} end
               as end_workflow${returning ? `, ${returning}` : ''}
 ), stored as (
-  insert into webhooks.ended_delivery (${KEPT.join(', ')}, status, attempt_count, ended_at, workflow_id${more})
-  select ${KEPT.join(', ')}, end_status, end_count, end_at, end_workflow${more} from ended
+  insert into webhooks.ended_delivery (${COPIED_COLUMNS.join(', ')}, status, attempt_count, ended_at, workflow_id${more})
+  select ${COPIED_COLUMNS.join(', ')}, end_status, end_count, end_at, end_workflow${more} from ended
 )`;
 }
 

@@ -76,8 +76,8 @@ class Listener {
     request: OpenListenerRequest,
     context: HandlerContext,
   ): Promise<Listener> {
-    const { eventTypes: asked, forwardsTo } = request;
-    const eventTypes = asked.length > 0 ? asked : EVENT_CATALOG.map(({ name }) => name);
+    const { eventTypes: requested, forwardsTo } = request;
+    const eventTypes = requested.length > 0 ? requested : EVENT_CATALOG.map(({ name }) => name);
     const tenant = tenantOf(request);
     const audited: OpenListenerRequest = { ...request, signingSecret: '' };
     const id = await dependencies.writes.transaction(tenant, context, async (tx, em) => {

@@ -10,10 +10,10 @@ import {
 } from '../../../services/funds/allocation.ts';
 import {
   adjustHolds,
+  deductionsOnReversal,
   type HeldSale,
   heldMinor,
   refundLimitMinor,
-  takenOnReversal,
   wantedMinor,
 } from '../../../services/funds/holds.ts';
 import type { Block, Installment, OpenBlock } from '../../../services/funds/installment.ts';
@@ -308,10 +308,10 @@ export class FundsModel {
       .flatMap(({ sourceId, amountMinor }) =>
         amountMinor === null
           ? []
-          : [{ sourceId, amountMinor, takenMinor: this.#takenMinor(saleId, sourceId) }],
+          : [{ sourceId, amountMinor, deductedMinor: this.#takenMinor(saleId, sourceId) }],
       );
     const disputes = [...new Map(blocks.map((block) => [block.sourceId, block])).values()];
-    for (const { sourceId, amountMinor } of takenOnReversal(disputes, before, this.heldSale(saleId))) {
+    for (const { sourceId, amountMinor } of deductionsOnReversal(disputes, before, this.heldSale(saleId))) {
       const earlier = this.deductions.get(sourceId);
       const isOpen = !earlier || (earlier.saleId === saleId && !this.reversed.has(sourceId));
       if (isOpen) this.deduct(saleId, amountMinor, sourceId);

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { AreaDependencies } from '../../platform/area.ts';
 import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
+import { isLockTimeout } from '../../platform/database/database-errors.ts';
 import type { Config } from '../../platform/process/config.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
@@ -45,6 +46,8 @@ interface Dependencies extends Pick<AreaDependencies, 'writes' | 'outboxSignal' 
 }
 
 const GONE = 410;
+/** Longer than most writes of a merchant take. */
+const LOCK_TIMEOUT_MS = 100;
 
 /** Records each attempt once, with its consequences for the delivery and the subscription. */
 export class AttemptRecorder {
@@ -105,12 +108,11 @@ export class AttemptRecorder {
   }
 
   async #recordOthers(reports: readonly ReportedAttempt[]): Promise<Decisions> {
-    await this.#disableGone(reports);
+    const notDisabled = await this.#disableGone(reports);
     return this.#deps.db.transaction(async (run) => {
-      const ids = reports.map(({ deliveryId }) => deliveryId);
-      const locked = new Set(
-        (await run<{ readonly id: string }>(LOCK_REPORTED, { ids })).map(({ id }) => id),
-      );
+      const ids = reports.map(({ deliveryId }) => deliveryId).filter((id) => !notDisabled.has(id));
+      const held = await run<{ readonly id: string }>(LOCK_REPORTED, { ids });
+      const locked = new Set([...notDisabled, ...held.map(({ id }) => id)]);
       const planned = await this.#plan(
         run,
         reports.filter(({ deliveryId }) => !locked.has(deliveryId)),
@@ -143,20 +145,40 @@ export class AttemptRecorder {
     return new Set(written.map(({ delivery_id }) => delivery_id));
   }
 
-  /** A 410 disables the subscription before it is recorded, so that no crash in between leaves it enabled. */
-  async #disableGone(reports: readonly ReportedAttempt[]): Promise<void> {
+  /**
+   * A 410 disables the subscription before it is recorded, so that no crash in between leaves it enabled.
+   * @returns the deliveries whose subscription is not disabled, because another transaction holds it.
+   */
+  async #disableGone(reports: readonly ReportedAttempt[]): Promise<ReadonlySet<string>> {
+    const notDisabled = new Set<string>();
     const gone = reports.filter(({ outcome }) => 'result' in outcome && outcome.result.httpStatus === GONE);
-    if (gone.length === 0) return;
+    if (gone.length === 0) return notDisabled;
+    const lockedMerchants = new Set<string>();
     for (const { row, change, report } of await this.#plan(this.#deps.db.run, gone)) {
       if (!change || report.generation !== row.generation) continue;
-      const tenant = tenantOfRow(row);
-      await this.#deps.writes.transaction(tenant, backgroundContext(uuidv7()), async (tx) => {
+      const isLocked = lockedMerchants.has(row.merchant_id) || !(await this.#disable(row, report));
+      if (!isLocked) continue;
+      lockedMerchants.add(row.merchant_id);
+      notDisabled.add(row.id);
+    }
+    return notDisabled;
+  }
+
+  /** @returns whether it could: it hardly waits for another transaction, which would delay the results of all merchants. */
+  async #disable(row: ReportedRow, { generation }: ReportedAttempt): Promise<boolean> {
+    try {
+      await this.#deps.writes.transaction(tenantOfRow(row), backgroundContext(uuidv7()), async (tx) => {
+        await tx.limitLockWaits(LOCK_TIMEOUT_MS);
         const position = await lockSubscriptions(tx);
         const subscription = await tx.lockOne(SubscriptionEntity, { id: row.subscription_id });
-        if (subscription?.generation !== report.generation) return;
+        if (subscription?.generation !== generation) return;
         const cause = { cause: 'GONE', httpStatus: GONE, deliveryId: row.id, eventId: row.event_id } as const;
         await disableSubscription(tx, subscription, { at: new Date(), position }, cause);
       });
+      return true;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      return false;
     }
   }
 

@@ -291,7 +291,7 @@ describe('a subscription', () => {
     expect(await stateOf(attempt.subscriptionId)).toBe(WebhookSubscriptionState.ACTIVE);
   });
 
-  it('disables a subscription that is gone while other writes of its merchant take long', async () => {
+  it('that is gone is disabled while other writes of its merchant take long', async () => {
     const attempt = await firstAttempt();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const call = { values: createContextValues(), signal: new AbortController().signal };
@@ -304,6 +304,27 @@ describe('a subscription', () => {
     release();
     await others;
     expect(await stateOf(attempt.subscriptionId)).toBe(WebhookSubscriptionState.DISABLED);
+  });
+
+  it('that is gone delays no results of others while its merchant is locked', async () => {
+    const [gone, last] = await firstAttempts(2);
+    const { subscriptionId } = gone!;
+    const locking = new pg.Client({ connectionString: harness.databaseUrl });
+    await locking.connect();
+    await locking.query('begin');
+    await locking.query("select webhooks.lock_subscriptions($1, 'live')", [tenant.merchantId]);
+    tenant = newTenant();
+    const other = await firstAttempt();
+    const reports = [answered(gone!, 410), answered(other, 500), answered(last!, 410)];
+    const { recorded, locked } = await attempts.recorder.record(reports);
+    expect([...recorded.keys()]).toEqual([other.deliveryId]);
+    expect(locked).toEqual(new Set([gone!.deliveryId, last!.deliveryId]));
+    await locking.end();
+    await attempts.record(reports[0]!, reports[2]!);
+    const [row] = await fixture.sql('select state from webhooks.subscription where id = $1', [
+      subscriptionId,
+    ]);
+    expect(row).toEqual({ state: 'DISABLED' });
   });
 
   it('keeps the details of the attempt of a delivery that succeeded at once', async () => {

@@ -2,11 +2,12 @@ import type { Logger } from 'pino';
 import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
 import type { DeliveryReader } from './delivery-reader.ts';
-import { type LaneDispatcher, laneKey, type TableReads } from './lane-dispatcher.ts';
+import type { LaneDispatcher } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { ReportBuffer } from './report-buffer.ts';
 import type { LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
+import { laneKey, type TableReads } from './table-reads.ts';
 
 const LOCK_HOLDING: Statement = {
   name: 'lock_holding',

@@ -6,35 +6,7 @@ import { LANE_COUNT, type LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
-
-/** The key of a lane, for {@link TableRead.isCurrent}. */
-export const laneKey = (lane: number) => `lane ${lane}`;
-
-/** A read of the table of open deliveries. */
-export interface TableRead {
-  /** Whether the result is still right about a delivery, a subscription or a lane ({@link laneKey}). */
-  isCurrent(id: string): boolean;
-  end(): void;
-}
-
-/** The reads in progress. Each may return rows that have changed since it began. */
-export class TableReads {
-  readonly #outdated = new Set<Set<string>>();
-
-  begin(): TableRead {
-    const ids = new Set<string>();
-    this.#outdated.add(ids);
-    return { isCurrent: (id) => !ids.has(id), end: () => this.#outdated.delete(ids) };
-  }
-
-  /**
-   * Call this when a result was recorded, a subscription has changed or a lane was lost: reads that began earlier may
-   * return the former state.
-   */
-  outdate(id: string): void {
-    for (const ids of this.#outdated) ids.add(id);
-  }
-}
+import { laneKey, type TableRead, type TableReads } from './table-reads.ts';
 
 export interface LaneDispatcherDeps {
   readonly leases: Pick<LaneLeases, 'epochOf' | 'isConfirmed'>;

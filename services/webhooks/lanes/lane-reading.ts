@@ -8,11 +8,12 @@ import type {
 import type { KeyRing } from '../../platform/key-ring.ts';
 import { unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
-import { type LaneDispatcher, laneKey, longestWaitMs, type TableReads } from './lane-dispatcher.ts';
+import { type LaneDispatcher, longestWaitMs } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { ReportBuffer } from './report-buffer.ts';
 import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
+import { laneKey, type TableReads } from './table-reads.ts';
 
 const RETRY_MS = 500;
 /** The pause before the deliveries of a subscription are read again, when several pages had none to add. */

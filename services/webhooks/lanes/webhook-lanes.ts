@@ -13,13 +13,14 @@ import { unblockLanes } from '../deliveries/ordered-deliveries.ts';
 import { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
-import { LaneDispatcher, TableReads } from './lane-dispatcher.ts';
+import { LaneDispatcher } from './lane-dispatcher.ts';
 import { LaneLeases } from './lane-leases.ts';
 import { measureLanes } from './lane-metrics.ts';
 import { LaneReading } from './lane-reading.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import { OpenAttempts } from './open-attempts.ts';
 import { ReportBuffer } from './report-buffer.ts';
+import { TableReads } from './table-reads.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** The least pause between two reads, so that events that arrive together are read together. */

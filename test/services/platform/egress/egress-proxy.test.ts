@@ -29,10 +29,10 @@ describe('the egress proxy', () => {
   it('keeps the tunnel for the next request, even after the connect timeout', async () => {
     await using receiver = await startReceiver();
     await using proxy = await startConnectProxy({ tunnelTo: receiver.port });
-    const settings = { ...LIVE, proxyUrl: `http://127.0.0.1:${proxy.port}`, connectTimeoutMs: 250 };
+    const settings = { ...LIVE, proxyUrl: `http://127.0.0.1:${proxy.port}`, connectTimeoutMs: 1_000 };
     await using guard = createLoopbackGuard(settings, asPublic);
     await post(guard, 'https://hooks.example.com/');
-    await delay(400);
+    await delay(1_100);
     await post(guard, 'https://hooks.example.com/');
     expect(proxy.targets).toHaveLength(1);
   });

@@ -1,10 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
 import { beforeEach, expect, it } from 'vitest';
 import type { QueuedDelivery } from '../../../../services/webhooks/lanes/delivery-reader.ts';
-import { LaneDispatcher, TableReads } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
+import { LaneDispatcher } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
 import type { LaneSubscription } from '../../../../services/webhooks/lanes/subscription-cache.ts';
 import type { SubscriptionQueue } from '../../../../services/webhooks/lanes/subscription-queue.ts';
+import { TableReads } from '../../../../services/webhooks/lanes/table-reads.ts';
 
 /**
  * What may happen between asking how many held deliveries may be sent and sending them. Reading them takes a

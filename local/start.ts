@@ -4,6 +4,7 @@ import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { stopTracing } from '../services/platform/tracing/tracing.ts';
 import { DataFolder } from './data-folder.ts';
 import { CONNECTOR_CALLER, type DemoConnector, startDemoConnector } from './demo/connector/demo-connector.ts';
+import { FULL_SIZE, SMALL_SIZE } from './demo/data/demo-tenant.ts';
 import { loadDemoCertificate } from './demo/demo-certificate.ts';
 import { type DemoAccess, topUpDemoData, writeDemoData } from './demo/demo-data.ts';
 import { DEMO_FILE, type DemoFile } from './demo/demo-file.ts';
@@ -150,7 +151,8 @@ async function demoAccess(
   const text = folder.read(DEMO_FILE);
   const saved = text === undefined ? undefined : (JSON.parse(text) as DemoAccess & { dashboard?: object });
   if (!saved) print('writing demo data, once …');
-  const access = saved ?? (await writeDemoData(transport, new Date()));
+  const size = process.argv.includes('--little-demo-data') ? SMALL_SIZE : FULL_SIZE;
+  const access = saved ?? (await writeDemoData(transport, new Date(), size));
   // Benchmarks start without demo merchants.
   if (saved?.live.merchantId) {
     // Users may have advanced the cases that an earlier start of the day added.

@@ -36,10 +36,15 @@ export interface DemoAccess {
 /**
  * Writes the demo data through the services' RPCs: two merchants in both environments, the second one with less. The
  * transport's caller needs every grant. An interrupted run can be repeated on the same day.
+ * @param firstSize how much the first one has.
  */
-export async function writeDemoData(transport: Transport, now: Date): Promise<DemoAccess> {
+export async function writeDemoData(
+  transport: Transport,
+  now: Date,
+  firstSize = FULL_SIZE,
+): Promise<DemoAccess> {
   const tenant = (merchantId: string, environment: Environment) => {
-    const size = merchantId === MERCHANT_ID ? FULL_SIZE : SMALL_SIZE;
+    const size = merchantId === MERCHANT_ID ? firstSize : SMALL_SIZE;
     return writeDemoTenant(transport, { merchantId, environment }, now, size);
   };
   const [live, sandbox, otherLive, otherSandbox] = await Promise.all([

@@ -33,12 +33,13 @@ export function temporaryDataDir(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs `npm start` on free ports, as a user would. Resolves once it says that it is ready. */
+/** Runs `npm start` with these arguments on free ports, as a user would. Resolves once it says that it is ready. */
 export async function startWholeSystem(
   dataDir: string,
   settings: Readonly<Record<string, string>>,
+  ...args: string[]
 ): Promise<WholeSystem> {
-  const child = await startOnFreePorts({ DATA_DIR: dataDir, ...settings });
+  const child = await startOnFreePorts({ DATA_DIR: dataDir, ...settings }, args);
   const { live, sandbox, other, grpc } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   return {
     targets: {
@@ -68,11 +69,14 @@ function targetOf(
 }
 
 /** Tries again when a port that was free has been taken since. */
-async function startOnFreePorts(settings: Readonly<Record<string, string>>): Promise<ChildProcess> {
+async function startOnFreePorts(
+  settings: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<ChildProcess> {
   for (let attempt = 1; ; attempt += 1) {
     const temporalPort = await findFreePort();
     const [temporalUiPort, oidcPort] = [await findFreePort(), await findFreePort()];
-    const child = spawn(process.execPath, ['local/start.ts'], {
+    const child = spawn(process.execPath, ['local/start.ts', ...args], {
       cwd: ROOT,
       env: {
         ...process.env,

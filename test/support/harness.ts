@@ -24,7 +24,8 @@ export async function createTestDatabase(template: string = TEMPLATE): Promise<s
   const client = new Client({ connectionString: postgresUrl });
   await client.connect();
   try {
-    await client.query(`create database ${name} template ${template}`);
+    // Without the WAL that the default writes of each page.
+    await client.query(`create database ${name} template ${template} strategy file_copy`);
   } finally {
     await client.end();
   }

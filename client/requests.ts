@@ -15,7 +15,7 @@ export interface CallOptions {
 export interface CreateOptions extends CallOptions {
   /**
    * 1 to 255 printable ASCII characters. Repeated with the same key within 24 hours, also by another process, the call
-   * returns the first response and creates nothing. Without one, each call has a key of its own.
+   * returns the first response and creates nothing. Without one, each call has its own key.
    */
   readonly idempotencyKey?: string;
 }

@@ -51,7 +51,7 @@ async function drained<Message>(messages: AsyncIterable<Message>): Promise<Messa
   return Array.fromAsync(messages);
 }
 
-/** Two pages of a list of at least two rows, because the first page has a statement of its own. */
+/** Two pages of a list of at least two rows, because the first page has its own statement. */
 async function twoPages(list: (page: { pageSize: number; pageToken: string }) => Promise<Page>) {
   const { nextPageToken } = await list({ pageSize: 1, pageToken: '' });
   if (nextPageToken === '') throw new Error('the list is too short for two pages');

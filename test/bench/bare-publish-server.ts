@@ -7,7 +7,7 @@ import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.j
 import { announcePort, answerCpuUsage } from './bench-process.ts';
 
 /**
- * The baseline of PublishEvent: a Connect handler with one prepared statement in a transaction of its own. No token, no
+ * The baseline of PublishEvent: a Connect handler with one prepared statement in its own transaction. No token, no
  * validation, no idempotency, no audit.
  */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 20 });

@@ -25,7 +25,7 @@ export async function announcePort(app: {
   process.send?.((app.server.address() as AddressInfo).port);
 }
 
-/** In a server's process: answers {@link cpuMicroseconds}. */
+/** In a server's process: responds to {@link cpuMicroseconds}. */
 export function answerCpuUsage(): void {
   process.on('message', (message) => {
     if (message !== CPU_USAGE) return;

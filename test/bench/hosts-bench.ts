@@ -81,7 +81,7 @@ export async function benchHosts(): Promise<void> {
   );
 }
 
-/** Starts the receiver, and the DNS server with its names, in a process of their own. */
+/** Starts the receiver, and the DNS server with its names, in their own process. */
 async function startReceiver(stack: AsyncDisposableStack) {
   const certificate = await issueCertificate(testAuthority, { names: ['*.hosts.example.com'] });
   const receiver = spawn(process.execPath, [fileURLToPath(new URL('hosts-receiver.ts', import.meta.url))], {

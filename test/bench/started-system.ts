@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../local/ports.ts';
 
-/** A running `npm start`, with a data folder and ports of its own. */
+/** A running `npm start`, with its own data folder and ports. */
 export interface StartedSystem {
   /** Address of the internal API. */
   readonly grpcUrl: string;

@@ -77,7 +77,7 @@ function start(args: readonly string[], key: string, port = gateways.ports.test)
   return { child, lines, ended, line };
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it exits. */
 async function run(args: readonly string[], key: string, port?: number) {
   const { lines, ended } = start(args, key, port);
   return { exitCode: await ended, output: lines.join('\n') };
@@ -207,7 +207,7 @@ test('a refused command explains why, and exits', async () => {
   );
 });
 
-/** A sandbox that calls the services over gRPC, as one in a process of its own, and can be started again on its port. */
+/** A sandbox that calls the services over gRPC, as one in its own process, and can be started again on its port. */
 async function startSandbox(port = 0) {
   const { config, transports } = gateways.harness;
   const logger = createLogger('silent');

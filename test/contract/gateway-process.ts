@@ -5,7 +5,7 @@ import type { WholeSystem } from './whole-system.ts';
 
 const START_TIMEOUT_MS = 120_000;
 
-/** A gateway in a process of its own, until it is disposed of. */
+/** A gateway in its own process, until it is disposed of. */
 export interface GatewayProcess extends AsyncDisposable {
   readonly sandboxUrl: string;
 }

@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Copies a sample and its driver into a folder of their own. */
+/** Copies a sample and its driver into their own folder. */
 function copied(sample: string, driver: string, sampleFolder = ''): string {
   const own = mkdtempSync(join(folder, 'sample-'));
   mkdirSync(join(own, sampleFolder), { recursive: true });

@@ -108,7 +108,7 @@ async function inLanes<T, R>(items: readonly T[], call: (item: T) => Promise<R>)
   return results;
 }
 
-/** Work that the system has to do by itself. */
+/** Work that the system does without people. */
 const UNDONE = `
 select 'command' as what, workflow_id as id from platform.outbox_command where kind <> 'START' or starts = 0
 union all
@@ -133,7 +133,7 @@ select id, workflow_type, workflow_id, starts, due_at from platform.outbox_comma
       where a.id::text = c.arguments -> 0 ->> 'advanceRequestId' and a.payout_accepted_at is null)
  ) is not true`;
 
-/** Waits until the system has nothing left to do by itself. */
+/** Waits until nothing is left for the system to do without people. */
 async function waitUntilSettled(): Promise<void> {
   const startedAt = Date.now();
   const wait = { timeout: SETTLE_MS, interval: 2_000 };
@@ -209,7 +209,7 @@ describe('a month in which every process is killed and the state of Temporal is 
     for (const { nextAction, owner, dueAt } of items) {
       expect(nextAction).not.toBe(RefundCaseAction.UNSPECIFIED);
       expect(owner).not.toBe(ActionOwner.UNSPECIFIED);
-      // A case that waits for a dispute has no due time of its own: the dispute has one.
+      // A case that waits for a dispute has no due time itself: the dispute has one.
       if (nextAction !== RefundCaseAction.RESOLVE_DISPUTE) expect(dueAt).toBeDefined();
     }
     // Approved cases without blockers have been executed.

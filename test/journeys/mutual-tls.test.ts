@@ -168,7 +168,7 @@ async function accountPage(transport: Transport): Promise<Response> {
   return fetch(`${system.dashboardUrl}/account`, { headers, redirect: 'manual' });
 }
 
-/** A key of the public API, which the gateway checks with a call of its own. */
+/** A key of the public API, which the gateway checks with its own call. */
 async function sandboxKey(transport: Transport): Promise<string> {
   const request = { ...tenant, idempotencyKey: newKey(), name: 'Shop', scopes: [...ALL_SCOPES] };
   return (await createClient(ApiKeyService, transport).issueApiKey(request)).key;

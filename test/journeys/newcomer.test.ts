@@ -29,7 +29,7 @@ afterAll(async () => {
   data[Symbol.dispose]();
 });
 
-/** The steps of a person, with a browser and terminals of their own. */
+/** The steps of a person, with their own browser and terminals. */
 class Person {
   readonly page: Page;
   readonly #startedAt = performance.now();

@@ -57,7 +57,7 @@ test('one trace leads from a request over all processes to the attempts of its w
     name: 'Shop',
     scopes: [...ALL_SCOPES],
   });
-  /** The spans of a trace, once so many of each name have been received. */
+  /** The spans of a trace, once this many of each name have been received. */
   const traceWith = (requestId: string, wanted: Readonly<Record<string, number>>) =>
     vi.waitFor(() => {
       const spans = collector.trace(traceIdOf(requestId));

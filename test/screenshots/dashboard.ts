@@ -64,7 +64,7 @@ export async function takeDashboardPictures(folder: string): Promise<void> {
   await tour.picture('narrow', sandbox);
 }
 
-/** A subscription in ERROR, whose endpoint answers 503, and a delivery to it that has failed to its end. */
+/** A subscription in ERROR, whose endpoint answers 503, and a delivery to it that has exhausted its attempts. */
 async function failingSubscription(merchant: FailingMerchant) {
   await merchant.fail('shop', 503);
   const subscriptionId = await merchant.subscribe('shop');

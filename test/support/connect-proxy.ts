@@ -13,7 +13,7 @@ export interface ConnectProxy extends Listening {
 export interface ConnectProxyOptions {
   /** Where tunnels end, whatever the target: the port of a receiver on loopback. */
   readonly tunnelTo?: number;
-  /** Refuse with this status; `refuseFirst` only so many. */
+  /** Refuse with this status; `refuseFirst` only this many. */
   readonly refuseWith?: number;
   readonly refuseFirst?: number;
   /** Makes it an https proxy. */

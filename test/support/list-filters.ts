@@ -9,7 +9,7 @@ export function allFilters({ filters, refuses = () => false }: ListSubject): Lis
   return all.filter((some) => !refuses(some));
 }
 
-/** Every combination of at most so many filters, and one of all of them. */
+/** Every combination of at most this many filters, and one of all of them. */
 export function fewFilters(subject: ListSubject, most: number): ListFilters[] {
   const all = allFilters(subject);
   return all.filter((some) => Object.keys(some).length <= most || some === all.at(-1));

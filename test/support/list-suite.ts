@@ -61,7 +61,7 @@ export function describeList(name: string, subjectOf: () => ListSubject): void {
 }
 
 /**
- * The tests of a list in a harness of its own; see `describeList` and `describePlans`.
+ * The tests of a list in their own harness; see `describeList` and `describePlans`.
  * @returns the harness, for other tests of the file.
  */
 export function testList(

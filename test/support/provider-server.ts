@@ -19,7 +19,7 @@ type Script<Handler> = readonly Handler[];
 
 const TOKEN = 'provider-token';
 
-/** A provider of refunds and payouts on a port of its own, which answers each case and advance by its script. */
+/** A provider of refunds and payouts on its own port, which answers each case and advance by its script. */
 export async function startProvider() {
   const refunds = new Map<string, Script<SubmitRefund>>();
   const payouts = new Map<string, Script<SubmitPayout>>();

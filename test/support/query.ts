@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 
 /**
- * Runs statements on a connection of their own, one after the other; it may break meanwhile.
+ * Runs statements on their own connection, one after the other; it may break meanwhile.
  * @returns the rows of the last.
  */
 // biome-ignore lint/suspicious/noExplicitAny: rows of every shape

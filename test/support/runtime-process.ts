@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
-/** One of the runtimes as a process of its own, killed with its test at the latest. */
+/** One of the runtimes as its own process, killed with its test at the latest. */
 export interface RuntimeProcess {
   readonly child: ChildProcess;
   /** Resolves when it ends. */

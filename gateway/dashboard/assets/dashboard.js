@@ -29,7 +29,7 @@ document.addEventListener('submit', ({ target }) => {
   if (new URL(target.action).pathname.includes('/sign-out')) forget(draftsOf(DRAFT));
   else sessionStorage.setItem(SENT, target.action);
 });
-/** Fills in what was typed before, unless the page comes with a text of its own. */
+/** Fills in what was typed before, unless the page comes with its own text. */
 function restoreDrafts(part) {
   for (const area of part.querySelectorAll('form textarea')) {
     const draft = sessionStorage.getItem(draftOf(area));

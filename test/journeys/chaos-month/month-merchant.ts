@@ -120,7 +120,7 @@ export class MonthMerchant {
     ];
   }
 
-  /** Records the sale of a payment, by instant transfer or by card with so many installments. */
+  /** Records the sale of a payment, by instant transfer or by card with this many installments. */
   #sell(day: number, { saleId, paidAmountMinor, paidAt }: Payment, installments: number | 'INSTANT'): Step {
     const feesMinor = paidAmountMinor / 20n;
     return this.#step(day, async () => {

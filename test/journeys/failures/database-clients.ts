@@ -68,7 +68,7 @@ export class DatabaseClients implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** @param clocks webhooks are then sent by a process of their own. Default: all clocks are right. */
+  /** @param clocks webhooks are then sent by their own process. Default: all clocks are right. */
   static async start(clocks?: Clocks): Promise<DatabaseClients> {
     await using stack = new AsyncDisposableStack();
     const path = mkdtempSync(join(tmpdir(), 'payments-failures-'));

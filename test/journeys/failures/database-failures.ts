@@ -134,7 +134,7 @@ async function breakNameResolution(system: DatabaseClients) {
 async function fillDisk({ postgres, folder }: DatabaseClients) {
   await query(
     postgres.url,
-    // So that the next row needs a page of its own.
+    // So that the next row needs its own page.
     'alter table platform.idempotency_record set (fillfactor = 10)',
     'select pg_switch_wal()',
     'checkpoint',

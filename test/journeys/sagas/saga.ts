@@ -11,7 +11,7 @@ export interface SagaWorld {
   readonly inbox: SmtpInbox;
 }
 
-/** A single run of a saga, by a merchant of its own. */
+/** A single run of a saga, by its own merchant. */
 export interface SagaRun {
   readonly merchantId: string;
   /** Refund cases and advance requests that are submitted to the provider. */

@@ -34,7 +34,7 @@ interface LoadOptions {
   readonly gateways: ReadyBackends;
   /** The paths that are read in turn. */
   readonly reads: readonly Read[];
-  /** Publishes an event; answers its id. */
+  /** Publishes an event; returns its id. */
   readonly publish: () => Promise<string>;
 }
 
@@ -54,7 +54,7 @@ export class Load {
     this.#running = Promise.all([...readers, this.#untilStopped(() => this.#publish())]);
   }
 
-  /** Resolves after so many more events. */
+  /** Resolves after this many more events. */
   async moreEvents(count: number): Promise<void> {
     const until = this.published.size + count;
     while (this.published.size < until) await delay(20);

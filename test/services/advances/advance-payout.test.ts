@@ -36,7 +36,7 @@ const answer = fc.oneof(
   fc.record({ answer: fc.constant('RETURNED' as const), providerPayoutId, reason }),
 ) satisfies fc.Arbitrary<PayoutAnswer>;
 
-/** What the answers so far amount to. */
+/** The state that follows from the answers so far. */
 interface Expected {
   readonly attempts: number;
   readonly last: PayoutAnswer | undefined;

@@ -131,7 +131,7 @@ const sellAgain = command('sellAgain', fc.tuple(amount, pick), (situation, [gros
   };
 });
 
-/** For a source of its own, or one that also blocks. */
+/** For its own source, or one that also blocks. */
 const deduct = command(
   'deduct',
   fc.tuple(fc.nat(15), amount, fc.option(pick), fc.boolean()),

@@ -20,7 +20,9 @@ afterAll(() => harness.close());
 const fifty = <T>(call: (n: number) => Promise<T>) =>
   Promise.allSettled(Array.from({ length: 50 }, (_, n) => call(n)));
 
-/** The number of each outcome: OK, or the reason of a refusal. Failures without a reason are named by themselves. */
+/**
+ * The number of each outcome: OK, or the reason of a refusal. Failures without a reason are counted by their message.
+ */
 function tally(settled: readonly PromiseSettledResult<unknown>[]): Record<string, number> {
   const outcomes = settled.map((one) =>
     one.status === 'fulfilled' ? 'OK' : (errorInfoOf(one.reason)?.reason ?? String(one.reason)),

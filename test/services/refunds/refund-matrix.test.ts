@@ -177,7 +177,7 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-/** The state as named on the wire, with the start of an execution as a state of its own. */
+/** The state as named on the wire, with the start of an execution as a separate state. */
 async function stateOf({ refunds, tenant }: Fixture, refundCaseId: string): Promise<State> {
   const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
   if (refundCase!.executionStartedAt) return 'EXECUTING';

@@ -46,7 +46,7 @@ async function readOn(request: Omit<Parameters<ReturnType<typeof feed>['listEven
 
 const from = (cursor: string) => ({ start: { case: 'cursor' as const, value: cursor } });
 
-/** Logs an event in a transaction of its own, which the caller ends. */
+/** Logs an event in its own transaction, which the caller ends. */
 async function logSlowly({ merchantId }: TestTenant, id = uuidv7(), { databaseUrl } = harness) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

@@ -157,7 +157,7 @@ describe('retention', () => {
 
   it('returns a delivery whose event was dropped, with its attempts, but not one that was dropped itself', async () => {
     const { tenant, event, delivery, subscription } = await delivered();
-    // Sent again later: a delivery of its own, newer than its event.
+    // Sent again later: its own delivery, newer than its event.
     const again = await fixture.sql<{ id: string }>(
       `insert into webhooks.ended_delivery select merchant_id, environment, uuidv7(), subscription_id, event_id, event_type,
               object_id, sequence, request_id, uuidv7(), false, 'SUCCEEDED', 1, now(), null

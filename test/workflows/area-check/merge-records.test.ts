@@ -17,7 +17,7 @@ const sides = fc.array(keys, { maxLength: 20 }).map((list) => {
   return items.sort(compareKeys);
 });
 
-/** Serves a side in pages of at least so many records; records of one key are on the same page. */
+/** Serves a side in pages of at least this many records; records of one key are on the same page. */
 const pagesOf =
   (items: readonly Item[], size: number): ReadPage<Item> =>
   async (after) => {

@@ -40,7 +40,7 @@ export async function startFundsWorkflows() {
     temporal,
     activities,
     ...clients,
-    /** Runs a workflow to its end. */
+    /** Runs a workflow until it ends. */
     run: (workflowType: string, workflowId: string, ...args: unknown[]) =>
       temporal.client.workflow.execute(workflowType, { taskQueue: TASK_QUEUE, workflowId, args }),
     async close() {

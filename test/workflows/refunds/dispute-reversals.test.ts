@@ -89,7 +89,7 @@ it('a dispute that is lost and reversed returns what it deducted, once, and canc
   const events = createClient(EventService, fixture().harness.transports.inProcess);
   const published = await events.listEvents({ ...tenant, objectId: disputeId });
   expect(published.events.map(({ type }) => type)).toContain('dispute.reversed.v1');
-  // A second chargeback is a dispute of its own.
+  // A second chargeback is a separate dispute.
   const second = await dispute(reversed!.paymentIntentId, saleId, 50n);
   await refunds.closeDispute({ ...write(), disputeId: second, outcome: DisputeOutcome.LOST });
   await eventually(async () => expect((await funds.balance()).scheduledAmountMinor).toBe(200n));

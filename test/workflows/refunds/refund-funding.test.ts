@@ -18,7 +18,7 @@ const fixture = sharedRefundHarness({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
 
 const merchant = () => merchantOf(fixture().harness);
 
-/** A case that waits for the balance, requested so many minutes ago. */
+/** A case that waits for the balance, requested this many minutes ago. */
 async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, saleId?: string) {
   const occurredAt = timestampFromDate(new Date(Date.now() - minutesAgo * MINUTE_MS));
   const opening = { initiator: RefundInitiator.MERCHANT, amountMinor, saleId, occurredAt };

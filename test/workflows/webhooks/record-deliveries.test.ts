@@ -15,7 +15,7 @@ afterAll(() => system?.[Symbol.asyncDispose]());
 
 const workflowOf = (workflowId: string) => system.temporal.client.workflow.getHandle(workflowId);
 
-/** A workflow for so many deliveries, one of each merchant. */
+/** A workflow for this many deliveries, one of each merchant. */
 async function record(count: number) {
   const workflowId = recordDeliveries.workflowId(new Date(), 'test', `of-${count}`);
   const deliveries = Array.from({ length: count }, () => ({

@@ -73,7 +73,7 @@ const becomes = ({ id, merchantId, environment }: Resend, state: ResendState) =>
     expect(ResendState[resend!.state]).toBe(ResendState[state]);
   }, SOON);
 
-/** Waits until the workflow has asked for so many further steps. */
+/** Waits until the workflow has asked for this many further steps. */
 async function hasContinued(steps: number): Promise<void> {
   const until = system.callsOf('ContinueResend') + steps;
   await vi.waitFor(() => expect(system.callsOf('ContinueResend')).toBeGreaterThanOrEqual(until), SOON);

@@ -33,7 +33,7 @@ async function waiting() {
   return { ...subscriber, id, eventId, requestId, workflow: system.retryOf(id) };
 }
 
-/** The result of a delivery to an endpoint that fails so many times. */
+/** The result of a delivery to an endpoint that fails this many times. */
 async function recovers(subscriber: Subscriber, failures: number) {
   let left = failures;
   subscriber.endpoint.answer((_request, response) => {

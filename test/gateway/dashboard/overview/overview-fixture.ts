@@ -12,7 +12,7 @@ import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixtu
 /** How a subscription got into trouble, as the service records it. */
 export interface Trouble {
   readonly error: SubscriptionError;
-  /** Disabled by a 410 so many days ago; in ERROR when absent. */
+  /** Disabled by a 410 this many days ago; in ERROR when absent. */
   readonly goneDays?: number;
 }
 

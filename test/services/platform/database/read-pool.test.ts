@@ -162,7 +162,7 @@ it('leaves a connection for other callers beside many concurrent short reads', a
   const readers = numbers(20).map(async (n) => {
     while (!isConnected) await small.readOne(brief({ n }));
   });
-  // Each is answered by itself, so that there are always some that are not.
+  // Each starts again as soon as it is answered, so that some are always waiting.
   await delay(NOTICED_MS);
   const connection = await small.connect();
   isConnected = true;

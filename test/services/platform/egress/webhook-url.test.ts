@@ -208,7 +208,7 @@ describe('parsing the allowed ports', () => {
   });
 });
 
-/** Writes an IPv4 address in so many parts, the last holding the rest, each part in its base. */
+/** Writes an IPv4 address in this many parts, the last holding the rest, each part in its base. */
 function formatIpv4(address: number, parts: number, bases: readonly number[]): string {
   const restBits = 32 - 8 * (parts - 1);
   const numbers = Array.from({ length: parts - 1 }, (_, index) => (address >>> (24 - 8 * index)) & 0xff);

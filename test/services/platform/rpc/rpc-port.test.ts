@@ -41,7 +41,7 @@ function call<M extends DescMethod>(method: M, message: MessageInitShape<M['inpu
   });
 }
 
-/** What reflection answers to one question. */
+/** The response of reflection to one request. */
 function reflect(message: MessageInitShape<typeof ServerReflection.method.serverReflectionInfo.input>) {
   const method = ServerReflection.method.serverReflectionInfo;
   return new Promise<ReturnType<typeof fromBinary<typeof method.output>>>((resolve, reject) => {
@@ -54,7 +54,7 @@ function reflect(message: MessageInitShape<typeof ServerReflection.method.server
   });
 }
 
-/** The files that reflection answers for a symbol. */
+/** The files that reflection returns for a symbol. */
 async function filesOf(symbol: string): Promise<FileDescriptorProto[]> {
   const { messageResponse } = await reflect({
     messageRequest: { case: 'fileContainingSymbol', value: symbol },

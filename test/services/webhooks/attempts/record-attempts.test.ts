@@ -35,7 +35,7 @@ const read = async (deliveryId: string) => {
   return { delivery: delivery!, attempts };
 };
 
-/** Waits until so many statements wait for a lock. */
+/** Waits until this many statements wait for a lock. */
 const areWaiting = (count: number) =>
   vi.waitFor(
     async () => {

@@ -34,7 +34,7 @@ interface Sending extends Partial<Attempt> {
   readonly signal?: AbortSignal;
 }
 
-/** Sends one attempt to a receiver by a guard of its own. */
+/** Sends one attempt to a receiver, with its own guard. */
 async function send({ port }: Listening, { deps, settings, signal, ...attempt }: Sending = {}) {
   await using guard = createLoopbackGuard(settings);
   return await sendAttempt(

@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { DataFolder } from '../../local/data-folder.ts';
@@ -40,6 +40,9 @@ async function setUpPostgres(project: TestProject): Promise<() => Promise<void>>
   return async () => {
     await postgres.stop();
     folder.close();
-    await rm(path, { recursive: true, force: true });
+    // CI deletes what it keeps at its end.
+    const kept = process.env.KEEP_TEST_FOLDERS;
+    if (kept) await rename(path, join(kept, basename(path)));
+    else await rm(path, { recursive: true, force: true });
   };
 }

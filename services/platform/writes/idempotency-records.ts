@@ -70,11 +70,13 @@ const IS_CURRENT = `created_at > now() - ${RECORD_LIFETIME}`;
  * (IDEMPOTENCY_KEY_IN_USE) while another transaction holds the key, and the errors of {@link findResponse}.
  */
 export async function claimKey(em: EntityManager, scope: IdempotencyScope): Promise<Uint8Array | undefined> {
-  if (!(await tryAdvisoryLock(em, lockNameOf(scope)))) {
-    throw aborted('IDEMPOTENCY_KEY_IN_USE', 'a request with this idempotency key is still running');
-  }
+  if (!(await tryAdvisoryLock(em, lockNameOf(scope)))) throw keyInUse();
   return findResponse(em, scope);
 }
+
+/** ABORTED: another call with the idempotency key is still running. */
+export const keyInUse = () =>
+  aborted('IDEMPOTENCY_KEY_IN_USE', 'a request with this idempotency key is still running');
 
 /**
  * The response recorded under a key in the last 24 hours. Throws ALREADY_EXISTS (IDEMPOTENCY_KEY_REUSED) when the key

@@ -46,7 +46,7 @@ export async function createWebhookSubscription(
     () => requireEventTypes(request.eventTypes),
     () => acceptWebhookUrl(guards[tenantOf(request).environment], request.url),
   );
-  return countWrites.run(tenantOf(request), context, () =>
+  return countWrites.run(request, context, () =>
     writes.run<typeof CreateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
       await lockSubscriptionCount(tx);
       await requireBelowLimit(tx, config.WEBHOOK_SUBSCRIPTION_LIMIT);

@@ -3,7 +3,6 @@ import type {
   ReactivateWebhookSubscriptionRequest,
   ReactivateWebhookSubscriptionResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { tenantOf } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
@@ -34,7 +33,7 @@ export async function reactivateWebhookSubscription(
   context: HandlerContext,
 ) {
   await cancelBacklog(writes, request, context, Number.POSITIVE_INFINITY);
-  return countWrites.run(tenantOf(request), context, () =>
+  return countWrites.run(request, context, () =>
     writes.run<typeof ReactivateWebhookSubscriptionResponseSchema>(request, context, async (tx) => {
       await lockSubscriptionCount(tx);
       const position = await lockSubscriptions(tx);

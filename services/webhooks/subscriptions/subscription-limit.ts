@@ -1,7 +1,13 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, unavailable } from '../../platform/errors.ts';
-import type { Tenant } from '../../platform/tenant.ts';
+import { tenantOf } from '../../platform/tenant.ts';
+import {
+  idempotencyScope,
+  keyInUse,
+  lockNameOf,
+  type WriteRequest,
+} from '../../platform/writes/idempotency-records.ts';
 import { TurnQueue } from '../../platform/writes/turn-queue.ts';
 
 const MAX_WAIT_MS = 10_000;
@@ -14,17 +20,24 @@ export class SubscriptionCountWrites {
     onTimeout: () =>
       unavailable('WEBHOOK_SUBSCRIPTIONS_BUSY', 'other webhook subscriptions are being created; try again'),
   });
+  /** The idempotency keys of the calls that wait or run. */
+  readonly #keys = new Set<string>();
 
   /**
    * Runs the write, one of a tenant at a time: many calls of one merchant leave the pool and the processor to others.
-   * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s.
+   * UNAVAILABLE (WEBHOOK_SUBSCRIPTIONS_BUSY) after 10 s. ABORTED (IDEMPOTENCY_KEY_IN_USE) at once if a call with the same key
+   * waits: it need not wait for its turn to be refused.
    */
-  run<T>(
-    { merchantId, environment }: Tenant,
-    { signal }: Pick<HandlerContext, 'signal'>,
-    write: () => Promise<T>,
-  ): Promise<T> {
-    return this.#queue.runUntilLocked(`${merchantId} ${environment}`, signal, write);
+  async run<T>(request: WriteRequest, context: HandlerContext, write: () => Promise<T>): Promise<T> {
+    const { merchantId, environment } = tenantOf(request);
+    const key = lockNameOf(idempotencyScope(request, context));
+    if (this.#keys.has(key)) throw keyInUse();
+    this.#keys.add(key);
+    try {
+      return await this.#queue.runUntilLocked(`${merchantId} ${environment}`, context.signal, write);
+    } finally {
+      this.#keys.delete(key);
+    }
   }
 }
 

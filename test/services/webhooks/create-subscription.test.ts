@@ -146,14 +146,17 @@ describe('CreateWebhookSubscription', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
   });
 
-  it('lets one call of many at a time wait for the lock while another process creates one', async () => {
+  it('lets one call of many at a time wait for the lock while another process creates one, and refuses repeats of their keys', async () => {
     const tenant = newTenant();
+    const repeated = { url: newUrl(), idempotencyKey: newKey() };
     const locking = new pg.Client({ connectionString: harness.databaseUrl });
     await locking.connect();
     await locking.query('begin');
     const lock = `webhook subscription count ${tenant.merchantId} live`;
     await locking.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [lock]);
-    const creating = Promise.all(Array.from({ length: LIMIT }, () => create(tenant)));
+    const creating = Promise.all(
+      Array.from({ length: LIMIT }, (_, n) => create(tenant, n > 0 ? {} : repeated)),
+    );
     const waits = () => statements.filter((sql) => sql.includes('advisory_xact_lock') && sql.includes(lock));
     const waitingNow = `select count(*)::int as count from pg_locks where not granted and (classid, objid, objsubid) =
       (select classid, objid, objsubid from pg_locks where granted and locktype = 'advisory' and pid = pg_backend_pid())`;
@@ -162,6 +165,7 @@ describe('CreateWebhookSubscription', () => {
       expect(rows[0]!.count).toBeLessThanOrEqual(1);
       await delay(10);
     }
+    await expectRefusal(create(tenant, repeated), Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE');
     await locking.query('commit');
     await locking.end();
     await expect(creating).resolves.toHaveLength(LIMIT);

@@ -17,6 +17,8 @@ import { FundsAccount } from './funds-account.ts';
 import { heldMinor } from './holds.ts';
 import { type Block, isHeldBy, isSameBlock } from './installment.ts';
 
+const WEEK_MS = 7 * 86_400_000;
+
 /**
  * Holds an amount of a sale, by default the rest of it, for a reason and a source. If the sale lacks some of the
  * amount, or is not recorded yet, the rest is held once it becomes available. With `once`, a block that was lifted is
@@ -50,9 +52,13 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
   });
 }
 
-/** Notifies the merchant of its first hold only: completing the verification lifts them all. */
+/**
+ * Notifies the merchant unless a hold of the week before, which it has been told about, is still open: completing the
+ * verification lifts them all.
+ */
 async function notifyOfHold(tx: TenantTransaction, openedAt: Date): Promise<void> {
-  const other = await tx.findOne(BlockEntity, { reason: 'KYC_PENDING', closedAt: null });
+  const recent = { $gt: new Date(openedAt.getTime() - WEEK_MS) };
+  const other = await tx.findOne(BlockEntity, { reason: 'KYC_PENDING', closedAt: null, openedAt: recent });
   if (other === null)
     await notifyOfOutcome(tx, { kind: 'FUNDS_HELD', subjectId: tx.tenant.merchantId }, openedAt);
 }

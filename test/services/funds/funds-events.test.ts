@@ -129,13 +129,15 @@ it('starts a mail to the merchant about a debt that a deduction leaves, in live 
   ]);
 });
 
-it('starts a mail to the merchant about the first of its funds that are held for KYC, in live only', async () => {
+it('starts a mail to the merchant about the first of its funds in a week that are held for KYC, in live only', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const { merchantId } = funds.tenant;
   const sandbox = fundsCaller(harness.transports.inProcess, { merchantId, environment: Environment.TEST });
   const { KYC_PENDING, COMPLIANCE_HOLD } = BlockReason;
   await sandbox.block(randomUUID(), randomUUID(), KYC_PENDING);
   await funds.block(randomUUID(), randomUUID(), COMPLIANCE_HOLD);
+  const imported = randomUUID();
+  await funds.block(imported, imported, KYC_PENDING, '2020-06-22');
   expect(await noticesOf(merchantId)).toEqual([]);
   const input = { merchantId, environment: 'live', kind: 'FUNDS_HELD', subjectId: merchantId };
   const notice = { workflow_id: `notice-FUNDS_HELD-${merchantId}`, arguments: [input] };
@@ -144,7 +146,8 @@ it('starts a mail to the merchant about the first of its funds that are held for
     await funds.block(sale, sale, KYC_PENDING);
     expect(await noticesOf(merchantId)).toEqual([notice]);
   }
-  for (const sale of holds) await funds.unblock(sale, sale, BlockOutcome.RETURNED, KYC_PENDING);
+  for (const sale of [...holds, imported])
+    await funds.unblock(sale, sale, BlockOutcome.RETURNED, KYC_PENDING);
   await funds.block(holds[0], randomUUID(), KYC_PENDING);
   expect(await noticesOf(merchantId)).toEqual([notice, notice]);
 });

@@ -29,10 +29,10 @@ import {
 import { TurnQueue } from './turn-queue.ts';
 
 /**
- * Limits the writes of one merchant to this share of the connections, so that others have the rest while those wait for
- * a locked row.
+ * Limits the writes of one merchant to these shares of the connections, so that others have the rest while those wait for a
+ * locked row. The sandbox has its own share: what a developer tries there must not delay the merchant's live writes.
  */
-const MERCHANT_SHARE = 0.5;
+const MERCHANT_SHARES = { live: 0.5, test: 0.25 };
 /** The same time for which a transaction waits for a free connection. */
 const MAX_WAIT_MS = 5_000;
 
@@ -70,7 +70,7 @@ export class Writes {
   readonly #signal: OutboxSignal;
   readonly #people: PersonCheck;
   readonly #logger: Logger;
-  readonly #queue: TurnQueue;
+  readonly #queues: Readonly<Record<EnvironmentName, TurnQueue>>;
   /** The calls that have begun in a transaction of their own. */
   readonly #begun = new WeakSet<HandlerContext>();
 
@@ -80,11 +80,13 @@ export class Writes {
     this.#signal = signal;
     this.#people = people;
     this.#logger = logger;
-    this.#queue = new TurnQueue({
-      atOnce: Math.ceil(database.poolSize * MERCHANT_SHARE),
-      maxWaitMs: MAX_WAIT_MS,
-      onTimeout: databaseUnavailable,
-    });
+    const queue = (share: number) =>
+      new TurnQueue({
+        atOnce: Math.ceil(database.poolSize * share),
+        maxWaitMs: MAX_WAIT_MS,
+        onTimeout: databaseUnavailable,
+      });
+    this.#queues = { live: queue(MERCHANT_SHARES.live), test: queue(MERCHANT_SHARES.test) };
   }
 
   /** Runs the work once per key. */
@@ -179,7 +181,7 @@ export class Writes {
   /**
    * Runs one transaction of a tenant without an idempotency key, for work that is idempotent by itself. If a person makes
    * the call, it locks their session and membership first. UNAVAILABLE (DATABASE_UNAVAILABLE) when as many transactions of
-   * the merchant as may run at once take too long.
+   * the tenant as may run at once take too long.
    */
   transaction<T>(
     tenant: Tenant,
@@ -187,7 +189,8 @@ export class Writes {
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
     const transaction = () => this.#transaction(tenant, context, work);
-    return context.signal ? this.#queue.run(tenant.merchantId, context.signal, transaction) : transaction();
+    if (!context.signal) return transaction();
+    return this.#queues[tenant.environment].run(tenant.merchantId, context.signal, transaction);
   }
 
   async #transaction<T>(

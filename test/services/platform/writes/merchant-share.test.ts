@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampNow } from '@bufbuild/protobuf/wkt';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from '../../../support/harness.ts';
 import { lockWaits } from '../../../support/harness-sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
@@ -15,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('the writes of one merchant that wait for a locked row leave connections to others', async () => {
+it('the writes of one merchant that wait for a locked row leave connections to others, and to those in its sandbox', async () => {
   const { open, tenant } = refundsOf(harness);
   const paymentIntentId = randomUUID();
   const paidAt = timestampNow();
@@ -30,6 +31,7 @@ it('the writes of one merchant that wait for a locked row leave connections to o
   await expect.poll(() => lockWaits(harness), { interval: 20 }).not.toEqual([]);
   const others = Array.from({ length: 3 * POOL_SIZE }, () => refundsOf(harness).open());
   expect(await Promise.all(others)).toHaveLength(3 * POOL_SIZE);
+  await refundsOf(harness, 'inProcess', { ...tenant, environment: Environment.TEST }).open();
   expect(await lockWaits(harness)).toHaveLength(POOL_SIZE / 2);
   await session.end();
   expect((await stuck).map(({ status }) => status)).toEqual(Array(CALLS).fill('fulfilled'));

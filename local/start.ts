@@ -151,7 +151,7 @@ async function demoAccess(
   const text = folder.read(DEMO_FILE);
   const saved = text === undefined ? undefined : (JSON.parse(text) as DemoAccess & { dashboard?: object });
   if (!saved) print('writing demo data, once …');
-  const size = process.argv.includes('--little-demo-data') ? SMALL_SIZE : FULL_SIZE;
+  const size = process.argv.includes('--small-demo-data') ? SMALL_SIZE : FULL_SIZE;
   const access = saved ?? (await writeDemoData(transport, new Date(), size));
   // Benchmarks start without demo merchants.
   if (saved?.live.merchantId) {

@@ -27,8 +27,8 @@ const { values: options } = parseArgs({
 async function contract(python: string): Promise<readonly string[]> {
   using dataDir = temporaryDataDir();
   const settings = { ...RAISED_LIMITS, ...NO_DELIVERIES };
-  // Little data has each state of every record; more of the same finds nothing more.
-  await using system = await startWholeSystem(dataDir.path, settings, '--little-demo-data');
+  // Small demo data has every state of every record, so more of it finds nothing more.
+  await using system = await startWholeSystem(dataDir.path, settings, '--small-demo-data');
   const failed: string[] = [];
   let seed = Number(options.seed);
   const check = async (name: string, target: Target, ...args: string[]) => {

@@ -24,7 +24,7 @@ const CHECKS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'proto format': () => run('buf', 'format', '--diff', '--exit-code'),
   'documented proto names': () => run('buf', 'breaking', '--against', DOCUMENTED_IMAGE),
   'generated code fresh': generatedCodeFresh,
-  'import rules': () => run('vitest', 'run', 'test/architecture/imports.test.ts'),
+  'import rules': () => run('vitest', 'run', '--config', 'test/architecture/vitest.config.ts'),
   'nothing unused': () => run('knip'),
   'OpenAPI lint': openApiLint,
   'licences of dependencies': () => run('node', 'local/licences.ts', '--check'),

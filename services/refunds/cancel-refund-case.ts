@@ -3,6 +3,7 @@ import type {
   CancelRefundCaseRequest,
   CancelRefundCaseResponseSchema,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
@@ -21,6 +22,9 @@ export function cancelRefundCase(writes: Writes, request: CancelRefundCaseReques
     await storeChange(tx, row, cancelCase(row, at));
     if (status === 'MERCHANT_REVIEW') await tx.command(merchantReview.cancelCommand(row.id));
     await unblockCovered(tx, payment, at);
+    // Whoever contested it expects a review.
+    if (row.merchantDecision === 'CONTESTED')
+      await notifyOfOutcome(tx, { kind: 'REFUND_REVIEWED', subjectId: row.id }, row.updatedAt);
     return { refundCase: storedRefundCaseMessage(row) };
   });
 }

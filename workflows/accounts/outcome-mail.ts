@@ -39,6 +39,11 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
     happened: 'Analisamos um reembolso e o recusamos.',
     means: 'O cliente não recebe o valor, e nada é debitado do seu saldo.',
   },
+  REFUND_CANCELED: {
+    subject: 'Reembolso contestado foi cancelado',
+    happened: 'Um reembolso que sua empresa contestou foi cancelado.',
+    means: 'O cliente não recebe o valor, e nada é debitado do seu saldo.',
+  },
   DISPUTE_WON: {
     subject: 'Disputa ganha',
     happened: 'O banco decidiu uma disputa a favor da sua empresa.',
@@ -97,6 +102,11 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
   REFUND_REJECTED: {
     subject: 'Refund rejected',
     happened: 'We reviewed a refund, and rejected it.',
+    means: 'The customer does not receive the amount, and nothing is debited from your balance.',
+  },
+  REFUND_CANCELED: {
+    subject: 'Contested refund canceled',
+    happened: 'A refund that you contested was canceled.',
     means: 'The customer does not receive the amount, and nothing is debited from your balance.',
   },
   DISPUTE_WON: {

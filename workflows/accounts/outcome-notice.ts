@@ -25,6 +25,7 @@ export type Outcome =
   | 'REFUND_FAILED'
   | 'REFUND_APPROVED'
   | 'REFUND_REJECTED'
+  | 'REFUND_CANCELED'
   | 'DISPUTE_WON'
   | 'DISPUTE_LOST'
   | 'DISPUTE_REVERSED'
@@ -72,7 +73,7 @@ export async function findRefundOutcome(
   };
 }
 
-/** A refund that a review rejected, or approved although the merchant contested it; otherwise undefined. */
+/** A refund that a review rejected, or one that the merchant contested and that was approved or canceled; otherwise undefined. */
 export async function findReviewedRefund(
   refunds: Client<typeof RefundCaseService>,
   tenant: Tenant,
@@ -85,8 +86,11 @@ export async function findReviewedRefund(
   if (status === RefundCaseStatus.REJECTED) {
     return { ...about, outcome: 'REFUND_REJECTED', happenedAt: timestampDate(updatedAt!) };
   }
-  const isApproved = status !== RefundCaseStatus.SERVICE_REVIEW && status !== RefundCaseStatus.CANCELED;
-  if (!isApproved || merchantDecision?.decision !== MerchantDecisionKind.CONTESTED) return undefined;
+  const isContested = merchantDecision?.decision === MerchantDecisionKind.CONTESTED;
+  if (!isContested || status === RefundCaseStatus.SERVICE_REVIEW) return undefined;
+  if (status === RefundCaseStatus.CANCELED) {
+    return { ...about, outcome: 'REFUND_CANCELED', happenedAt: timestampDate(updatedAt!) };
+  }
   // A time that does not change while the case is executed.
   const happenedAt = timestampDate(merchantDecision.decidedAt!);
   return { ...about, outcome: 'REFUND_APPROVED', happenedAt };

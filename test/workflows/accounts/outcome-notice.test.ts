@@ -162,7 +162,7 @@ it('mails those who want it about how a refund that they contested was decided, 
     await refunds.decideRefundCase({ ...write(), refundCaseId, ...contest });
     return refundCaseId;
   };
-  const [approved, rejected] = [await contested(), await contested()];
+  const [approved, rejected, canceled] = [await contested(), await contested(), await contested()];
   await review(approved, ReviewDecision.APPROVE);
   const about = await mail(approved);
   expect(about.subject).toBe(`Contested refund approved: ${tenant.merchantId}`);
@@ -170,6 +170,8 @@ it('mails those who want it about how a refund that they contested was decided, 
   expect(about.text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds/${approved}\n`);
   await review(rejected, ReviewDecision.REJECT);
   expect((await mail(rejected)).subject).toBe(`Refund rejected: ${tenant.merchantId}`);
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: canceled });
+  expect((await mail(canceled)).subject).toBe(`Contested refund canceled: ${tenant.merchantId}`);
 });
 
 it('mails developers who want it about an API key that expires soon', async () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -45,19 +45,26 @@ export async function startTemporalOnPostgres(
   const { environment, folder } = await serverEnvironment(databases);
   const address = `${tls ? 'localhost' : '127.0.0.1'}:${environment.FRONTEND_GRPC_PORT}`;
   const connection = Connection.lazy({ address, ...(tls && { tls: tls.client }) });
-  let child: ChildProcess | undefined;
+  let child: ChildProcessWithoutNullStreams | undefined;
 
   async function start() {
     // On every start, as compose does.
     await updateSchema(programs, databases);
-    child = spawn(server, ['start'], {
-      env: { ...environment, ...(tls && tlsEnvironment(tls)) },
-      stdio: 'ignore',
-    });
-    await answers(child, () =>
-      connection.withDeadline(Date.now() + 1_000, () => connection.ensureConnected()),
-    );
-    await answers(child, () => prepareNamespace(connection, NAMESPACE));
+    for (let triesLeft = 2; ; triesLeft -= 1) {
+      child = spawn(server, ['start'], { env: { ...environment, ...(tls && tlsEnvironment(tls)) } });
+      const logged = lastOutputOf(child);
+      try {
+        await answers(child, () =>
+          connection.withDeadline(Date.now() + 1_000, () => connection.workflowService.getSystemInfo({})),
+        );
+        await answers(child, () => prepareNamespace(connection, NAMESPACE));
+        return;
+      } catch (error) {
+        // On a full machine it may end while it starts; compose would start it again.
+        if (child.exitCode === null || triesLeft === 0) throw error;
+        console.info(`${error}, and is started again. Its last output:\n${logged()}`);
+      }
+    }
   }
   async function kill() {
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -84,6 +91,17 @@ export async function startTemporalOnPostgres(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The end of what a process writes. */
+function lastOutputOf({ stdout, stderr }: ChildProcessWithoutNullStreams): () => string {
+  let output = '';
+  for (const stream of [stdout, stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-4_000);
+    });
+  }
+  return () => output;
 }
 
 /** Stand-ins for the databases and the role of docker-compose.yml. */

@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { deductFrom } from './deduction.ts';
 import { DeductionEntity } from './funds.entity.ts';
 import type { FundsAccount } from './funds-account.ts';
-import { deductionsOnReversal, type HeldSale } from './holds.ts';
+import { deductionsOnReversal, type UsedSale } from './sale-rest.ts';
 
 /**
  * Completes the deductions for a sale's lost disputes after some of its funds were restored: the sale had too little
@@ -13,7 +13,7 @@ export async function deductLostDisputes(
   tx: TenantTransaction,
   account: FundsAccount,
   saleId: string,
-  before: HeldSale,
+  before: UsedSale,
 ): Promise<void> {
   const disputes = await account.holds.lostDisputesOf(saleId);
   if (disputes.length === 0) return;

@@ -1,7 +1,8 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
-import { type HeldSale, type Hold, isLimitedByRest, type LostDispute, wantedMinor } from './holds.ts';
+import type { Hold } from './holds.ts';
 import { amountsDeductedFor, lostMinorOf } from './lost-disputes.sql.ts';
+import { isLimitedByRest, type LostDispute, type UsedSale, wantedMinor } from './sale-rest.ts';
 
 const LOST = `
 select input.id, ${lostMinorOf('input.id', {
@@ -75,8 +76,8 @@ export class HoldStore {
     }));
   }
 
-  /** What determines now how much the blocks of a sale should hold. */
-  async saleOf(saleId: string): Promise<HeldSale> {
+  /** What is used of a sale now. */
+  async saleOf(saleId: string): Promise<UsedSale> {
     await this.#tx.flush();
     const lost = await this.#lost(new Set([saleId]));
     return (await this.#sales([saleId], lost)).get(saleId)!;
@@ -90,17 +91,17 @@ export class HoldStore {
     return new Map(rows.map((row) => [row.id, BigInt(row.lost_minor)]));
   }
 
-  async #sales(ids: readonly string[], lost: ReadonlyMap<string, bigint>): Promise<Map<string, HeldSale>> {
+  async #sales(ids: readonly string[], lost: ReadonlyMap<string, bigint>): Promise<Map<string, UsedSale>> {
     if (ids.length === 0) return new Map();
     const sales = await this.#tx.find(SaleEntity, { id: { $in: [...ids] } });
     const captured = new Map(sales.map(({ id, grossMinor }) => [id, grossMinor]));
     const debits = await this.#tx.find(RefundDebitEntity, { saleId: { $in: [...ids] }, reversedAt: null });
     const bySale = Map.groupBy(debits, ({ saleId }) => saleId);
-    const held = ids.map((id): [string, HeldSale] => {
+    const used = ids.map((id): [string, UsedSale] => {
       const refunds = (bySale.get(id) ?? []).map((debit) => [debit.refundCaseId, debit.amountMinor] as const);
       const lostMinor = lost.get(id) ?? 0n;
       return [id, { capturedMinor: captured.get(id), refundsMinor: new Map(refunds), lostMinor }];
     });
-    return new Map(held);
+    return new Map(used);
   }
 }

@@ -1,7 +1,7 @@
 import { availableMinor } from './allocation.ts';
 import type { FundsAccount } from './funds-account.ts';
-import { refundLimitMinor } from './holds.ts';
 import type { Block, Installment } from './installment.ts';
+import { refundLimitMinor } from './sale-rest.ts';
 
 /** The funds that a refund may use. */
 export interface RefundCoverage {

@@ -10,7 +10,7 @@ import { reverse } from './allocation.ts';
 import { deductLostDisputes } from './deduct-lost-disputes.ts';
 import { BlockEntity, type BlockRow, DeductionEntity, type DeductionRow } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import type { HeldSale } from './holds.ts';
+import type { UsedSale } from './sale-rest.ts';
 
 /** The amounts deducted from an installment for a source and not restored, in centavos. */
 interface DeductedRow {
@@ -49,7 +49,7 @@ export function reverseDeduction(
     const deduction = await tx.findOne(DeductionEntity, { sourceId });
     const blocks = await tx.find(BlockEntity, { sourceId, outcome: 'CONSUMED' });
     const saleIds = salesOf(deduction, blocks);
-    const before = new Map<string, HeldSale>();
+    const before = new Map<string, UsedSale>();
     for (const saleId of saleIds) before.set(saleId, await account.holds.saleOf(saleId));
     const deducted = await deductedFor(tx, sourceId);
     const ids = deducted.map(({ installmentId }) => installmentId);

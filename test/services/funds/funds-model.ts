@@ -8,14 +8,7 @@ import {
   type Debt,
   reverse,
 } from '../../../services/funds/allocation.ts';
-import {
-  adjustHolds,
-  deductionsOnReversal,
-  type HeldSale,
-  heldMinor,
-  refundLimitMinor,
-  wantedMinor,
-} from '../../../services/funds/holds.ts';
+import { adjustHolds, heldMinor } from '../../../services/funds/holds.ts';
 import type { Block, Installment, OpenBlock } from '../../../services/funds/installment.ts';
 import * as rules from '../../../services/funds/installment.ts';
 import {
@@ -31,6 +24,12 @@ import {
   reserveQuoted,
   settleReserved,
 } from '../../../services/funds/reservation.ts';
+import {
+  deductionsOnReversal,
+  refundLimitMinor,
+  type UsedSale,
+  wantedMinor,
+} from '../../../services/funds/sale-rest.ts';
 import { type SaleMethod, scheduleSale } from '../../../services/funds/sale-schedule.ts';
 import { addDays, type CivilDate } from '../../../services/platform/civil-date.ts';
 import { DomainError } from '../../../services/platform/errors.ts';
@@ -142,7 +141,7 @@ export class FundsModel {
     const saleIds = [
       ...new Set([...lostOf, ...this.consumedOf(sourceId), ...(deductedOf ? [deductedOf] : [])]),
     ];
-    const before = saleIds.toSorted().map((id) => [id, this.heldSale(id)] as const);
+    const before = saleIds.toSorted().map((id) => [id, this.usedSale(id)] as const);
     const taken = [...(this.taken.get(sourceId) ?? [])]
       .filter(([, amountMinor]) => amountMinor > 0n)
       .map(([installmentId, amountMinor]) => ({ installmentId, amountMinor }))
@@ -232,11 +231,11 @@ export class FundsModel {
   }
 
   wantedMinor(block: ModelBlock): bigint | undefined {
-    return wantedMinor(block, this.heldSale(block.saleId));
+    return wantedMinor(block, this.usedSale(block.saleId));
   }
 
   /** What has been refunded of a sale, and what lost disputes have deducted. */
-  heldSale(saleId: string): HeldSale {
+  usedSale(saleId: string): UsedSale {
     const refunds = [...this.debits].filter(([, debit]) => debit.saleId === saleId);
     const refundsMinor = new Map(refunds.map(([caseId, { amountMinor }]) => [caseId, amountMinor]));
     const sources = new Set(
@@ -294,14 +293,14 @@ export class FundsModel {
 
   reverse(caseId: string): void {
     const { postings: debited, saleId } = this.debits.get(caseId) ?? { postings: [], saleId: undefined };
-    const before = saleId === undefined ? undefined : this.heldSale(saleId);
+    const before = saleId === undefined ? undefined : this.usedSale(saleId);
     this.debits.delete(caseId);
     this.chargedMinor -= debited.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
     this.#store(reverse(debited, [...this.installments.values()], this.today));
     if (saleId !== undefined && before) this.#deductLost(saleId, before);
   }
 
-  #deductLost(saleId: string, before: HeldSale): void {
+  #deductLost(saleId: string, before: UsedSale): void {
     const blocks = this.lost
       .filter((block) => block.saleId === saleId)
       .toSorted((one, other) => (one.on + one.id < other.on + other.id ? -1 : 1))
@@ -311,7 +310,7 @@ export class FundsModel {
           : [{ sourceId, amountMinor, deductedMinor: this.#takenMinor(saleId, sourceId) }],
       );
     const disputes = [...new Map(blocks.map((block) => [block.sourceId, block])).values()];
-    for (const { sourceId, amountMinor } of deductionsOnReversal(disputes, before, this.heldSale(saleId))) {
+    for (const { sourceId, amountMinor } of deductionsOnReversal(disputes, before, this.usedSale(saleId))) {
       const earlier = this.deductions.get(sourceId);
       const isOpen = !earlier || (earlier.saleId === saleId && !this.reversed.has(sourceId));
       if (isOpen) this.deduct(saleId, amountMinor, sourceId);
@@ -367,7 +366,7 @@ export class FundsModel {
       own,
       caseId ? refundBlock(caseId) : undefined,
     );
-    const limitMinor = saleId === undefined ? undefined : refundLimitMinor(this.heldSale(saleId));
+    const limitMinor = saleId === undefined ? undefined : refundLimitMinor(this.usedSale(saleId));
     return limitMinor !== undefined && limitMinor < balanceMinor ? limitMinor : balanceMinor;
   }
 

@@ -273,7 +273,7 @@ const isDispute = (model: FundsModel, sourceId: string) =>
 /** Refunds and lost disputes of a sale never exceed it together, though one refund alone may. */
 function checkSales(model: FundsModel): void {
   for (const saleId of model.sales.keys()) {
-    const { capturedMinor, refundsMinor, lostMinor } = model.heldSale(saleId);
+    const { capturedMinor, refundsMinor, lostMinor } = model.usedSale(saleId);
     const refundedMinor = [...refundsMinor.values()].reduce((sum, minor) => sum + minor, 0n);
     if (refundsMinor.size === 1 && lostMinor === 0n) continue;
     expect(refundedMinor + lostMinor).toBeLessThanOrEqual(capturedMinor!);

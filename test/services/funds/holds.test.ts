@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { adjustHolds, type Hold, heldMinor, wantedMinor } from '../../../services/funds/holds.ts';
+import { adjustHolds, type Hold, heldMinor } from '../../../services/funds/holds.ts';
 import {
   holdableMinor,
   type Installment,
@@ -9,6 +9,7 @@ import {
   remainingMinor,
   statusOf,
 } from '../../../services/funds/installment.ts';
+import { wantedMinor } from '../../../services/funds/sale-rest.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const TODAY = '2026-11-20';

@@ -10,16 +10,23 @@ import { fits64Bits } from '../platform/within-64-bits.ts';
 import { selectAdvanceExposure } from './advance-exposure.queries.ts';
 import { availableMinor } from './allocation.ts';
 
+/** Of a call with more, the rest would take all connections, and other reads would wait behind them. */
+const MAX_AT_ONCE = 8;
+
 /**
  * The debts of merchants with reserved advances, and the open disputes of the sales that these cover. Omits merchants
  * whose sums exceed 64 bits, so that the others stay readable. Runs one statement per advance, which reads only its
- * merchant's rows, and sends all of them together.
+ * merchant's rows.
  */
 export async function getAdvanceExposures(
   database: Database,
   { advances }: GetAdvanceExposuresRequest,
 ): Promise<GetAdvanceExposuresResponse> {
-  const exposures = await Promise.all(advances.map((advance) => exposureOf(database, advance)));
+  const exposures: (AdvanceExposure | undefined)[] = [];
+  for (let first = 0; first < advances.length; first += MAX_AT_ONCE) {
+    const some = advances.slice(first, first + MAX_AT_ONCE);
+    exposures.push(...(await Promise.all(some.map((advance) => exposureOf(database, advance)))));
+  }
   return {
     $typeName: 'payments.funds.v1.GetAdvanceExposuresResponse',
     exposures: exposures.filter((exposure) => exposure !== undefined),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import {
   AdvanceAction as Action,
   AdvanceService,
@@ -10,11 +11,11 @@ import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { rpcDuration } from '../../../services/platform/process/telemetry.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { lockWaits, sqlOf } from '../../support/harness-sql.ts';
 import { LIST_SETTINGS } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
-import { advanceQueue } from './advance-queue.ts';
+import { advanceQueue, copyRequest } from './advance-queue.ts';
 
 const SOLD = '2020-06-20';
 
@@ -96,6 +97,21 @@ it('asks funds once about all requests of a page', async () => {
   expect((await fundsCalls()) - before).toBe(1);
 });
 
+it('leaves connections to other reads while those of what merchants owe take long', async () => {
+  const { client, tenant, id: advanceRequestId } = await pendingRequest();
+  await copyRequest(harness, advanceRequestId, 99);
+  const session = new Client({ connectionString: harness.databaseUrl });
+  await session.connect();
+  onTestFinished(() => session.end());
+  await session.query('begin; lock table funds.release in access exclusive mode');
+  const page = client.listAdvanceQueue({ ...tenant, pageSize: 100 });
+  await expect.poll(() => lockWaits(harness)).not.toEqual([]);
+  await client.getAdvanceRequest({ ...tenant, advanceRequestId });
+  await session.query('commit');
+  const { items } = await page;
+  expect(items.filter(({ exposure }) => exposure)).toHaveLength(100);
+});
+
 /** A request of a new merchant that awaits its review. */
 async function pendingRequest() {
   const tenant = newTenant();
@@ -104,7 +120,7 @@ async function pendingRequest() {
   await sell({ on: SOLD, gross: 100n });
   const { quote } = await client.quoteAdvance(write(SOLD));
   const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
-  return { client, id: advanceRequest!.id };
+  return { client, tenant, id: advanceRequest!.id };
 }
 
 /** How many calls of FundsService this process has answered. */

@@ -131,11 +131,16 @@ class Listener {
   }
 
   async #remove(): Promise<void> {
-    while (!(await this.#transaction((tx) => removeListener(tx, this.#id))));
+    // That the caller has left must not end the wait for a turn among the merchant's writes.
+    const context = { values: this.#context.values, signal: new AbortController().signal };
+    while (!(await this.#transaction((tx) => removeListener(tx, this.#id), context)));
   }
 
-  #transaction<T>(work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
-    return this.#dependencies.writes.transaction(tenantOf(this.#request), this.#context, work);
+  #transaction<T>(
+    work: (tx: TenantTransaction) => Promise<T>,
+    context: Pick<HandlerContext, 'values' | 'signal'> = this.#context,
+  ): Promise<T> {
+    return this.#dependencies.writes.transaction(tenantOf(this.#request), context, work);
   }
 
   /** Waits for open deliveries that have not been sent, within the limit of unreported ones. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -13,6 +14,7 @@ import { expiredListeners } from '../../../services/webhooks/listeners/expired-l
 import { SubscriptionEntity } from '../../../services/webhooks/subscriptions/subscription.entity.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { lockWaits } from '../../support/harness-sql.ts';
 import { openDatabase } from '../../support/open-database.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
@@ -123,6 +125,26 @@ test('open deliveries are canceled when the stream ends, and the listener is rem
     .toEqual([]);
   const late = report(tenant, listenerId, deliveryId);
   await expectRefusal(late, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+});
+
+test('a listener whose caller leaves while all turns of the merchant are taken is removed once one is free', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { listenerId, cancel } = await open(tenant);
+  const session = new Client({ connectionString: harness.databaseUrl });
+  await session.connect();
+  onTestFinished(() => session.end());
+  await session.query('begin');
+  await session.query(`select webhooks.lock_subscriptions($1, 'test')`, [tenant.merchantId]);
+  const others = Array.from({ length: 8 }, () => open(tenant));
+  await expect.poll(() => lockWaits(harness)).toHaveLength(5);
+  cancel();
+  // A later call on the same connection: the services know by then that the caller has left.
+  await statusesOf(tenant);
+  await session.query('commit');
+  await Promise.all(others);
+  await expect
+    .poll(() => fixture.sql('select id from webhooks.subscription where id = $1', [listenerId]))
+    .toEqual([]);
 });
 
 test('a listener whose process has died is removed when its lease has expired', async () => {

@@ -23,6 +23,9 @@ export interface Debt {
   readonly openMinor: bigint;
 }
 
+/** An amount collected from an installment for a debt. */
+export type DebtAllocation = Allocation & Pick<Debt, 'sourceId'>;
+
 interface AllocationResult {
   readonly allocations: readonly Allocation[];
   /** The amount that the installments do not cover. */
@@ -69,10 +72,10 @@ export function allocateDebts(
   debts: readonly Debt[],
   scheduledInstallments: readonly Installment[],
   today: CivilDate,
-): { debts: Debt[]; allocations: (Allocation & { sourceId: string })[] } {
+): { debts: Debt[]; allocations: DebtAllocation[] } {
   const free = scheduledInstallments.filter(isFree).toSorted(nearestFirst);
   const installments = new Map(free.map((installment) => [installment.id, installment]));
-  const allAllocations: (Allocation & { sourceId: string })[] = [];
+  const allAllocations: DebtAllocation[] = [];
   const remainingDebts = debts.map((debt) => {
     const { allocations, missingMinor } = allocate(debt.openMinor, [...installments.values()], today);
     for (const allocation of allocations) {

@@ -2,20 +2,15 @@ import { v7 as uuidv7 } from 'uuid';
 import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
 import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
-import { type Allocation, allocateDebts, availableMinor } from './allocation.ts';
-import {
-  AccountEntity,
-  DebtPaymentEntity,
-  DeductionEntity,
-  PostingEntity,
-  type PostingKind,
-} from './funds.entity.ts';
-import { eventOfMove, publishReleases, releasedEvent } from './funds.event.ts';
+import { type Allocation, availableMinor } from './allocation.ts';
+import { AccountEntity, PostingEntity, type PostingKind } from './funds.entity.ts';
+import { publishMoves, releasedEvent } from './funds.event.ts';
 import { HoldStore } from './hold-store.ts';
 import { adjustHolds } from './holds.ts';
-import { holdableMinor, statusOf } from './installment.ts';
+import { holdableMinor } from './installment.ts';
 import { InstallmentStore } from './installment-store.ts';
 import { addSales, type NewSale } from './new-sales.ts';
+import { OpenDebts } from './open-debts.ts';
 import { PendingDebits } from './pending-debits.ts';
 import {
   applyToReleases,
@@ -29,6 +24,7 @@ import { insertSales, updateSaleStatuses } from './sale-store.ts';
 import {
   type AllocatedKind,
   causeOf,
+  debtCollectionMovements,
   holdMovements,
   MOVEMENT_OF_POSTING,
   type Movement,
@@ -56,15 +52,13 @@ interface Allocated {
 /** The reversal of the deductions for a source. */
 interface Reversal {
   readonly sourceId: string;
-  /** The sale that it concerns, if it is one. */
-  readonly saleId: string | undefined;
   /** The sales whose lost disputes it changes. */
   readonly saleIds: readonly string[];
   /** The debt that is canceled, in centavos. */
   readonly canceledMinor: bigint;
 }
 
-/** An amount restored to an installment, and its shares that a lost block and a deduction had taken. */
+/** An amount restored to an installment: what lost blocks had consumed of it, plus what a deduction or its debt had deducted. */
 type Restored = Allocation & { readonly consumedMinor: bigint; readonly deductedMinor: bigint };
 
 /**
@@ -80,6 +74,7 @@ export class FundsAccount {
   readonly holds: HoldStore;
   readonly pendingDebits: PendingDebits;
   readonly #tx: TenantTransaction;
+  readonly #debts: OpenDebts;
   readonly #releases: ReleaseStore;
   #hasStartedFunding = false;
 
@@ -90,6 +85,7 @@ export class FundsAccount {
     this.pendingDebits = new PendingDebits(tx);
     this.#tx = tx;
     this.at = at;
+    this.#debts = new OpenDebts(tx);
     this.#releases = new ReleaseStore(tx);
   }
 
@@ -141,7 +137,7 @@ export class FundsAccount {
 
   /** Like `storeAllocations`, for the reversal of all deductions for a source. */
   async storeReversal(
-    { sourceId, saleId, saleIds, canceledMinor }: Reversal,
+    { sourceId, saleIds, canceledMinor }: Reversal,
     restored: readonly Restored[],
   ): Promise<void> {
     for (const { after, consumedMinor, deductedMinor } of restored) {
@@ -149,6 +145,7 @@ export class FundsAccount {
       if (deductedMinor > 0n) this.#post('DEDUCTION_REVERSAL', sourceId, after.id, deductedMinor);
     }
     await this.#tx.flush();
+    const [saleId] = saleIds.length === 1 ? saleIds : [];
     const cause = causeOf('DEDUCTION_REVERSAL', sourceId, saleId);
     await this.store(restored, movementOf(cause, restored, this.at, -canceledMinor), saleIds);
   }
@@ -188,28 +185,13 @@ export class FundsAccount {
   }
 
   /** The sum of open debts. */
-  async openDebtsMinor(): Promise<bigint> {
-    const debts = await this.#openDebts();
-    return debts.reduce((sum, debt) => sum + debt.openDebtMinor, 0n);
+  openDebtsMinor(): Promise<bigint> {
+    return this.#debts.totalMinor();
   }
 
   /** Pays this much of the open debts, oldest first; they must be at least as much. */
   async payDebts(paymentId: string, amountMinor: bigint): Promise<void> {
-    let remainingMinor = amountMinor;
-    for (const debt of await this.#openDebts()) {
-      const paidMinor = remainingMinor < debt.openDebtMinor ? remainingMinor : debt.openDebtMinor;
-      if (paidMinor === 0n) break;
-      const { sourceId } = debt;
-      this.#tx.create(DebtPaymentEntity, {
-        paymentId,
-        sourceId,
-        amountMinor: paidMinor,
-        recordedAt: this.at,
-      });
-      debt.openDebtMinor -= paidMinor;
-      remainingMinor -= paidMinor;
-    }
-    await this.#tx.flush();
+    await this.#debts.pay(paymentId, amountMinor, this.at);
     await this.store([], movementOf(causeOf('DEBT_PAYMENT', paymentId), [], this.at, -amountMinor));
   }
 
@@ -218,6 +200,7 @@ export class FundsAccount {
     return availableMinor(await this.releasedMinor(), await this.openDebtsMinor());
   }
 
+  /** Holds come before debts, which may take only what no hold needs. */
   async #apply(
     changes: readonly InstallmentChange[],
     movements: readonly Movement[],
@@ -229,13 +212,13 @@ export class FundsAccount {
     const collections = await this.#collectDebts();
     const holds = holdMovements(adjustments, this.at);
     await recordMovements(this.#tx, [...movements, ...holds, ...collections]);
-    await this.#publishMoves(all);
+    await publishMoves(this.#tx, this.#releases, all, this.at);
     return { adjusted: adjustments.length > 0 };
   }
 
   /**
    * The changes that adjust open blocks to the amounts they should hold after `changes`. Loads only sales with an open
-   * block. Debts need no adjustment: they take from a sale only what no block needs.
+   * block.
    */
   async #adjustHolds(
     changes: readonly InstallmentChange[],
@@ -252,6 +235,7 @@ export class FundsAccount {
     return [...holds].flatMap(([saleId, open]) => adjustHolds(bySale.get(saleId) ?? [], open, this.today));
   }
 
+  /** Stores installments with all that is derived from them. */
   async #storeInstallments(changes: readonly InstallmentChange[]): Promise<void> {
     if (changes.length === 0) return;
     const rows = await this.#releases.onDates(changes.map(({ after }) => after.date));
@@ -264,42 +248,21 @@ export class FundsAccount {
     await updateSaleStatuses(this.#tx, changes);
   }
 
+  /** Outdates what was read to quote an advance. */
   async #renewSchedule(): Promise<void> {
     const account = await this.#tx.findOne(AccountEntity, {});
     account!.scheduleId = uuidv7();
     await this.#tx.flush();
   }
 
-  /** Publishes the current state of the release rows that installments have moved to, ascending. */
-  async #publishMoves(changes: readonly InstallmentChange[]): Promise<void> {
-    const moves = Map.groupBy(changes, eventOfMove);
-    for (const [type, moved] of moves) {
-      if (type === null) continue;
-      const keys = new Set(moved.map(({ after }) => rowKey({ date: after.date, status: statusOf(after) })));
-      const rows = await this.#releases.onDates(moved.map(({ after }) => after.date));
-      const movedTo = rows.filter((row) => keys.has(rowKey(row)));
-      await publishReleases(this.#tx, type, movedTo, this.at);
-    }
-  }
-
+  /** Reduces installments that are free now by open debts. */
   async #collectDebts(): Promise<Movement[]> {
-    const rows = await this.#openDebts();
-    if (rows.length === 0) return [];
-    const owedMinor = rows.reduce((sum, row) => sum + row.openDebtMinor, 0n);
-    const debts = rows.map((row) => ({ sourceId: row.sourceId, openMinor: row.openDebtMinor }));
-    const collected = allocateDebts(debts, await this.installments.free(owedMinor), this.today);
-    for (const { sourceId, after, amountMinor } of collected.allocations) {
+    const collected = await this.#debts.collect(this.installments, this.today);
+    for (const { sourceId, after, amountMinor } of collected) {
       this.#post('DEBT', sourceId, after.id, amountMinor);
     }
-    rows.forEach((row, index) => {
-      row.openDebtMinor = collected.debts[index]!.openMinor;
-    });
-    await this.#storeInstallments(mergeChanges(collected.allocations));
-    const bySource = Map.groupBy(collected.allocations, ({ sourceId }) => sourceId);
-    return [...bySource].flatMap(([sourceId, allocations]) => {
-      const collectedMinor = allocations.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-      return movementOf(causeOf('DEBT_COLLECTION', sourceId), allocations, this.at, -collectedMinor);
-    });
+    await this.#storeInstallments(mergeChanges(collected));
+    return debtCollectionMovements(collected, this.at);
   }
 
   /** Pending debits are written under this lock too, so no rise of the balance is missed. */
@@ -309,11 +272,6 @@ export class FundsAccount {
     if (covered === undefined) return;
     this.#hasStartedFunding = true;
     await this.#tx.command(refundFunding.startCommand(uuidv7(), this.#tx.tenant));
-  }
-
-  #openDebts() {
-    const orderBy = { occurredAt: 'asc', sourceId: 'asc' } as const;
-    return this.#tx.find(DeductionEntity, { openDebtMinor: { $gt: 0n } }, { orderBy });
   }
 
   #post(kind: PostingKind, sourceId: string, installmentId: string, amountMinor: bigint): void {

@@ -6,14 +6,36 @@ import {
   blockedReasons,
   type InstallmentChange,
   type ReleaseRow,
+  rowKey,
   rowOriginalMinor,
   rowRemainingMinor,
 } from './release-rows.ts';
+import type { ReleaseStore } from './release-store.ts';
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
 
+/**
+ * Publishes the release rows to which installments have moved, as they are now, by date: each as an event of its date, so that
+ * receivers get the changes of a date in order.
+ */
+export async function publishMoves(
+  tx: TenantTransaction,
+  releases: ReleaseStore,
+  changes: readonly InstallmentChange[],
+  occurredAt: Date,
+): Promise<void> {
+  for (const [type, moved] of Map.groupBy(changes, eventOfMove)) {
+    if (type === null) continue;
+    const keys = new Set(moved.map(({ after }) => rowKey({ date: after.date, status: statusOf(after) })));
+    const rows = await releases.onDates(moved.map(({ after }) => after.date));
+    for (const row of rows.filter((each) => keys.has(rowKey(each)))) {
+      await tx.publish({ type, objectId: row.date, data: releaseEventData(row), occurredAt });
+    }
+  }
+}
+
 /** The event for an installment that moved to another row of its date; null when there is none. */
-export function eventOfMove({ before, after, splitFrom }: InstallmentChange): FundsEventType | null {
+function eventOfMove({ before, after, splitFrom }: InstallmentChange): FundsEventType | null {
   const source = before ?? splitFrom;
   const from = source && statusOf(source);
   const to = statusOf(after);
@@ -21,18 +43,6 @@ export function eventOfMove({ before, after, splitFrom }: InstallmentChange): Fu
   if (to === 'BLOCKED') return 'funds.blocked.v1';
   if (from === 'BLOCKED') return 'funds.unblocked.v1';
   return to === 'RELEASED' ? 'funds.released.v1' : null;
-}
-
-/** Publishes the changed rows, each as an event of its date, so that receivers get the changes of a date in order. */
-export async function publishReleases(
-  tx: TenantTransaction,
-  type: FundsEventType,
-  rows: readonly ReleaseRow[],
-  occurredAt: Date,
-): Promise<void> {
-  for (const row of rows) {
-    await tx.publish({ type, objectId: row.date, data: releaseEventData(row), occurredAt });
-  }
 }
 
 /** The event of a row that new installments have entered as released. */

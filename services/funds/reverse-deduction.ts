@@ -56,10 +56,8 @@ export function reverseDeduction(
     const allocations = reverse(deducted, await account.installments.byIds(ids), account.today);
     const canceledMinor = cancelDebt(tx, sourceId, deduction, at);
     for (const block of blocks) block.outcome = 'REVERSED';
-    const [saleId] = saleIds.length === 1 ? saleIds : [];
-    const reversal = { sourceId, saleId, canceledMinor, saleIds };
     await account.storeReversal(
-      reversal,
+      { sourceId, saleIds, canceledMinor },
       allocations.map((allocation, index) => ({ ...deducted[index]!, ...allocation })),
     );
     const restoredMinor = deducted.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);

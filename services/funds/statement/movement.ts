@@ -1,4 +1,5 @@
 import { type CivilDate, civilDateAt, startOfDay } from '../../platform/civil-date.ts';
+import type { DebtAllocation } from '../allocation.ts';
 import type { PostingKind } from '../funds.entity.ts';
 import { type Block, type Installment, isSameBlock, remainingMinor, statusOf } from '../installment.ts';
 import type { NewSale } from '../new-sales.ts';
@@ -111,6 +112,15 @@ export function releaseMovements(changes: readonly InstallmentChange[], at: Date
   return [...byDate].flatMap(([releaseDate, ofDate]) =>
     movementOf({ ...cause, releaseDate }, ofDate, releaseDate < today ? startOfDay(releaseDate) : at),
   );
+}
+
+/** The movements of debts collected from installments, one for each debt. */
+export function debtCollectionMovements(collected: readonly DebtAllocation[], occurredAt: Date): Movement[] {
+  const bySource = Map.groupBy(collected, ({ sourceId }) => sourceId);
+  return [...bySource].flatMap(([sourceId, ofDebt]) => {
+    const collectedMinor = ofDebt.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+    return movementOf(causeOf('DEBT_COLLECTION', sourceId), ofDebt, occurredAt, -collectedMinor);
+  });
 }
 
 /** The movements of changes to what blocks hold, as `adjustHolds` returns them: one for each block. */

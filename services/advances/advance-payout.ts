@@ -123,6 +123,10 @@ export function unpaidNoticeAt({
   return isStuckNow ? new Date(payoutLastAnswerAt.getTime() + UNPAID_NOTICE_MS) : null;
 }
 
+/** Whether the answer resolves a payout about whose delay a notice may still wait. */
+export const endsUnpaidNotice = ({ payoutAttempts = 0, payoutLastAnswer }: Partial<Payout>): boolean =>
+  payoutLastAnswer === 'ACCEPTED' && payoutAttempts > STUCK_AFTER_ATTEMPTS;
+
 const alreadyAccepted = ({ payoutProviderId }: Payout): DomainError =>
   failedPrecondition('PAYOUT_ALREADY_ACCEPTED', 'another payout of the advance has been accepted', {
     providerPayoutId: payoutProviderId ?? '',

@@ -4,11 +4,16 @@ import type {
   RecordPayoutAnswerRequest,
   RecordPayoutAnswerResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
+import { cancelCommand, notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
-import { type PayoutAnswer, recordPayoutAnswer as record, unpaidNoticeAt } from './advance-payout.ts';
+import {
+  endsUnpaidNotice,
+  type PayoutAnswer,
+  recordPayoutAnswer as record,
+  unpaidNoticeAt,
+} from './advance-payout.ts';
 import { lockRequest } from './advance-store.ts';
 
 /** Records how the provider answered a call that submitted a payout, or that the bank returned it. Publishes nothing. */
@@ -22,6 +27,7 @@ export function recordPayoutAnswer(
     const row = await lockRequest(tx, request.advanceRequestId);
     const changes = record(row, answerOf(request), at);
     Object.assign(row, changes);
+    if (endsUnpaidNotice(changes)) await tx.command(cancelCommand('ADVANCE_UNPAID', row.id));
     const noticeAt = unpaidNoticeAt(changes);
     if (noticeAt) {
       const quietUntil = noticeAt.toISOString();

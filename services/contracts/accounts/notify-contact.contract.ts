@@ -1,4 +1,4 @@
-import type { StartWorkflow } from '../../platform/outbox/workflow-command.ts';
+import type { CancelWorkflow, StartWorkflow } from '../../platform/outbox/workflow-command.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
 
@@ -62,6 +62,12 @@ export type NotifyContactResult =
 /** Notifies the merchant's contact once the transaction commits. */
 export const startCommand = (input: NotifyContactInput) =>
   startWorkflow(workflowType, workflowId(input.kind, input.subjectId), input);
+
+/** Discards a notice that has not been sent, so that the next one does not wait until it would have been due. */
+export const cancelCommand = (kind: NoticeKind, subjectId: string): CancelWorkflow => ({
+  kind: 'CANCEL',
+  workflowId: workflowId(kind, subjectId),
+});
 
 /**
  * The arguments of `insertCommandsOf` that send a notice for each row of a query. The workflow's input is built from

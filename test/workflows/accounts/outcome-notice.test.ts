@@ -259,10 +259,12 @@ it('mails those who want it about an advance that is refused', async () => {
   expect(text).not.toContain('not this time');
 });
 
-it('mails about a payout at once if the bank returns it, and if it is refused for two hours', async () => {
+/** The payout of an advance that the provider has refused until it counts as stuck; its notice waits for two hours. */
+async function stuckPayout() {
   const { client, funds, quote, request, approve, release } = await advancesCaller(
     harness.transports.inProcess,
   );
+  const { merchantId } = funds.tenant;
   const { mail, mailCount } = await staff(funds.tenant, MailTopic.ADVANCES, Language.EN);
   const { id } = await request((await quote()).id);
   await approve(id);
@@ -270,23 +272,28 @@ it('mails about a payout at once if the bank returns it, and if it is refused fo
   const record = (answer: MessageInitShape<typeof RecordPayoutAnswerRequestSchema>['answer']) =>
     client.recordPayoutAnswer({ ...funds.write(), advanceRequestId: id, answer });
   const refuse = () => record({ case: 'refused', value: 'no bank account' });
+  const accept = () => record({ case: 'accepted', value: { providerPayoutId: 'po_1' } });
+  const payBack = () =>
+    record({ case: 'returned', value: { providerPayoutId: 'po_1', reason: 'account closed' } });
   const handle = noticeHandle(temporal, 'ADVANCE_UNPAID', id);
   for (let attempts = 0; attempts < 4; attempts += 1) await refuse();
   await expect(handle.describe()).rejects.toThrow(/not found/i);
   for (let attempts = 0; attempts < 2; attempts += 1) await refuse();
-  const waits = () =>
-    vi.waitFor(async () => {
-      const { events } = await handle.fetchHistory();
-      const timer = events!.find((event) => event.timerStartedEventAttributes)?.timerStartedEventAttributes;
-      const seconds = Number(timer!.startToFireTimeout!.seconds);
-      expect(seconds).toBeGreaterThan(7_100);
-      expect(seconds).toBeLessThanOrEqual(7_200);
-    }, WAIT);
-  await waits();
+  await vi.waitFor(async () => {
+    const { events } = await handle.fetchHistory();
+    const timer = events!.find((event) => event.timerStartedEventAttributes)?.timerStartedEventAttributes;
+    const seconds = Number(timer!.startToFireTimeout!.seconds);
+    expect(seconds).toBeGreaterThan(7_100);
+    expect(seconds).toBeLessThanOrEqual(7_200);
+  }, WAIT);
   expect(mailCount(id)).toBe(0);
+  return { id, merchantId, handle, accept, payBack, mail: (count?: number) => mail(id, count) };
+}
+
+it('mails about a payout if it is refused for two hours, and if the bank returns it after that', async () => {
+  const { id, merchantId, handle, accept, payBack, mail } = await stuckPayout();
   // Instead of two hours.
   await handle.terminate();
-  const { merchantId } = funds.tenant;
   const start = () =>
     temporal.client.workflow.execute(workflowType, {
       taskQueue: TASK_QUEUE,
@@ -294,12 +301,19 @@ it('mails about a payout at once if the bank returns it, and if it is refused fo
       args: [{ merchantId, environment: 'live', kind: 'ADVANCE_UNPAID', subjectId: id }],
     });
   expect(await start()).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
-  const delayed = await mail(id);
+  const delayed = await mail();
   expect(delayed.subject).toBe(`Advance payout delayed: ${merchantId}`);
   expect(delayed.text).toMatch(/Amount: R\$\d+\.\d\d\n\nWe keep trying/);
-  await record({ case: 'accepted', value: { providerPayoutId: 'po_1' } });
+  await accept();
   expect(await start()).toEqual({ outcome: 'NO_LONGER_DUE' });
-  const returned = { providerPayoutId: 'po_1', reason: 'account closed' };
-  for (let times = 0; times < 2; times += 1) await record({ case: 'returned', value: returned });
-  expect((await mail(id, 2)).subject).toBe(`Advance payout returned: ${merchantId}`);
+  for (let times = 0; times < 2; times += 1) await payBack();
+  expect((await mail(2)).subject).toBe(`Advance payout returned: ${merchantId}`);
+});
+
+it('mails at once about a payout that the bank returns within two hours of being refused', async () => {
+  const { merchantId, handle, accept, payBack, mail } = await stuckPayout();
+  await accept();
+  await vi.waitFor(async () => expect((await handle.describe()).status.name).toBe('CANCELLED'), WAIT);
+  await payBack();
+  expect((await mail()).subject).toBe(`Advance payout returned: ${merchantId}`);
 });

@@ -11,8 +11,8 @@ import { tenantOf } from '../platform/tenant.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';
-import { endDispute } from './dispute.ts';
-import { leftByLostDisputes, returnedOf, shareOfSale, wasLostElsewhere } from './lost-disputes.ts';
+import { endDispute } from './dispute-outcome.ts';
+import { disputedPaymentOf } from './lost-disputes.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockDisputedPayment } from './refund-case-store.ts';
@@ -36,17 +36,7 @@ export async function closeDispute(
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
-    const isRestOfUnknown =
-      outcome === 'LOST' && dispute.amountMinor === null && payment.paidAmountMinor === null;
-    const paidAtMostMinor = isRestOfUnknown
-      ? await shareOfSale(tx, { ...payment, saleId: dispute.saleId }, saleAmountMinor)
-      : payment.paidAmountMinor;
-    const disputed = {
-      saleId: (await wasLostElsewhere(tx, payment)) ? null : payment.saleId,
-      paidAmountMinor: payment.paidAmountMinor,
-      undisputedMinor: await leftByLostDisputes(tx, { id: payment.id, paidAmountMinor: paidAtMostMinor }),
-      ...(await returnedOf(tx, payment)),
-    };
+    const disputed = await disputedPaymentOf(tx, payment, { dispute, outcome, saleAmountMinor });
     const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
     Object.assign(dispute, ended);
     const lostMinor = ended.lostMinor === null ? null : String(ended.lostMinor);

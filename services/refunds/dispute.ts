@@ -31,10 +31,7 @@ export type Dispute = Readonly<{
   responseSubmittedAt: Date | null;
   closedAt: Date | null;
   outcome: DisputeOutcome | null;
-  /**
-   * What it was lost for in centavos, if that is not its amount: without an amount, what refunds and earlier lost disputes had
-   * left of the payment; without a sale, no more than that. Null for other disputes, and if nothing was known of the payment.
-   */
+  /** Its lost amount (`lostAmount`) in centavos; null unless it was lost without an amount or without a sale. */
   lostMinor: bigint | null;
   /** When its loss was reversed. */
   reversedAt: Date | null;
@@ -112,109 +109,6 @@ export function recordSubmission(dispute: Dispute, at: Date): { responseSubmitte
   return { responseSubmittedAt: later(respondedAt, at) };
 }
 
-/** How a dispute ended, with its amount in centavos if it was opened without a sale and an amount. */
-interface DisputeEnd {
-  readonly outcome: Exclude<DisputeOutcome, 'REVERSED'>;
-  readonly amountMinor: bigint | undefined;
-}
-
-/** The payment of a dispute that closes. */
-export type DisputedPayment = Pick<KnownPayment, 'saleId' | 'paidAmountMinor'> & {
-  /** What refunds, and other lost disputes without a sale, have returned to the customer, in centavos. */
-  readonly returnedMinor: bigint;
-};
-
-/** A payment at the end of one of its disputes. */
-export type EndedPayment = DisputedPayment & {
-  /** What refunds have returned to the customer, in centavos. */
-  readonly refundedMinor: bigint;
-  /**
-   * What its lost disputes have left for refunds, in centavos: of what was paid or, as long as that is unknown, of what other
-   * payments have not paid of its sale. Null if no other payment of the sale is known either.
-   */
-  readonly undisputedMinor: bigint | null;
-};
-
-/**
- * Closes an open dispute. If it was opened before its payment's facts were known, it gets the payment's sale now. One that
- * is lost has a sale or an amount, so that funds know what to deduct. DISPUTE_CLOSED, DISPUTE_AMOUNT_DIFFERS,
- * DISPUTE_EXCEEDS_PAYMENT, DISPUTE_AMOUNT_UNKNOWN.
- */
-export function endDispute(
-  dispute: Dispute,
-  { outcome, amountMinor: namedMinor }: DisputeEnd,
-  payment: EndedPayment,
-  at: Date,
-): Pick<Dispute, 'saleId' | 'amountMinor' | 'outcome' | 'lostMinor'> & { readonly closedAt: Date } {
-  requireOpen(dispute);
-  const { openedAt, respondedAt, responseSubmittedAt } = dispute;
-  const saleId = dispute.saleId ?? payment.saleId;
-  const amountMinor = endedAmount(dispute, namedMinor, payment);
-  if (outcome === 'LOST' && saleId === null && amountMinor === null) {
-    const message = 'the dispute has neither a sale nor an amount: set the amount that was lost';
-    throw failedPrecondition('DISPUTE_AMOUNT_UNKNOWN', message, { field: 'amount_minor' });
-  }
-  const closedAt = later(responseSubmittedAt ?? respondedAt ?? openedAt, at);
-  const ended = { saleId, amountMinor, outcome, closedAt, lostMinor: null };
-  if (outcome === 'WON') return ended;
-  if (amountMinor === null) return { ...ended, lostMinor: lostRest(payment) };
-  return { ...ended, lostMinor: saleId === null ? lostAmount(amountMinor, payment) : null };
-}
-
-/**
- * Records that the loss of a dispute was reversed: it has taken nothing. What happens to the payment afterwards, such as a second
- * chargeback, is a dispute of its own. DISPUTE_NOT_LOST, DISPUTE_REVERSED.
- */
-export function recordReversal(
-  { outcome, closedAt, reversedAt }: Dispute,
-  at: Date,
-): { readonly outcome: 'REVERSED'; readonly reversedAt: Date } {
-  if (reversedAt !== null) {
-    throw failedPrecondition('DISPUTE_REVERSED', 'the loss of the dispute is already reversed', {
-      reversedAt: reversedAt.toISOString(),
-    });
-  }
-  if (outcome !== 'LOST' || closedAt === null) {
-    const state = outcome ?? 'OPEN';
-    throw failedPrecondition('DISPUTE_NOT_LOST', `only a lost dispute can be reversed: it is ${state}`, {
-      state,
-    });
-  }
-  return { outcome: 'REVERSED', reversedAt: later(closedAt, at) };
-}
-
-/** The amount of a dispute lost without one is final, so refunds that the provider returns later can be made again. */
-function lostRest({ undisputedMinor, refundedMinor }: EndedPayment): bigint | null {
-  if (undisputedMinor === null) return null;
-  return undisputedMinor > refundedMinor ? undisputedMinor - refundedMinor : 0n;
-}
-
-/** At most the rest of the payment, if that is known: the customer cannot get the same money twice. */
-export function lostAmount(amountMinor: bigint, { paidAmountMinor, returnedMinor }: DisputedPayment): bigint {
-  if (paidAmountMinor === null) return amountMinor;
-  const restMinor = paidAmountMinor > returnedMinor ? paidAmountMinor - returnedMinor : 0n;
-  return amountMinor < restMinor ? amountMinor : restMinor;
-}
-
-/** A dispute's amount, or what its sale has left, is held from its opening, so it no longer changes. */
-function endedAmount(
-  { saleId, amountMinor }: Dispute,
-  namedMinor: bigint | undefined,
-  payment: Pick<KnownPayment, 'paidAmountMinor'>,
-): bigint | null {
-  if (namedMinor === undefined || namedMinor === amountMinor) return amountMinor;
-  if (saleId === null && amountMinor === null) return disputedAmount(payment, namedMinor);
-  if (amountMinor === null) {
-    throw failedPrecondition(
-      'DISPUTE_AMOUNT_DIFFERS',
-      'the dispute is for the rest of its sale: omit the amount',
-    );
-  }
-  throw failedPrecondition('DISPUTE_AMOUNT_DIFFERS', 'the dispute was opened for another amount', {
-    amountMinor: String(amountMinor),
-  });
-}
-
 /**
  * Requires a dispute to which the merchant can respond and add evidence: open, without a response, before its due date.
  * DISPUTE_CLOSED, DISPUTE_RESPONDED, DISPUTE_RESPONSE_OVERDUE.
@@ -234,7 +128,7 @@ export function requireAwaitingResponse(dispute: Dispute, at: Date): void {
 }
 
 /** DISPUTE_CLOSED. */
-function requireOpen({ closedAt }: Pick<Dispute, 'closedAt'>): void {
+export function requireOpen({ closedAt }: Pick<Dispute, 'closedAt'>): void {
   if (closedAt === null) return;
   throw failedPrecondition('DISPUTE_CLOSED', 'the dispute is already closed', { state: 'CLOSED' });
 }
@@ -258,21 +152,4 @@ export function dueNoticeAt(
   if (dueAt === null) return recordedAt.getTime() - openedAt.getTime() > DAY_MS ? null : openedAt;
   const halfMs = (dueAt.getTime() - openedAt.getTime()) / 2;
   return new Date(dueAt.getTime() - Math.min(noticeMs, halfMs));
-}
-
-/**
- * The part of a payment that disputes leave for refunds, in centavos: nothing while one is open, otherwise the paid
- * amount less the lost disputes. A dispute that took the rest of an unknown payment left nothing.
- */
-export function undisputedMinor(
-  paidAmountMinor: bigint,
-  disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>[],
-): bigint {
-  let leftMinor = paidAmountMinor;
-  for (const { closedAt, outcome, amountMinor, lostMinor } of disputes) {
-    if (closedAt === null) return 0n;
-    // A dispute with an amount may end up with all of it, once refunds are returned.
-    if (outcome === 'LOST') leftMinor -= amountMinor ?? lostMinor ?? paidAmountMinor;
-  }
-  return leftMinor > 0n ? leftMinor : 0n;
 }

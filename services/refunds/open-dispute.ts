@@ -13,7 +13,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
-import { wasLostElsewhere } from './lost-disputes.ts';
+import { heldSaleOf } from './lost-disputes.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
@@ -47,7 +47,7 @@ export function openDispute(
     );
     requireDisputable(rows);
     payment.saleId = disputedSale(payment, request.saleId?.toLowerCase());
-    const saleId = (await wasLostElsewhere(tx, payment)) ? null : payment.saleId;
+    const saleId = await heldSaleOf(tx, payment);
     const dispute = tx.create(DisputeEntity, {
       id,
       paymentIntentId: payment.id,

@@ -1,4 +1,5 @@
-import { type Dispute, undisputedMinor } from './dispute.ts';
+import type { Dispute } from './dispute.ts';
+import { undisputedMinor } from './lost-amount.ts';
 
 /** What is known of a payment that determines how much of it can be refunded. Amounts in centavos. */
 export interface RefundedPayment {
@@ -23,19 +24,21 @@ export function paymentAmounts(
   disputes: readonly PaymentDispute[],
 ): { readonly lostMinor: bigint; readonly refundableMinor: bigint } {
   const closed = disputes.filter(({ closedAt }) => closedAt !== null);
+  // A lost dispute took no more than refunds had left.
   const lostMinor = least(
     paidAmountMinor - undisputedMinor(paidAmountMinor, closed),
-    // A lost dispute took no more than refunds had left.
     paidAmountMinor - refundedMinor,
   );
-  const leftMinor = least(
-    paidAmountMinor - refundedMinor - inProgressMinor,
-    undisputedMinor(paidAmountMinor, disputes) - refundedMinor - (inProgressMinor - blockedMinor),
-  );
-  return { lostMinor, refundableMinor: least(leftMinor, saleRestMinor ?? leftMinor) };
+  const ofPaymentMinor = paidAmountMinor - refundedMinor - inProgressMinor;
+  // A case that a dispute blocks waits for what the others leave.
+  const unblockedMinor = inProgressMinor - blockedMinor;
+  const besideDisputesMinor = undisputedMinor(paidAmountMinor, disputes) - refundedMinor - unblockedMinor;
+  const ofSaleMinor = saleRestMinor ?? ofPaymentMinor;
+  return { lostMinor, refundableMinor: least(ofPaymentMinor, besideDisputesMinor, ofSaleMinor) };
 }
 
-function least(one: bigint, other: bigint): bigint {
-  const minor = one < other ? one : other;
+/** The least of amounts, but not less than zero. */
+function least(...amounts: readonly [bigint, ...bigint[]]): bigint {
+  const minor = amounts.reduce((one, other) => (one < other ? one : other));
   return minor > 0n ? minor : 0n;
 }

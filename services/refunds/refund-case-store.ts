@@ -2,7 +2,8 @@ import * as refundExecution from '../contracts/refunds/refund-execution.contract
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
-import { disputeNotFound, undisputedMinor } from './dispute.ts';
+import { disputeNotFound } from './dispute.ts';
+import { undisputedMinor } from './lost-amount.ts';
 import {
   DisputeEntity,
   type DisputeRow,

@@ -8,7 +8,7 @@ import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
-import { recordReversal } from './dispute.ts';
+import { recordReversal } from './dispute-outcome.ts';
 import { raiseLostDisputes } from './lost-disputes.ts';
 import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';

@@ -57,7 +57,7 @@ export function createHoldActivities(clients: RefundClients) {
       return end(funds, tenantFields(input), keys, block, { outcome: BlockOutcome.RETURNED });
     },
 
-    /** Holds the disputed amount of the sale, by default the rest: what was captured less what has been refunded. */
+    /** Holds the disputed amount of the sale, by default the rest of the sale. */
     async holdForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const { saleId, closedAt, id: sourceId, amountMinor } = await disputeOf(clients, input);
       if (saleId === undefined || closedAt) return 'ENDED';

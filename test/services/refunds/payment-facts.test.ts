@@ -3,11 +3,11 @@ import {
   disputedAmount,
   disputedSale,
   disputeNotFound,
-  endDispute,
   recordResponse,
   recordSubmission,
-  undisputedMinor,
 } from '../../../services/refunds/dispute.ts';
+import { endDispute } from '../../../services/refunds/dispute-outcome.ts';
+import { undisputedMinor } from '../../../services/refunds/lost-amount.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,

@@ -3007,9 +3007,9 @@ export declare type UnblockFundsRequest = Message<"payments.funds.v1.UnblockFund
   deductUnmet: boolean;
 
   /**
-   * With the outcome CONSUMED, for a dispute (HOLD_OR_DISPUTE) of the rest of a sale: what it was lost for. It takes this or, if
-   * less is left of the sale, all of it; what a refund had covered is taken when the refund is reversed, as for a dispute of an
-   * amount. Absent: it takes what is left now, and nothing later.
+   * With the outcome CONSUMED, for a dispute (HOLD_OR_DISPUTE) of the rest of a sale: what it was lost for. At most this is
+   * deducted, and no more than the rest of the sale. If that was less because of a refund that is reversed later, the
+   * difference is deducted then, as for a dispute of an amount. Absent: the rest of the sale is deducted now, and nothing later.
    *
    * @generated from field: optional int64 lost_amount_minor = 10;
    */

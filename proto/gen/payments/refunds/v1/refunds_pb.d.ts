@@ -1140,7 +1140,7 @@ export declare type OpenDisputeRequest = Message<"payments.refunds.v1.OpenDisput
 
   /**
    * The disputed amount in centavos, at most what was paid, if that is known. Absent for the rest of the sale: what was
-   * captured less what has been refunded.
+   * captured, less refunds, less what lost disputes have deducted.
    *
    * @generated from field: optional int64 amount_minor = 9;
    */
@@ -1537,7 +1537,7 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
   dueAt?: Timestamp | undefined;
 
   /**
-   * Centavos. Absent for the rest of the sale: what was captured less what has been refunded.
+   * Centavos. Absent for the rest of the sale: what was captured, less refunds, less what lost disputes have deducted.
    *
    * @generated from field: optional int64 amount_minor = 10;
    */
@@ -1570,12 +1570,16 @@ export declare type Dispute = Message<"payments.refunds.v1.Dispute"> & {
   evidenceCount: number;
 
   /**
-   * The amount deducted for a lost dispute without a sale or without an amount, in centavos. Without an amount: what
-   * refunds and earlier lost disputes had left of the payment, whatever the provider returns later; for a payment
-   * without refund cases, what other payments have not paid of its sale. Without a sale: its amount, or the rest of the
-   * payment if that is less. Absent for every other dispute, for those without an amount that were lost before the
-   * first refund case of any payment of the sale, and for those that were lost before this field existed: all that was
-   * left of the sale, or their amount, was deducted.
+   * What is deducted for a lost dispute without an amount or without a sale, in centavos. For example, of a payment of 10,000,
+   * of which refunds have returned 3,000:
+   * - Without an amount, 7,000: what refunds and earlier lost disputes have left of the payment. It does not change if the
+   *   provider returns a refund later. For a payment without refund cases: what other payments have not paid of its sale,
+   *   less earlier lost disputes.
+   * - With an amount of 9,000 but without a sale, 7,000: the amount, or the rest of the payment if that is less. It rises to
+   *   9,000 if the provider returns the refund.
+   * Absent for disputes of an amount of a sale: at most the rest of the sale is deducted. Absent, too, for a dispute without
+   * an amount that was lost before the first refund case of any payment of its sale: all that was left of the sale is
+   * deducted; and for disputes that were lost before this field existed.
    *
    * @generated from field: optional int64 lost_amount_minor = 15;
    */
@@ -4011,19 +4015,24 @@ export declare const RefundCaseService: GenService<{
     output: typeof RecordResponseSubmissionResponseSchema;
   },
   /**
-   * Closes a dispute. If it is the payment's last open one, PAYMENT_DISPUTED is removed from the payment's cases, whose
-   * status does not change. After a lost dispute, the blocker stays on the cases that the rest of the payment does not
-   * cover, oldest first, and new cases get it too, because the customer already has the money. The amount of a dispute
-   * lost without one is what refunds had not returned by then, even if the provider returns those refunds later. The
-   * workflow dispute-hold-end-<dispute id> unblocks the funds (WON) or deducts the amount (LOST): from the blocked
-   * funds, then from others, and the rest becomes a debt. Disputes of a sale deduct at most what was captured less what
-   * has been refunded, and wait for the sale to be recorded if that is not known; without a sale or an amount, disputes
-   * of a payment deduct at most what was paid less what has been refunded, if that is known. NOT_FOUND
-   * (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata, (DISPUTE_AMOUNT_UNKNOWN)
-   * for a lost dispute without a sale and an amount: repeat the call with amount_minor; (DISPUTE_AMOUNT_DIFFERS) for an
-   * amount other than the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid, (SALE_NOT_RECORDED) for a
-   * dispute lost without an amount while only other payments of its sale are known: the share that they have not paid
-   * is known once the sale is recorded.
+   * Closes a dispute as won or lost.
+   *
+   * Refund cases: if it is the payment's last open dispute, PAYMENT_DISPUTED is removed from the payment's cases, whose status
+   * does not change. After a lost one, the blocker stays on the cases that the rest of the payment does not cover, oldest
+   * first, and new cases get it too, because the customer already has the money.
+   *
+   * Funds: the workflow dispute-hold-end-<dispute id> unblocks what is held (WON), or deducts the disputed amount (LOST): from
+   * what is held, then from other funds, and the remainder becomes a debt. What the customer already has is not deducted
+   * again: with a sale, at most its rest is deducted (what was captured, less refunds, less what lost disputes have
+   * deducted). While that is unknown, the deduction waits for the sale to be recorded; but a dispute of an amount of a sale
+   * without refunds and lost disputes does not wait. Dispute.lost_amount_minor says what a dispute without a sale or without an
+   * amount was lost for.
+   *
+   * NOT_FOUND (DISPUTE_NOT_FOUND); FAILED_PRECONDITION (DISPUTE_CLOSED) with the state in the metadata,
+   * (DISPUTE_AMOUNT_UNKNOWN) for a lost dispute without a sale and an amount: repeat the call with amount_minor,
+   * (DISPUTE_AMOUNT_DIFFERS) for an amount other than the dispute's, (DISPUTE_EXCEEDS_PAYMENT) for more than was paid,
+   * (SALE_NOT_RECORDED) for a dispute lost without an amount while only other payments of its sale are known: repeat the call
+   * once the sale is recorded, and so the share that they have not paid is known.
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.CloseDispute
    */

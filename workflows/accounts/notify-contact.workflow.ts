@@ -2,6 +2,7 @@ import {
   condition,
   continueAsNew,
   defineSignal,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -62,9 +63,15 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
   };
   if (found.state === 'DUE' && found.happenedAt !== lastHappenedAt) {
     lastHappenedAt = found.happenedAt;
-    result = await sendNotices(input, found.recipients);
-    setCurrentDetails(`Sent to ${result.sent} of ${found.recipients.length} addresses.\n\n${DETAILS}`);
-    if (mayRepeat && result.sent > 0) {
+    const sending = await sendNotices(input, found.recipients);
+    // The only recipients have left while the mail server was unavailable: others may have taken their place.
+    if (sending.isOutdated && patched('outdated-notice'))
+      await runAgain({ lastHappenedAt: input.lastHappenedAt });
+    ({ result } = sending);
+    setCurrentDetails(
+      `Sent to ${sending.result.sent} of ${found.recipients.length} addresses.\n\n${DETAILS}`,
+    );
+    if (mayRepeat && sending.result.sent > 0) {
       await waitUntil(new Date(Date.now() + QUIET_PERIOD_MS).toISOString(), lastHappenedAt);
     }
   }

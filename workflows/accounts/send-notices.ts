@@ -10,23 +10,27 @@ const { sendNotice } = proxyActivities<NoticeActivities>({
   retry: { initialInterval: '2 seconds', maximumInterval: '15 minutes' },
 });
 
-type SendOutcome = 'sent' | 'rejected' | 'unsent';
+type SendOutcome = 'sent' | 'rejected' | 'unsent' | 'outdated';
 
-/** Sends a notice to every recipient. A failure to send to one does not stop mail to the others. */
+/**
+ * Sends a notice to every recipient. A failure to send to one does not stop mail to the others. Outdated if nobody has got it, and
+ * it is no longer due or one of them is no longer a recipient.
+ */
 export async function sendNotices(input: NotifyContactInput, recipients: readonly string[]) {
   const outcomes = await Promise.all(recipients.map((recipient) => sendTo(input, recipient)));
   const count = (outcome: SendOutcome) => outcomes.filter((one) => one === outcome).length;
-  return {
+  const result = {
     outcome: 'NOTIFIED',
     sent: count('sent'),
     rejected: count('rejected'),
-    unsent: count('unsent'),
+    unsent: count('unsent') + count('outdated'),
   } as const;
+  return { result, isOutdated: result.sent === 0 && count('outdated') > 0 };
 }
 
 async function sendTo(input: NotifyContactInput, recipient: string): Promise<SendOutcome> {
   try {
-    return (await sendNotice(input, recipient)) === 'SENT' ? 'sent' : 'unsent';
+    return (await sendNotice(input, recipient)) === 'SENT' ? 'sent' : 'outdated';
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const isPermanent = error.cause instanceof ApplicationFailure && error.cause.nonRetryable;

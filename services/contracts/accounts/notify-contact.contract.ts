@@ -55,7 +55,7 @@ export type NotifyContactResult =
       readonly sent: number;
       /** The mail server rejected the mail permanently. */
       readonly rejected: number;
-      /** Retries ran out, or the notice was no longer due. */
+      /** Retries ran out, or the address is no longer a recipient's. */
       readonly unsent: number;
     };
 

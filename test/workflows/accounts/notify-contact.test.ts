@@ -215,7 +215,7 @@ describe.concurrent('the merchant contact', () => {
     await merchant.recover();
     inbox.rejections.delete(merchant.email);
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
-    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NO_LONGER_DUE' });
     expect(inbox.mailTo(merchant.email)).toEqual([]);
   });
 
@@ -229,6 +229,18 @@ describe.concurrent('the merchant contact', () => {
     inbox.rejections.delete(merchant.email);
     await mailTo(inbox, merchant.email);
     expect(inbox.mailTo(merchant.email)).toHaveLength(1);
+  });
+
+  it('gets the mail in place of the one before, to whom the mail server did not accept it', async () => {
+    const merchant = new FailingMerchant(harness, endpoints);
+    inbox.rejections.set(merchant.email, { at: 'RCPT', code: 451 });
+    await merchant.subscribe();
+    await merchant.fail();
+    await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(0), { timeout: 40_000 });
+    const email = `contact-${randomUUID()}@merchant.example`;
+    const contact = { ...merchant.tenant, idempotencyKey: newKey(), email, language: Language.EN };
+    await merchant.accounts.setMerchantContact(contact);
+    expect((await mailTo(inbox, email)).mail.subject).toMatch(/^Webhook failing/);
   });
 
   it('gets the mail again with the same Message-ID when the mail server accepted it without confirming', async () => {
@@ -392,7 +404,7 @@ describe.concurrent('an invited person', () => {
     await merchant.accounts.revokeInvitation({ ...merchant.tenant, idempotencyKey: newKey(), invitationId });
     inbox.rejections.delete(email);
     const handle = noticeHandle(temporal, 'INVITATION', invitationId);
-    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 0, unsent: 1 });
+    expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NO_LONGER_DUE' });
     expect(inbox.mailTo(email)).toEqual([]);
   });
 });

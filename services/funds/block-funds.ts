@@ -15,7 +15,7 @@ import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
 import { heldMinor } from './holds.ts';
-import { type Block, isHeldBy, isSameBlock } from './installment.ts';
+import { type Block, isHeldBy } from './installment.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -41,12 +41,11 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
       tx.logStep('funds were blocked', { saleId, ...block, amountMinor: amountMinor && String(amountMinor) });
     }
     const installments = await account.installments.ofSale(saleId);
-    const holds = (await account.holds.openOf([saleId])).get(saleId) ?? [];
-    const hold = holds.find((each) => isSameBlock(each, block));
+    const wantedMinor = await account.holds.wantedMinorOf(saleId, block);
     const blockedAmountMinor = heldMinor(installments, block);
     return {
       blockedAmountMinor,
-      unmetAmountMinor: hold && hold.wantedMinor - blockedAmountMinor,
+      unmetAmountMinor: wantedMinor === undefined ? undefined : wantedMinor - blockedAmountMinor,
       installments: installments.filter((each) => isHeldBy(each, block)).map(saleInstallmentMessage),
     };
   });

@@ -1,6 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
 import type { Hold } from './holds.ts';
+import { type Block, isSameBlock } from './installment.ts';
 import { amountsDeductedFor, lostMinorOf } from './lost-disputes.sql.ts';
 import { isLimitedByRest, type LostDispute, type UsedSale, wantedMinor } from './sale-rest.ts';
 
@@ -58,6 +59,12 @@ export class HoldStore {
       holds.set(saleId, wanted);
     }
     return holds;
+  }
+
+  /** What an open block of a sale should hold now, in centavos; undefined if that is not known before the sale is recorded. */
+  async wantedMinorOf(saleId: string, block: Block): Promise<bigint | undefined> {
+    const holds = (await this.openOf([saleId])).get(saleId);
+    return holds?.find((each) => isSameBlock(each, block))?.wantedMinor;
   }
 
   /** The lost disputes of amounts of a sale, in the order in which they were lost. */

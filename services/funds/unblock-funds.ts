@@ -11,12 +11,12 @@ import { failedPrecondition, notFound } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { allocateBlocked } from './allocation.ts';
-import { type Deduction, deductFrom } from './deduction.ts';
+import { deductFrom } from './deduction.ts';
 import { BlockEntity, type BlockRow, DeductionEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
 import { heldMinor } from './holds.ts';
-import { type Block, isHeldBy, unhold } from './installment.ts';
+import { type Block, type Installment, isHeldBy, unhold } from './installment.ts';
 import { blockCause, movementOf } from './statement/movement.ts';
 
 /**
@@ -35,34 +35,22 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
     const account = await FundsAccount.lock(tx, closedAt);
     const row = await tx.findOne(BlockEntity, { saleId, ...block, closedAt: null });
     if (row === null) throw notFound('BLOCK_NOT_FOUND', 'no open block has this sale, reason and source');
-    if (outcome === 'CONSUMED') await fixLostRest(account, row, request.lostAmountMinor);
-    const hold = (await account.holds.openOf([saleId])).get(saleId)?.find(({ id }) => id === row.id);
+    const isLost = outcome === 'CONSUMED';
+    if (isLost) await fixLostAmount(account, row, request.lostAmountMinor);
+    const wantedMinor = await account.holds.wantedMinorOf(saleId, block);
     const held = (await account.installments.ofSale(saleId)).filter((each) => isHeldBy(each, block));
-    const minor = heldMinor(held, block);
-    const unmetMinor = hold && hold.wantedMinor - minor;
-    if (request.deductUnmet && outcome === 'CONSUMED' && unmetMinor === undefined) throw saleNotRecorded();
+    const heldAmountMinor = heldMinor(held, block);
+    const unmetAmountMinor = wantedMinor === undefined ? undefined : wantedMinor - heldAmountMinor;
+    const deductsUnmet = isLost && request.deductUnmet;
+    if (deductsUnmet && unmetAmountMinor === undefined) throw saleNotRecorded();
     Object.assign(row, { closedAt, outcome });
-    if (outcome === 'CONSUMED') {
-      const allocations = allocateBlocked(held, block, account.today);
-      const { sourceId } = block;
-      const cause = blockCause('CONSUMPTION', block, saleId);
-      await account.storeAllocations({ kind: 'CONSUMPTION', sourceId, saleId }, allocations, cause);
-      if (request.deductUnmet && unmetMinor !== undefined) {
-        await deductUnmet(tx, account, { sourceId, saleId, amountMinor: unmetMinor });
-      }
-    } else {
-      const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
-      const cause = blockCause('UNBLOCK', block, saleId);
-      await account.store(changes, movementOf(cause, changes, account.at), [saleId]);
-    }
-    tx.logStep('funds were unblocked', { saleId, ...block, outcome, heldMinor: String(minor) });
+    if (isLost) await consume(account, row, held);
+    else await release(account, row, held);
+    if (deductsUnmet) await deductUnmet(tx, account, row, unmetAmountMinor ?? 0n);
+    tx.logStep('funds were unblocked', { saleId, ...block, outcome, heldMinor: String(heldAmountMinor) });
     const heldIds = new Set(held.map(({ id }) => id));
     const resulting = (await account.installments.ofSale(saleId)).filter(({ id }) => heldIds.has(id));
-    return {
-      installments: resulting.map(saleInstallmentMessage),
-      heldAmountMinor: minor,
-      unmetAmountMinor: unmetMinor,
-    };
+    return { installments: resulting.map(saleInstallmentMessage), heldAmountMinor, unmetAmountMinor };
   });
 }
 
@@ -70,7 +58,7 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
  * Fixes the amount of a lost dispute of the rest of a sale. Otherwise refunds debited or reversed around its end, and
  * disputes that end before it, would change the amount, and the merchant would pay twice or not at all.
  */
-async function fixLostRest(
+async function fixLostAmount(
   account: FundsAccount,
   block: BlockRow,
   lostMinor: bigint | undefined,
@@ -82,11 +70,30 @@ async function fixLostRest(
   await account.store([], [], [block.saleId]);
 }
 
+/** Deducts all that the block holds. */
+async function consume(account: FundsAccount, block: BlockRow, held: readonly Installment[]): Promise<void> {
+  const { sourceId, saleId } = block;
+  const cause = blockCause('CONSUMPTION', block, saleId);
+  const allocations = allocateBlocked(held, block, account.today);
+  await account.storeAllocations({ kind: 'CONSUMPTION', sourceId, saleId }, allocations, cause);
+}
+
+/** Returns all that the block holds, and no other block, to the merchant. */
+async function release(account: FundsAccount, block: BlockRow, held: readonly Installment[]): Promise<void> {
+  const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
+  const cause = blockCause('UNBLOCK', block, block.saleId);
+  await account.store(changes, movementOf(cause, changes, account.at), [block.saleId]);
+}
+
 /** Deducts what the sale's installments could not hold: the customer received the full amount of a lost dispute. */
-async function deductUnmet(tx: TenantTransaction, account: FundsAccount, unmet: Deduction): Promise<void> {
-  const { sourceId, amountMinor } = unmet;
+async function deductUnmet(
+  tx: TenantTransaction,
+  account: FundsAccount,
+  { sourceId, saleId }: BlockRow,
+  amountMinor: bigint,
+): Promise<void> {
   if (amountMinor <= 0n || (await tx.findOne(DeductionEntity, { sourceId }))) return;
-  await deductFrom(tx, account, unmet, null);
+  await deductFrom(tx, account, { sourceId, saleId, amountMinor }, null);
 }
 
 const saleNotRecorded = () =>

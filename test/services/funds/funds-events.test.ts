@@ -151,3 +151,13 @@ it('starts a mail to the merchant about the first of its funds in a week that ar
   await funds.block(holds[0], randomUUID(), KYC_PENDING);
   expect(await noticesOf(merchantId)).toEqual([notice, notice]);
 });
+
+it('starts a mail about funds held for KYC although an earlier hold, recorded too late for one, is open', async () => {
+  const funds = fundsCaller(harness.transports.inProcess);
+  const { merchantId } = funds.tenant;
+  const threeDaysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+  await funds.block(randomUUID(), randomUUID(), BlockReason.KYC_PENDING, threeDaysAgo);
+  expect(await noticesOf(merchantId)).toEqual([]);
+  await funds.block(randomUUID(), randomUUID(), BlockReason.KYC_PENDING);
+  expect(await noticesOf(merchantId)).toHaveLength(1);
+});

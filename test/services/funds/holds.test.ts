@@ -9,7 +9,7 @@ import {
   remainingMinor,
   statusOf,
 } from '../../../services/funds/installment.ts';
-import { wantedMinor } from '../../../services/funds/sale-rest.ts';
+import { deductionsOnReversal, wantedMinor } from '../../../services/funds/sale-rest.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const TODAY = '2026-11-20';
@@ -88,6 +88,17 @@ describe('a block should hold', () => {
       );
     }
   });
+});
+
+test('a dispute of the guide’s example takes what a refund has left of its sale, and the rest when the refund is returned', () => {
+  const refunded = { capturedMinor: 10_000n, refundsMinor: new Map([['case', 3_000n]]), lostMinor: 0n };
+  expect(wantedMinor({ ...DISPUTE, amountMinor: 9_000n }, refunded)).toBe(7_000n);
+  const lost = { ...refunded, lostMinor: 7_000n };
+  const returned = { ...lost, refundsMinor: new Map() };
+  const { sourceId } = DISPUTE;
+  const dispute = (amountMinor: bigint) => [{ sourceId, amountMinor, deductedMinor: 7_000n }];
+  expect(deductionsOnReversal(dispute(9_000n), lost, returned)).toEqual([{ sourceId, amountMinor: 2_000n }]);
+  expect(deductionsOnReversal(dispute(7_000n), lost, returned)).toEqual([]);
 });
 
 describe('a hold', () => {

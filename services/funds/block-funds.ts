@@ -41,30 +41,29 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
       tx.logStep('funds were blocked', { saleId, ...block, amountMinor: amountMinor && String(amountMinor) });
     }
     const installments = await account.installments.ofSale(saleId);
-    const wantedMinor = await account.holds.wantedMinorOf(saleId, block);
     const blockedAmountMinor = heldMinor(installments, block);
     return {
       blockedAmountMinor,
-      unmetAmountMinor: wantedMinor === undefined ? undefined : wantedMinor - blockedAmountMinor,
+      unmetAmountMinor: await account.holds.unmetMinorOf(saleId, block, blockedAmountMinor),
       installments: installments.filter((each) => isHeldBy(each, block)).map(saleInstallmentMessage),
     };
   });
 }
 
-/** An open hold that the merchant was told about; its id contains when it was recorded. */
-const FIND_TOLD = `
+/** An open hold that the merchant was mailed about: it was recorded within a day. Its UUIDv7 contains the time of recording. */
+const FIND_MAILED = `
 select id from funds.block
  where merchant_id = :merchantId and environment = :environment and reason = 'KYC_PENDING' and closed_at is null
    and opened_at > :since and uuid_extract_timestamp(id) - opened_at <= interval '1 day'
  limit 1`;
 
 /**
- * Notifies the merchant unless a hold of the week before, which it has been told about, is still open: completing the
- * verification lifts them all. It is told about no hold that is recorded more than a day late.
+ * Mails the merchant, unless it was mailed within a week about a hold that is still open: completing the verification lifts
+ * them all. Holds recorded more than a day late send no mail.
  */
 async function notifyOfHold(tx: TenantTransaction, openedAt: Date): Promise<void> {
-  const told = await tx.execute(FIND_TOLD, { since: new Date(openedAt.getTime() - WEEK_MS) });
-  if (told.length > 0) return;
+  const mailed = await tx.execute(FIND_MAILED, { since: new Date(openedAt.getTime() - WEEK_MS) });
+  if (mailed.length > 0) return;
   await notifyOfOutcome(tx, { kind: 'FUNDS_HELD', subjectId: tx.tenant.merchantId }, openedAt);
 }
 

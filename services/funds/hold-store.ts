@@ -61,10 +61,14 @@ export class HoldStore {
     return holds;
   }
 
-  /** What an open block of a sale should hold now, in centavos; undefined if that is not known before the sale is recorded. */
-  async wantedMinorOf(saleId: string, block: Block): Promise<bigint | undefined> {
+  /**
+   * How much less an open block of a sale holds than it should, in centavos; undefined if that is not known before the sale
+   * is recorded.
+   */
+  async unmetMinorOf(saleId: string, block: Block, heldMinor: bigint): Promise<bigint | undefined> {
     const holds = (await this.openOf([saleId])).get(saleId);
-    return holds?.find((each) => isSameBlock(each, block))?.wantedMinor;
+    const hold = holds?.find((each) => isSameBlock(each, block));
+    return hold && hold.wantedMinor - heldMinor;
   }
 
   /** The lost disputes of amounts of a sale, in the order in which they were lost. */

@@ -1,3 +1,4 @@
+import { atLeastZero } from '../platform/at-least-zero.ts';
 import type { Block, OpenBlock } from './installment.ts';
 
 /**
@@ -101,8 +102,6 @@ function restMinor(sale: UsedSale): bigint | undefined {
 function usedMinor({ refundsMinor, lostMinor }: UsedSale): bigint {
   return [...refundsMinor.values()].reduce((sum, minor) => sum + minor, lostMinor);
 }
-
-const atLeastZero = (minor: bigint) => larger(minor, 0n);
 
 function larger(one: bigint, other: bigint): bigint {
   return one > other ? one : other;

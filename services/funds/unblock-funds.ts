@@ -37,10 +37,9 @@ export function unblockFunds(writes: AccountWrites, request: UnblockFundsRequest
     if (row === null) throw notFound('BLOCK_NOT_FOUND', 'no open block has this sale, reason and source');
     const isLost = outcome === 'CONSUMED';
     if (isLost) await fixLostAmount(account, row, request.lostAmountMinor);
-    const wantedMinor = await account.holds.wantedMinorOf(saleId, block);
     const held = (await account.installments.ofSale(saleId)).filter((each) => isHeldBy(each, block));
     const heldAmountMinor = heldMinor(held, block);
-    const unmetAmountMinor = wantedMinor === undefined ? undefined : wantedMinor - heldAmountMinor;
+    const unmetAmountMinor = await account.holds.unmetMinorOf(saleId, block, heldAmountMinor);
     const deductsUnmet = isLost && request.deductUnmet;
     if (deductsUnmet && unmetAmountMinor === undefined) throw saleNotRecorded();
     Object.assign(row, { closedAt, outcome });

@@ -1,6 +1,7 @@
+import { atLeastZero } from '../platform/at-least-zero.ts';
 import type { Dispute } from './dispute.ts';
 
-/** A payment of which a dispute closes, and what refunds and other disputes have taken from it. Amounts in centavos. */
+/** A payment of which a dispute closes, and what refunds and other disputes have used of it. Amounts in centavos. */
 export interface DisputedPayment {
   /** The sale of a dispute that was opened without one, if it is known by now. */
   readonly saleId: string | null;
@@ -66,5 +67,3 @@ export function undisputedMinor(
   }
   return atLeastZero(leftMinor);
 }
-
-const atLeastZero = (minor: bigint) => (minor > 0n ? minor : 0n);

@@ -1,4 +1,5 @@
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
+import { atLeastZero } from '../platform/at-least-zero.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import type { DisputeOutcome } from './dispute.ts';
@@ -65,7 +66,7 @@ export async function raiseLostDisputes(
   );
   for (const dispute of disputes) {
     const earlierMinor = dispute.lostMinor!;
-    // What the dispute itself has taken does not limit it.
+    // The dispute's own deduction does not limit it.
     const returnedMinor = (await returnedOf(tx, payment)).returnedMinor - earlierMinor;
     const lostMinor = lostWithoutSale(dispute.amountMinor!, { ...payment, returnedMinor });
     if (lostMinor <= earlierMinor) continue;
@@ -137,6 +138,5 @@ async function unpaidOfSale(
       'other payments have paid part of the sale: the share of this one is unknown until the sale is recorded';
     throw failedPrecondition('SALE_NOT_RECORDED', message);
   }
-  const unpaidMinor = saleAmountMinor - BigInt(row!.minor);
-  return unpaidMinor > 0n ? unpaidMinor : 0n;
+  return atLeastZero(saleAmountMinor - BigInt(row!.minor));
 }

@@ -1,3 +1,4 @@
+import { atLeastZero } from '../platform/at-least-zero.ts';
 import { failedPrecondition, invalidArgument } from '../platform/errors.ts';
 
 const DAY_MS = 86_400_000;
@@ -77,7 +78,7 @@ export interface RefundedSale {
   readonly amountMinor: bigint | null;
   /** The sum of the open and succeeded refunds of all its payments. */
   readonly committedMinor: bigint;
-  /** What disputes of its other payments have taken. */
+  /** The amount lost in disputes of its other payments. */
   readonly lostElsewhereMinor: bigint;
   /** Whether refunds or lost disputes of its other payments use any of it. */
   readonly isShared: boolean;
@@ -94,8 +95,7 @@ export function saleRestMinor({
   isShared,
 }: RefundedSale): bigint | null {
   if (amountMinor === null || !isShared) return null;
-  const restMinor = amountMinor - committedMinor - lostElsewhereMinor;
-  return restMinor > 0n ? restMinor : 0n;
+  return atLeastZero(amountMinor - committedMinor - lostElsewhereMinor);
 }
 
 /**

@@ -38,7 +38,7 @@ export class AccountWrites {
     context: HandlerContext,
     work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>,
   ): Promise<MessageShape<Output>> {
-    return this.#inTurn(tenantOf(request), context, () => this.#writes.run<Output>(request, context, work));
+    return this.#enqueue(tenantOf(request), context, () => this.#writes.run<Output>(request, context, work));
   }
 
   /** Runs a transaction on an account, like {@link Writes.transaction}. */
@@ -47,14 +47,14 @@ export class AccountWrites {
     context: Pick<HandlerContext, 'values' | 'signal'>,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
   ): Promise<T> {
-    return this.#inTurn(tenant, context, () => this.#writes.transaction(tenant, context, work));
+    return this.#enqueue(tenant, context, () => this.#writes.transaction(tenant, context, work));
   }
 
-  #inTurn<T>(
+  #enqueue<T>(
     { merchantId, environment }: Tenant,
     { signal }: Pick<HandlerContext, 'signal'>,
     write: () => Promise<T>,
   ): Promise<T> {
-    return this.#queue.runUntilLocked(`${merchantId} ${environment}`, signal, write);
+    return this.#queue.runWithLockRetries(`${merchantId} ${environment}`, signal, write);
   }
 }

@@ -10,7 +10,7 @@ import { fits64Bits } from '../platform/within-64-bits.ts';
 import { selectAdvanceExposure } from './advance-exposure.queries.ts';
 import { availableMinor } from './allocation.ts';
 
-/** Of a call with more, the rest would take all connections, and other reads would wait behind them. */
+/** More statements at once would take all connections for reads, and other reads would wait. */
 const MAX_AT_ONCE = 8;
 
 /**

@@ -22,7 +22,7 @@ export function cancelRefundCase(writes: Writes, request: CancelRefundCaseReques
     await storeChange(tx, row, cancelCase(row, at));
     if (status === 'MERCHANT_REVIEW') await tx.command(merchantReview.cancelCommand(row.id));
     await unblockCovered(tx, payment, at);
-    // Whoever contested it expects a review.
+    // The person who contested it expects a review.
     if (row.merchantDecision === 'CONTESTED')
       await notifyOfOutcome(tx, { kind: 'REFUND_REVIEWED', subjectId: row.id }, row.updatedAt);
     return { refundCase: storedRefundCaseMessage(row) };

@@ -34,8 +34,8 @@ export function endDispute(
 }
 
 /**
- * Records that the loss of a dispute was reversed: it has taken nothing. What happens to the payment afterwards, such as a second
- * chargeback, is a dispute of its own. DISPUTE_NOT_LOST, DISPUTE_REVERSED.
+ * Records that the loss of a dispute was reversed, so that it deducts nothing. A later dispute of the payment, such as a second
+ * chargeback, is separate. DISPUTE_NOT_LOST, DISPUTE_REVERSED.
  */
 export function recordReversal(
   { outcome, closedAt, reversedAt }: Dispute,

@@ -63,15 +63,12 @@ export async function notifyContact(input: NotifyContactInput): Promise<NotifyCo
   };
   if (found.state === 'DUE' && found.happenedAt !== lastHappenedAt) {
     lastHappenedAt = found.happenedAt;
-    const sending = await sendNotices(input, found.recipients);
-    // The only recipients have left while the mail server was unavailable: others may have taken their place.
-    if (sending.isOutdated && patched('outdated-notice'))
-      await runAgain({ lastHappenedAt: input.lastHappenedAt });
-    ({ result } = sending);
-    setCurrentDetails(
-      `Sent to ${sending.result.sent} of ${found.recipients.length} addresses.\n\n${DETAILS}`,
-    );
-    if (mayRepeat && sending.result.sent > 0) {
+    const { result: notified, isOutdated } = await sendNotices(input, found.recipients);
+    // The only recipients have left while the mail server was unavailable: others may have replaced them.
+    if (isOutdated && patched('outdated-notice')) await runAgain({ lastHappenedAt: input.lastHappenedAt });
+    result = notified;
+    setCurrentDetails(`Sent to ${notified.sent} of ${found.recipients.length} addresses.\n\n${DETAILS}`);
+    if (mayRepeat && notified.sent > 0) {
       await waitUntil(new Date(Date.now() + QUIET_PERIOD_MS).toISOString(), lastHappenedAt);
     }
   }

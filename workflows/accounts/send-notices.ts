@@ -13,8 +13,9 @@ const { sendNotice } = proxyActivities<NoticeActivities>({
 type SendOutcome = 'sent' | 'rejected' | 'unsent' | 'outdated';
 
 /**
- * Sends a notice to every recipient. A failure to send to one does not stop mail to the others. Outdated if nobody has got it, and
- * it is no longer due or one of them is no longer a recipient.
+ * Sends a notice to every recipient. A failure to send to one does not stop mail to the others.
+ * @returns the result, and whether the recipients must be looked up again: nobody got the mail, and for one of them it is no
+ *   longer due or the address has changed.
  */
 export async function sendNotices(input: NotifyContactInput, recipients: readonly string[]) {
   const outcomes = await Promise.all(recipients.map((recipient) => sendTo(input, recipient)));

@@ -55,7 +55,7 @@ export class TurnQueue {
    * Like `run`. A call that fails with a lock timeout, because another process holds the lock, releases its connection and
    * queues again.
    */
-  async runUntilLocked<T>(name: string, caller: AbortSignal, call: () => Promise<T>): Promise<T> {
+  async runWithLockRetries<T>(name: string, caller: AbortSignal, call: () => Promise<T>): Promise<T> {
     const deadline = this.#deadlineOf(caller);
     for (;;) {
       const endTurn = await this.#enter(name, deadline);

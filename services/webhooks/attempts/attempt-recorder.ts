@@ -164,7 +164,11 @@ export class AttemptRecorder {
     return notDisabled;
   }
 
-  /** @returns whether it could: it hardly waits for another transaction, which would delay the results of all merchants. */
+  /**
+   * Disables the subscription of a delivery. Waits only briefly for other transactions, because the results of all merchants
+   * wait for it.
+   * @returns false if another transaction holds the subscription.
+   */
   async #disable(row: ReportedRow, { generation }: ReportedAttempt): Promise<boolean> {
     try {
       await this.#deps.writes.transaction(tenantOfRow(row), backgroundContext(uuidv7()), async (tx) => {

@@ -131,7 +131,7 @@ class Listener {
   }
 
   async #remove(): Promise<void> {
-    // That the caller has left must not end the wait for a turn among the merchant's writes.
+    // The caller's signal is already aborted, and would end the wait for a turn among the merchant's writes.
     const context = { values: this.#context.values, signal: new AbortController().signal };
     while (!(await this.#transaction((tx) => removeListener(tx, this.#id), context)));
   }

@@ -34,7 +34,7 @@ export class SubscriptionCountWrites {
     if (this.#keys.has(key)) throw keyInUse();
     this.#keys.add(key);
     try {
-      return await this.#queue.runUntilLocked(`${merchantId} ${environment}`, context.signal, write);
+      return await this.#queue.runWithLockRetries(`${merchantId} ${environment}`, context.signal, write);
     } finally {
       this.#keys.delete(key);
     }

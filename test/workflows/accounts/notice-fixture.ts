@@ -28,7 +28,7 @@ export async function startNoticeHarness(inbox: SmtpInbox | undefined): Promise<
   return harness;
 }
 
-/** One receiver for many merchants' endpoints, told apart by path, each with its own status in `answers`. */
+/** One receiver for the endpoints of many merchants. Each has its own path, and its status in `answers`. */
 export async function startEndpoints() {
   const answers = new Map<string, number>();
   const receiver: Receiver = await startReceiver((request, response) =>

@@ -10,7 +10,7 @@ const ask = (path: string, cookie: string) =>
   fetch(`${fixture.baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });
 
 test.for(['a b', 'é', '\t', '(,)', '__proto__', 'x'.repeat(5_000), ''])(
-  'a response to a sign-in that was never started is reported as expired, whatever its state: %#',
+  'reports a callback of a sign-in that was never started as expired, for any state: %#',
   async (state) => {
     const path = `/sign-in/callback?code=x&state=${encodeURIComponent(state)}`;
     const answer = await ask(path, `__Host-sign-in-${Buffer.from(state).toString('latin1')}=1`);

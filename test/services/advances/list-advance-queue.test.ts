@@ -104,7 +104,9 @@ it('leaves connections to other reads while those of what merchants owe take lon
   await session.connect();
   onTestFinished(() => session.end());
   await session.query('begin; lock table funds.release in access exclusive mode');
-  const page = client.listAdvanceQueue({ ...tenant, pageSize: 100 });
+  const list = () => client.listAdvanceQueue({ ...tenant, pageSize: 100 });
+  // Fails if the machine is so busy that the lock is held for longer than a read waits.
+  const page = list().catch(() => list());
   await expect.poll(() => lockWaits(harness)).not.toEqual([]);
   await client.getAdvanceRequest({ ...tenant, advanceRequestId });
   await session.query('commit');

@@ -305,6 +305,9 @@ it('mails about a payout if it is refused for two hours, and if the bank returns
   expect(delayed.subject).toBe(`Advance payout delayed: ${merchantId}`);
   expect(delayed.text).toMatch(/Amount: R\$\d+\.\d\d\n\nWe keep trying/);
   await accept();
+  // The acceptance cancels the notice of this id, and must not cancel the next one.
+  const pending = 'select 1 from platform.outbox_command where workflow_id = $1';
+  await vi.waitFor(async () => expect(await sqlOf(harness, pending, [handle.workflowId])).toEqual([]), WAIT);
   expect(await start()).toEqual({ outcome: 'NO_LONGER_DUE' });
   for (let times = 0; times < 2; times += 1) await payBack();
   expect((await mail(2)).subject).toBe(`Advance payout returned: ${merchantId}`);

@@ -58,6 +58,7 @@ export async function startSystem(
     OIDC_PORT: oidc!,
     DATA_DIR: folder,
     MALLOC_ARENA_MAX: 2,
+    NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url)),
   };
   const script = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
   const child = spawn(process.execPath, ['--max-semi-space-size=8', script], {

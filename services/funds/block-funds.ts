@@ -11,6 +11,7 @@ import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
+import { notifyIfUncovered } from './deduction.ts';
 import { BlockEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -36,8 +37,11 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
     else {
       if (request.once && (await wasLifted(tx, saleId, block))) return { unmetAmountMinor: 0n };
       if (block.reason === 'KYC_PENDING') await notifyOfHold(tx, openedAt);
+      const wasCovered = (await account.availableMinor()) >= 0n;
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
       await account.store([], [], [saleId]);
+      // The balance may have covered debts only with what is held now.
+      if (wasCovered) await notifyIfUncovered(tx, account);
       tx.logStep('funds were blocked', { saleId, ...block, amountMinor: amountMinor && String(amountMinor) });
     }
     const installments = await account.installments.ofSale(saleId);

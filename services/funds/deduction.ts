@@ -48,7 +48,7 @@ export async function deductFrom(
 }
 
 /** Mails the merchant's staff if the balance does not cover the debts. */
-async function notifyIfUncovered(tx: TenantTransaction, account: FundsAccount): Promise<void> {
+export async function notifyIfUncovered(tx: TenantTransaction, account: FundsAccount): Promise<void> {
   // Debts in the sandbox do not matter enough for mail.
   if (tx.tenant.environment !== 'live' || (await account.availableMinor()) >= 0n) return;
   const { merchantId: subjectId } = tx.tenant;

@@ -129,6 +129,19 @@ it('starts a mail to the merchant about a debt that a deduction leaves, in live 
   ]);
 });
 
+it('starts a mail to the merchant about debts that the balance no longer covers because of a hold', async () => {
+  const funds = fundsCaller(harness.transports.inProcess);
+  const { merchantId } = funds.tenant;
+  const { saleId } = await funds.sell({ gross: 100n, instant: true });
+  await funds.deduct(60n);
+  await funds.block(saleId, randomUUID(), BlockReason.HOLD_OR_DISPUTE, undefined, 40n);
+  expect(await noticesOf(merchantId)).toEqual([]);
+  await funds.block(saleId, randomUUID(), BlockReason.HOLD_OR_DISPUTE, undefined, 10n);
+  expect(await noticesOf(merchantId)).toMatchObject([{ workflow_id: `notice-DEBTS-${merchantId}` }]);
+  await funds.block(saleId, randomUUID(), BlockReason.HOLD_OR_DISPUTE, undefined, 10n);
+  expect(await noticesOf(merchantId)).toHaveLength(1);
+});
+
 it('starts a mail to the merchant about the first of its funds in a week that are held for KYC, in live only', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const { merchantId } = funds.tenant;

@@ -163,26 +163,26 @@ const at = ({ id }: AdvanceRequest, happenedAt: Timestamp | undefined) => ({
   happenedAt: timestampDate(happenedAt!),
 });
 
-/** Funds held until the merchant is verified, since the first hold; undefined if there are none. */
+/** Funds held until the merchant is verified; undefined if there are none. The last hold identifies the occasion. */
 export async function findHeldFunds(
   funds: Client<typeof FundsService>,
   tenant: Tenant,
 ): Promise<OutcomeSubject | undefined> {
-  let firstMs = Number.POSITIVE_INFINITY;
+  let lastMs = Number.NEGATIVE_INFINITY;
   let after: RecordPosition | undefined;
   do {
     const page = { ...tenant, reason: BlockReason.KYC_PENDING, ...(after && { after }) };
     const { blocks, next } = await funds.scanOpenBlocks(page, CALL);
-    for (const { openedAt } of blocks) firstMs = Math.min(firstMs, timestampMs(openedAt!));
+    for (const { openedAt } of blocks) lastMs = Math.max(lastMs, timestampMs(openedAt!));
     after = next;
   } while (after);
-  if (firstMs === Number.POSITIVE_INFINITY) return undefined;
+  if (lastMs === Number.NEGATIVE_INFINITY) return undefined;
   const amountMinor = undefined;
   return {
     kind: 'FUNDS_HELD',
     outcome: 'FUNDS_HELD',
     amountMinor,
     path: 'funds',
-    happenedAt: new Date(firstMs),
+    happenedAt: new Date(lastMs),
   };
 }

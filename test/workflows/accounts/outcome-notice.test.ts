@@ -11,7 +11,7 @@ import {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RecordPayoutAnswerRequestSchema } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   ApprovalMode,
@@ -127,6 +127,23 @@ it('mails those who want it about funds that are held until the merchant is veri
   const { subject, text } = await mail('funds');
   expect(subject).toBe(`Funds held until you are verified: ${tenant.merchantId}`);
   expect(text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/funds\n`);
+});
+
+it('mails about later holds with a Message-ID of their own, although an earlier one is still open', async () => {
+  const { tenant, block, unblock } = fundsCaller(harness.transports.inProcess, newTenant());
+  const { email } = await accountsFixture(harness.transports.inProcess).join(tenant, Role.FINANCE);
+  const mails = () => inbox.mailTo(email).filter(({ mail }) => mail.text?.includes('/funds\n'));
+  // Recorded too late for a mail.
+  await block(randomUUID(), randomUUID(), BlockReason.KYC_PENDING, '2020-06-22');
+  for (const count of [1, 2]) {
+    const [saleId, sourceId] = [randomUUID(), randomUUID()];
+    await block(saleId, sourceId, BlockReason.KYC_PENDING);
+    await vi.waitFor(() => expect(mails()).toHaveLength(count), WAIT);
+    await resultOf('FUNDS_HELD', tenant.merchantId);
+    await unblock(saleId, sourceId, BlockOutcome.RETURNED, BlockReason.KYC_PENDING);
+  }
+  // Mail servers drop a mail with a known one.
+  expect(new Set(mails().map(({ mail }) => mail.messageId)).size).toBe(2);
 });
 
 it('mails those who want it about a refund that the balance does not cover', async () => {

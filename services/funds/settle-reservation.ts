@@ -4,7 +4,7 @@ import type {
   SettleReservationResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { failedPrecondition, notFound } from '../platform/errors.ts';
-import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { occurredElsewhereAt } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
@@ -16,7 +16,7 @@ export function settleReservation(
   request: SettleReservationRequest,
   context: HandlerContext,
 ) {
-  const occurredAt = occurredAtOf(request, context);
+  const occurredAt = occurredElsewhereAt(request, context);
   const advanceRequestId = request.advanceRequestId.toLowerCase();
   return writes.run<typeof SettleReservationResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);

@@ -19,3 +19,10 @@ export function occurredAtOf(request: { occurredAt?: Timestamp }, context: Handl
   }
   return occurredAt;
 }
+
+/** Like `occurredAtOf`, for a time that another process has taken from its own clock: one in the future is now. */
+export function occurredElsewhereAt(request: { occurredAt?: Timestamp }, context: HandlerContext): Date {
+  const now = new Date();
+  const isAhead = request.occurredAt !== undefined && timestampDate(request.occurredAt) > now;
+  return isAhead ? now : occurredAtOf(request, context);
+}

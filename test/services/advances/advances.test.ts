@@ -311,6 +311,24 @@ describe('an advance that failed halfway', () => {
   });
 });
 
+it('a release succeeds although the clock of the process that approved the request is ahead', async () => {
+  const funds = fundsCaller(harness.transports.inProcess);
+  const client = createClient(AdvanceService, harness.transports.inProcess);
+  await funds.sell({ gross: 4_800n });
+  const { quote } = await client.quoteAdvance(funds.write());
+  const requested = await client.requestAdvance({ ...funds.write(), quoteId: quote!.id });
+  const advanceRequestId = requested.advanceRequest!.id;
+  await client.approveAdvance({ ...funds.write(), advanceRequestId });
+  const ahead = new Date(Date.now() + 60_000);
+  await sqlOf(harness, 'update advances.request set reviewed_at = $2 where id = $1', [advanceRequestId, ahead]);
+  const release = { ...funds.write(), advanceRequestId };
+  const { advanceRequest } = await client.releaseAdvance(release);
+  expect(advanceRequest).toMatchObject({
+    status: AdvanceRequestStatus.RELEASED,
+    releasedAt: timestampFromDate(ahead),
+  });
+});
+
 it('a refusal succeeds while funds, in another process, are unavailable', async () => {
   const fundsHarness = await startHarness({ SERVICES: 'funds' });
   const advancesHarness = await startHarness({

@@ -3357,7 +3357,8 @@ export declare type SettleReservationRequest = Message<"payments.funds.v1.Settle
   advanceRequestId: string;
 
   /**
-   * When it happened, not in the future; defaults to now. Requires the grant backdate.
+   * When the payout was decided; defaults to now. A time in the future, by a clock that is ahead, counts as now. Requires
+   * the grant backdate.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */

@@ -320,7 +320,10 @@ it('a release succeeds although the clock of the process that approved the reque
   const advanceRequestId = requested.advanceRequest!.id;
   await client.approveAdvance({ ...funds.write(), advanceRequestId });
   const ahead = new Date(Date.now() + 60_000);
-  await sqlOf(harness, 'update advances.request set reviewed_at = $2 where id = $1', [advanceRequestId, ahead]);
+  await sqlOf(harness, 'update advances.request set reviewed_at = $2 where id = $1', [
+    advanceRequestId,
+    ahead,
+  ]);
   const release = { ...funds.write(), advanceRequestId };
   const { advanceRequest } = await client.releaseAdvance(release);
   expect(advanceRequest).toMatchObject({

@@ -75,13 +75,13 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const people = new PersonCheck(database, config.DASHBOARD_SESSION_IDLE);
   const interceptors = rpcInterceptors(logger, people);
   const outboxSignal = new OutboxSignal(database, logger);
-  const pagination = new Pagination(config.CURSOR_KEYS);
+  const pagination = new Pagination(database, config.CURSOR_KEYS);
   const stopping = new AbortController();
   const commands = { db: new CrossTenantDatabase(database), outboxSignal, stopping: stopping.signal };
   // These belong to no area: every services process serves the commands of all areas, and the tokens.
   const bindings: ServiceBinding[] = [
     bindService(WorkflowCommandService, workflowCommandService(commands)),
-    bindService(ServiceTokenService, serviceTokenService({ database, pagination })),
+    bindService(ServiceTokenService, serviceTokenService(database, pagination)),
   ];
   const { SERVICES_URL } = config;
   const remote = SERVICES_URL === undefined ? undefined : connectServices({ ...config, SERVICES_URL }, tls);

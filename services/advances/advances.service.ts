@@ -30,8 +30,9 @@ export function advanceService({
   transport,
   writes,
 }: AreaDependencies): ServiceImpl<typeof AdvanceService> {
-  registerStuckPayoutMetrics(new CrossTenantDatabase(database));
-  registerUnrecordedPayoutMetrics(new CrossTenantDatabase(database));
+  const across = new CrossTenantDatabase(database);
+  registerStuckPayoutMetrics(across);
+  registerUnrecordedPayoutMetrics(across);
   const funds = createClient(FundsService, transport);
   const dependencies = { database, writes, funds, logger };
   const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;
@@ -50,8 +51,7 @@ export function advanceService({
     settleAdvance: (request, context) => settleAdvance(writes, request, context),
     recordPayoutAnswer: (request, context) => recordPayoutAnswer(writes, request, context),
     scanAdvanceRequests: (request, context) => scanAdvanceRequests(database, request, context),
-    listAdvanceQueue: (request, context) =>
-      listAdvanceQueue({ database, pagination, funds }, request, context),
-    listProviderQueue: (request) => listProviderQueue(database, pagination, request),
+    listAdvanceQueue: (request, context) => listAdvanceQueue(pagination, funds, request, context),
+    listProviderQueue: (request) => listProviderQueue(pagination, request),
   };
 }

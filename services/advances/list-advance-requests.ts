@@ -26,8 +26,8 @@ export async function listAdvanceRequests(
   const tenant = tenantOf(request);
   const filters = filterOf(request);
   const scope = { tenant, list: 'advance-requests', filters: { ...filters }, order: requestOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectRequests({ ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectRequests({ ...tenant, ...filters, ...range }),
   );
   return {
     $typeName: 'payments.advances.v1.ListAdvanceRequestsResponse',

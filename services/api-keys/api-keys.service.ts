@@ -22,7 +22,7 @@ export function apiKeyService({
     issueApiKey: (request, context) => issueApiKey(writes, peppers, request, context),
     rotateApiKey: (request, context) => rotateApiKey(writes, peppers, request, context),
     revokeApiKey: (request, context) => revokeApiKey(writes, request, context),
-    listApiKeys: (request) => listApiKeys(database, pagination, request),
+    listApiKeys: (request) => listApiKeys(pagination, request),
     authenticateApiKey: (request) => authenticateApiKey(database, peppers, lastUse, request),
   };
 }

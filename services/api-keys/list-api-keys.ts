@@ -3,7 +3,6 @@ import {
   type ListApiKeysRequest,
   type ListApiKeysResponse,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
 import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
@@ -12,15 +11,14 @@ import { apiKeyOrder, selectApiKeys } from './api-key.queries.ts';
 
 /** Lists API keys, newest first by (created_at, id). */
 export async function listApiKeys(
-  database: Database,
   pagination: Pagination,
   request: ListApiKeysRequest,
 ): Promise<ListApiKeysResponse> {
   const tenant = tenantOf(request);
   const filters = { state: enumName(ApiKeyState, request.state) };
   const scope = { tenant, list: 'api-keys', filters, order: apiKeyOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectApiKeys({ ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectApiKeys({ ...tenant, ...filters, ...range }),
   );
   return {
     $typeName: 'payments.apikeys.v1.ListApiKeysResponse',

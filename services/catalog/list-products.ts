@@ -3,7 +3,6 @@ import {
   type ListProductsResponse,
   ProductStatus,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { idsOf } from '../platform/reads/ids.ts';
 import type { Pagination } from '../platform/reads/pagination.ts';
@@ -13,7 +12,6 @@ import { productOrder, selectProducts } from './product.queries.ts';
 
 /** Lists products, newest first by (created_at, id). */
 export async function listProducts(
-  database: Database,
   pagination: Pagination,
   request: ListProductsRequest,
 ): Promise<ListProductsResponse> {
@@ -23,8 +21,8 @@ export async function listProducts(
     productIds: idsOf(request.productIds),
   };
   const scope = { tenant, list: 'products', filters, order: productOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectProducts({ ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectProducts({ ...tenant, ...filters, ...range }),
   );
   return {
     $typeName: 'payments.catalog.v1.ListProductsResponse',

@@ -20,7 +20,7 @@ export function productService({
 }: AreaDependencies): ServiceImpl<typeof ProductService> {
   return {
     getProduct: (request) => getProduct(database, request),
-    listProducts: (request) => listProducts(database, pagination, request),
+    listProducts: (request) => listProducts(pagination, request),
     createProduct: (request, context) => createProduct(writes, request, context),
     updateProduct: (request, context) => updateProduct(writes, request, context),
     activateProduct: (request, context) => activateProduct(writes, request, context),

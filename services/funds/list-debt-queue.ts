@@ -5,7 +5,6 @@ import {
   type ListDebtQueueRequest,
   type ListDebtQueueResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../platform/database/database.ts';
 import { merchantFilterOf } from '../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOfRow } from '../platform/tenant.ts';
@@ -20,16 +19,13 @@ import { debtMessage } from './list-debts.ts';
  * @param dueAfterMs how long sales are awaited.
  */
 export async function listDebtQueue(
-  database: Database,
   pagination: Pagination,
   dueAfterMs: number,
   request: ListDebtQueueRequest,
 ): Promise<ListDebtQueueResponse> {
   const filters = { ...merchantFilterOf(request) };
   const scope = { list: 'debt-queue', filters, order: debtOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectDebtQueue({ ...filters, ...range })),
-  );
+  const page = await pagination.list(scope, request, (range) => selectDebtQueue({ ...filters, ...range }));
   return {
     $typeName: 'payments.funds.v1.ListDebtQueueResponse',
     items: page.rows.map((row) => itemOf(row, dueAfterMs)),

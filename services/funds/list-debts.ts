@@ -3,22 +3,18 @@ import type {
   ListDebtsRequest,
   ListDebtsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../platform/database/database.ts';
 import type { Pagination } from '../platform/reads/pagination.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { type DebtReadRow, debtOrder, selectDebts } from './debt.queries.ts';
 
 /** A page of open debts, oldest first by (occurred_at, source_id). */
 export async function listDebts(
-  database: Database,
   pagination: Pagination,
   request: ListDebtsRequest,
 ): Promise<ListDebtsResponse> {
   const tenant = tenantOf(request);
   const scope = { tenant, list: 'debts', filters: {}, order: debtOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectDebts({ ...tenant, ...range })),
-  );
+  const page = await pagination.list(scope, request, (range) => selectDebts({ ...tenant, ...range }));
   return {
     $typeName: 'payments.funds.v1.ListDebtsResponse',
     debts: page.rows.map(debtMessage),

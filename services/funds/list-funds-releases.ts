@@ -26,8 +26,8 @@ export async function listFundsReleases(
   const tenant = tenantOf(request);
   const filter = releaseFilterOf(request);
   const scope = { tenant, list: 'funds-releases', filters: { ...filter }, order: releaseOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectReleases({ ...tenant, ...filter, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectReleases({ ...tenant, ...filter, ...range }),
   );
   const totals =
     request.includeTotals && (await database.readList(selectReleaseTotals({ ...tenant, ...filter })));

@@ -6,7 +6,6 @@ import {
   type ListReleaseSalesRequest,
   type ListReleaseSalesResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { requireDate } from '../platform/reads/date-range.ts';
 import { type Exports, exportRows } from '../platform/reads/exports.ts';
@@ -17,7 +16,6 @@ import { type ReleaseSaleReadRow, releaseSaleOrder, selectReleaseSales } from '.
 
 /** A page of the sales behind a day or one of its release rows, ascending by sale id. */
 export async function listReleaseSales(
-  database: Database,
   pagination: Pagination,
   request: ListReleaseSalesRequest,
 ): Promise<ListReleaseSalesResponse> {
@@ -26,8 +24,8 @@ export async function listReleaseSales(
   requireDate('date', date);
   const status = enumName(FundsReleaseStatus, request.status);
   const scope = { tenant, list: 'release-sales', filters: { date, status }, order: releaseSaleOrder };
-  const page = await pagination.page<ReleaseSaleReadRow>(scope, request, (range) =>
-    database.readList(selectReleaseSales[status ?? 'DAY']({ ...tenant, date, ...range })),
+  const page = await pagination.list<ReleaseSaleReadRow>(scope, request, (range) =>
+    selectReleaseSales[status ?? 'DAY']({ ...tenant, date, ...range }),
   );
   return {
     $typeName: 'payments.funds.v1.ListReleaseSalesResponse',

@@ -27,8 +27,8 @@ export async function listSales(
   const tenant = tenantOf(request);
   const filter: SaleFilter = { ...saleFilterOf(request), saleIds: idsOf(request.saleIds) };
   const scope = { tenant, list: 'sales', filters: { ...filter }, order: saleOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectSales({ ...tenant, ...filter, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectSales({ ...tenant, ...filter, ...range }),
   );
   const totals =
     request.includeTotals && (await database.readList(selectSaleTotals({ ...tenant, ...filter })));

@@ -45,11 +45,11 @@ export async function listDisputes(
   const now = new Date();
   const page =
     request.order === DisputeOrder.DUE_DATE
-      ? await pagination.page({ ...scope, order: dueDateOrder }, request, (range) =>
-          database.readList(selectAwaitingDisputes({ ...tenant, ...filters, now, ...range })),
+      ? await pagination.list({ ...scope, order: dueDateOrder }, request, (range) =>
+          selectAwaitingDisputes({ ...tenant, ...filters, now, ...range }),
         )
-      : await pagination.page({ ...scope, order: disputeOrder }, request, (range) =>
-          database.readList(selectDisputes[filters.status ?? 'ALL']({ ...tenant, ...filters, ...range })),
+      : await pagination.list({ ...scope, order: disputeOrder }, request, (range) =>
+          selectDisputes[filters.status ?? 'ALL']({ ...tenant, ...filters, ...range }),
         );
   return {
     $typeName: 'payments.refunds.v1.ListDisputesResponse',

@@ -42,11 +42,11 @@ export async function listRefundCases(
   const scope = { tenant, list: 'refund-cases', filters };
   const page =
     request.order === RefundCaseOrder.REVIEW_DEADLINE
-      ? await pagination.page({ ...scope, order: reviewDeadlineOrder }, request, (range) =>
-          database.readList(selectUndecidedCases({ ...tenant, ...filters, ...range })),
+      ? await pagination.list({ ...scope, order: reviewDeadlineOrder }, request, (range) =>
+          selectUndecidedCases({ ...tenant, ...filters, ...range }),
         )
-      : await pagination.page({ ...scope, order: refundCaseOrder }, request, (range) =>
-          database.readList(selectRefundCases({ ...tenant, ...filters, ...range })),
+      : await pagination.list({ ...scope, order: refundCaseOrder }, request, (range) =>
+          selectRefundCases({ ...tenant, ...filters, ...range }),
         );
   return {
     $typeName: 'payments.refunds.v1.ListRefundCasesResponse',

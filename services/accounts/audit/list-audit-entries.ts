@@ -3,14 +3,12 @@ import type {
   ListAuditEntriesRequest,
   ListAuditEntriesResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { environmentEnum, tenantOf } from '../../platform/tenant.ts';
 import { type AuditEntryReadRow, auditEntryOrder, selectAuditEntries } from './audit.queries.ts';
 
 /** Lists the writes for a merchant in an environment and the sign-ins of its members, newest first by id. */
 export async function listAuditEntries(
-  database: Database,
   pagination: Pagination,
   request: ListAuditEntriesRequest,
 ): Promise<ListAuditEntriesResponse> {
@@ -20,8 +18,8 @@ export async function listAuditEntries(
     peopleOnly: request.peopleOnly || undefined,
   };
   const scope = { tenant, list: 'audit-entries', filters, order: auditEntryOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectAuditEntries({ ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectAuditEntries({ ...tenant, ...filters, ...range }),
   );
   return {
     $typeName: 'payments.accounts.v1.ListAuditEntriesResponse',

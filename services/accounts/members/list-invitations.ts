@@ -2,7 +2,6 @@ import type {
   ListInvitationsRequest,
   ListInvitationsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { invitationMessage } from './invitation.message.ts';
@@ -10,7 +9,6 @@ import { invitationOrder, selectOpenInvitations } from './invitation.queries.ts'
 
 /** Lists a merchant's open invitations, newest first by (created_at, id): the same in both environments. */
 export async function listInvitations(
-  database: Database,
   pagination: Pagination,
   request: ListInvitationsRequest,
 ): Promise<ListInvitationsResponse> {
@@ -18,8 +16,8 @@ export async function listInvitations(
   const { merchantId } = tenant;
   const now = new Date();
   const scope = { tenant, list: 'invitations', filters: {}, order: invitationOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectOpenInvitations({ merchantId, now, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectOpenInvitations({ merchantId, now, ...range }),
   );
   return {
     $typeName: 'payments.accounts.v1.ListInvitationsResponse',

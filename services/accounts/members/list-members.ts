@@ -2,7 +2,6 @@ import type {
   ListMembersRequest,
   ListMembersResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { memberMessage } from './member.message.ts';
@@ -10,16 +9,13 @@ import { memberOrder, selectMembers } from './member.queries.ts';
 
 /** Lists a merchant's members, oldest first by (created_at, account_id): the same in both environments. */
 export async function listMembers(
-  database: Database,
   pagination: Pagination,
   request: ListMembersRequest,
 ): Promise<ListMembersResponse> {
   const tenant = tenantOf(request);
   const { merchantId } = tenant;
   const scope = { tenant, list: 'members', filters: {}, order: memberOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectMembers({ merchantId, ...range })),
-  );
+  const page = await pagination.list(scope, request, (range) => selectMembers({ merchantId, ...range }));
   return {
     $typeName: 'payments.accounts.v1.ListMembersResponse',
     members: page.rows.map(memberMessage),

@@ -2,7 +2,6 @@ import type {
   ListSessionsRequest,
   ListSessionsResponse,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { sessionMessage } from './session.message.ts';
 import { selectOpenSessions, sessionOrder } from './session.queries.ts';
@@ -10,7 +9,6 @@ import { openBounds, type SessionLimits } from './session.ts';
 
 /** Lists an account's open sessions, newest first by (created_at, id). */
 export async function listSessions(
-  database: Database,
   pagination: Pagination,
   limits: SessionLimits,
   request: ListSessionsRequest,
@@ -18,8 +16,8 @@ export async function listSessions(
   const accountId = request.accountId.toLowerCase();
   const bounds = openBounds(new Date(), limits);
   const scope = { list: 'sessions', filters: { accountId }, order: sessionOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectOpenSessions({ accountId, ...bounds, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectOpenSessions({ accountId, ...bounds, ...range }),
   );
   return {
     $typeName: 'payments.accounts.v1.ListSessionsResponse',

@@ -9,7 +9,6 @@ import {
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startOfDay } from '../../platform/civil-date.ts';
-import type { Database } from '../../platform/database/database.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
@@ -20,26 +19,19 @@ import { advanceRequestMessage } from '../advance.message.ts';
 import type { AdvanceRequestReadRow } from '../advance.queries.ts';
 import { advanceQueueOrder, selectAdvanceQueue } from './queue.queries.ts';
 
-interface Dependencies {
-  readonly database: Database;
-  readonly pagination: Pagination;
-  readonly funds: Client<typeof FundsService>;
-}
-
 /**
  * A page of requests of all merchants to review or pay out, oldest first, with what is to be done next and what the merchant
  * owes.
  */
 export async function listAdvanceQueue(
-  { database, pagination, funds }: Dependencies,
+  pagination: Pagination,
+  funds: Client<typeof FundsService>,
   request: ListAdvanceQueueRequest,
   context: HandlerContext,
 ): Promise<ListAdvanceQueueResponse> {
   const filters = { ...merchantFilterOf(request), status: enumName(AdvanceRequestStatus, request.status) };
   const scope = { list: 'advance-queue', filters, order: advanceQueueOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectAdvanceQueue({ ...filters, ...range })),
-  );
+  const page = await pagination.list(scope, request, (range) => selectAdvanceQueue({ ...filters, ...range }));
   const exposures = await exposuresOf(funds, page.rows, context);
   return {
     $typeName: 'payments.advances.v1.ListAdvanceQueueResponse',

@@ -4,7 +4,6 @@ import {
   ProviderQueueAction,
   type ProviderQueueItem,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { advanceRequestMessage } from '../advance.message.ts';
@@ -13,14 +12,13 @@ import { providerQueueOrder, type ReleasedReadRow, selectProviderQueue } from '.
 
 /** A page of payouts of all merchants that await the provider, longest waiting first. */
 export async function listProviderQueue(
-  database: Database,
   pagination: Pagination,
   request: ListProviderQueueRequest,
 ): Promise<ListProviderQueueResponse> {
   const filters = { ...merchantFilterOf(request), stuckOnly: request.stuckOnly || undefined };
   const scope = { list: 'payout-provider-queue', filters, order: providerQueueOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectProviderQueue({ ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectProviderQueue({ ...filters, ...range }),
   );
   return {
     $typeName: 'payments.advances.v1.ListProviderQueueResponse',

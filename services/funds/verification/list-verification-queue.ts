@@ -6,7 +6,6 @@ import {
   VerificationAction,
   type VerificationQueueItem,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import {
   type MerchantFilter,
@@ -38,14 +37,13 @@ const selectFailingAccounts = prepareRead<MerchantFilter & PageRange, FailingAcc
 
 /** A page of accounts of all merchants that fail their verification, longest failing first. */
 export async function listVerificationQueue(
-  database: Database,
   pagination: Pagination,
   request: ListVerificationQueueRequest,
 ): Promise<ListVerificationQueueResponse> {
   const filters = { ...merchantFilterOf(request) };
   const scope = { list: 'verification-queue', filters, order };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectFailingAccounts({ ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectFailingAccounts({ ...filters, ...range }),
   );
   return {
     $typeName: 'payments.funds.v1.ListVerificationQueueResponse',

@@ -1,8 +1,10 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../database/database.ts';
 import { invalidArgument } from '../errors.ts';
 import type { KeyRing } from '../key-ring.ts';
 import type { Tenant } from '../tenant.ts';
 import { type ListOrder, type PageRange, positionOf } from './list-order.ts';
+import type { PreparedRead } from './prepared-read.ts';
 
 const VERSION = 1;
 /** 96 bits: 12 bytes fill 16 base64url characters exactly, without spare bits. */
@@ -41,10 +43,21 @@ export interface Page<Row> {
  * most once: if their position is still ahead.
  */
 export class Pagination {
+  readonly #database: Pick<Database, 'readList'>;
   readonly #keys: KeyRing;
 
-  constructor(keys: KeyRing) {
+  constructor(database: Pick<Database, 'readList'>, keys: KeyRing) {
+    this.#database = database;
     this.#keys = keys;
+  }
+
+  /** Reads a page with the statement that `select` makes for its range. Throws like `page`. */
+  list<Row>(
+    scope: ListScope<Row>,
+    request: PageRequest,
+    select: (range: PageRange) => PreparedRead<Row>,
+  ): Promise<Page<Row>> {
+    return this.page(scope, request, (range) => this.#database.readList(select(range)));
   }
 
   /**

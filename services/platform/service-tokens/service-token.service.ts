@@ -19,16 +19,11 @@ import {
   serviceTokenOrder,
 } from './service-token.queries.ts';
 
-interface Dependencies {
-  readonly database: Database;
-  readonly pagination: Pagination;
-}
-
 /** The RPCs of ServiceTokenService, which every services process serves. */
-export function serviceTokenService({
-  database,
-  pagination,
-}: Dependencies): ServiceImpl<typeof ServiceTokenService> {
+export function serviceTokenService(
+  database: Database,
+  pagination: Pagination,
+): ServiceImpl<typeof ServiceTokenService> {
   const db = new CrossTenantDatabase(database);
   const read = (id: string) => readServiceToken(database, id);
   return {
@@ -44,20 +39,19 @@ export function serviceTokenService({
       await revokeServiceToken(db, request, context);
       return { serviceToken: await read(request.serviceTokenId) };
     },
-    listServiceTokens: (request) => listServiceTokens(database, pagination, request),
+    listServiceTokens: (request) => listServiceTokens(pagination, request),
   };
 }
 
 /** Lists service tokens, of one caller and in one state if they are given, newest first by (created_at, id). */
 async function listServiceTokens(
-  database: Database,
   pagination: Pagination,
   request: ListServiceTokensRequest,
 ): Promise<ListServiceTokensResponse> {
   const filters = { name: request.name, state: enumName(ServiceTokenState, request.state) };
   const scope = { list: 'service-tokens', filters, order: serviceTokenOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectServiceTokens({ ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectServiceTokens({ ...filters, ...range }),
   );
   return {
     $typeName: 'payments.servicetokens.v1.ListServiceTokensResponse',

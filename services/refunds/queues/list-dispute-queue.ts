@@ -6,7 +6,6 @@ import {
   type ListDisputeQueueRequest,
   type ListDisputeQueueResponse,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { disputeMessage } from '../dispute.message.ts';
@@ -16,7 +15,6 @@ import { selectDisputeQueue } from './queue.queries.ts';
 
 /** A page of open disputes of all merchants, in the order in which they are due. */
 export async function listDisputeQueue(
-  database: Database,
   pagination: Pagination,
   request: ListDisputeQueueRequest,
 ): Promise<ListDisputeQueueResponse> {
@@ -28,8 +26,8 @@ export async function listDisputeQueue(
     filters: { ...filter, dueBy: dueBy?.toISOString() },
     order: dueDateOrder,
   };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectDisputeQueue({ ...filter, dueBy, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectDisputeQueue({ ...filter, dueBy, ...range }),
   );
   return {
     $typeName: 'payments.refunds.v1.ListDisputeQueueResponse',

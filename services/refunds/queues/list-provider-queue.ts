@@ -5,22 +5,16 @@ import {
   ProviderQueueAction,
   type ProviderQueueItem,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { refundCaseMessage } from '../refund-case.message.ts';
 import { type ProcessingReadRow, providerQueueOrder, selectProviderQueue } from './queue.queries.ts';
 import { nextRefundStep, type QueueRules } from './refund-next-step.ts';
 
-interface Dependencies {
-  readonly database: Database;
-  readonly pagination: Pagination;
-  readonly rules: QueueRules;
-}
-
 /** A page of refunds of all merchants that await the provider, oldest debit first. */
 export async function listProviderQueue(
-  { database, pagination, rules }: Dependencies,
+  pagination: Pagination,
+  rules: QueueRules,
   request: ListProviderQueueRequest,
 ): Promise<ListProviderQueueResponse> {
   const now = Date.now();
@@ -29,8 +23,8 @@ export async function listProviderQueue(
   const filters = { ...filter, silentOnly };
   const silentSince = silentOnly ? new Date(now - rules.silentAfterMs) : undefined;
   const scope = { list: 'refund-provider-queue', filters, order: providerQueueOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectProviderQueue({ ...filter, silentSince, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectProviderQueue({ ...filter, silentSince, ...range }),
   );
   return {
     $typeName: 'payments.refunds.v1.ListProviderQueueResponse',

@@ -7,7 +7,6 @@ import {
   type RefundCaseQueueItem,
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
@@ -15,15 +14,10 @@ import { refundCaseMessage } from '../refund-case.message.ts';
 import { refundCaseQueueOrder, selectRefundCaseQueue } from './queue.queries.ts';
 import { nextRefundStep, type QueuedCaseReadRow, type QueueRules } from './refund-next-step.ts';
 
-interface Dependencies {
-  readonly database: Database;
-  readonly pagination: Pagination;
-  readonly rules: QueueRules;
-}
-
 /** A page of open cases of all merchants, oldest first, with what is to be done next, by whom and until when. */
 export async function listRefundCaseQueue(
-  { database, pagination, rules }: Dependencies,
+  pagination: Pagination,
+  rules: QueueRules,
   request: ListRefundCaseQueueRequest,
 ): Promise<ListRefundCaseQueueResponse> {
   const { minAgeSeconds } = request;
@@ -36,8 +30,8 @@ export async function listRefundCaseQueue(
   const filters = { ...filter, minAgeSeconds };
   const requestedBy = minAgeSeconds === 0 ? undefined : new Date(Date.now() - minAgeSeconds * 1_000);
   const scope = { list: 'refund-case-queue', filters, order: refundCaseQueueOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectRefundCaseQueue({ ...filter, requestedBy, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectRefundCaseQueue({ ...filter, requestedBy, ...range }),
   );
   return {
     $typeName: 'payments.refunds.v1.ListRefundCaseQueueResponse',

@@ -31,7 +31,7 @@ export function deliveryService({
     previewResend: (request) => previewResend(database, request),
     getDeliveryStatistics: (request) => getDeliveryStatistics(database, request),
     getResend: (request) => getResend(database, link, request),
-    listResends: (request) => listResends(database, pagination, link, request),
+    listResends: (request) => listResends(pagination, link, request),
     cancelResend: (request, context) => cancelResend(writes, link, request, context),
   };
 }

@@ -32,8 +32,8 @@ export async function listDeliveries(
     toId: request.createdTo && firstIdFrom(request.createdTo),
   };
   const scope = { tenant, list: 'deliveries', filters: { status, ...filters }, order: deliveryOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectDeliveries(status, { ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectDeliveries(status, { ...tenant, ...filters, ...range }),
   );
   const ids = request.withLastAttempt ? page.rows.map(({ id }) => id) : [];
   const attempts = ids.length > 0 ? await database.readList(selectLastAttempts({ ...tenant, ids })) : [];

@@ -19,7 +19,7 @@ export function eventService(dependencies: AreaDependencies): ServiceImpl<typeof
     publishEvent: (request, context) => publishEvent(intake, writes, request, context),
     publishEvents: (request, context) => publishEvents(intake, writes, request, context),
     getEvent: (request) => getEvent(database, request),
-    listEvents: (request) => listEvents(database, pagination, request),
+    listEvents: (request) => listEvents(pagination, request),
     listEventFeed: (request) => listEventFeed(database, request),
     getEventFeed: (request, context) => getEventFeed({ database, stopping }, request, context),
     listEventTypes,

@@ -2,7 +2,6 @@ import type {
   ListEventsRequest,
   ListEventsResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { firstIdFrom } from '../id-time.ts';
@@ -11,7 +10,6 @@ import { eventOrder, selectEvents } from './event.queries.ts';
 
 /** A page of events, newest first. */
 export async function listEvents(
-  database: Database,
   pagination: Pagination,
   request: ListEventsRequest,
 ): Promise<ListEventsResponse> {
@@ -24,8 +22,8 @@ export async function listEvents(
     toId: request.publishedTo && firstIdFrom(request.publishedTo),
   };
   const scope = { tenant, list: 'events', filters, order: eventOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectEvents({ ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectEvents({ ...tenant, ...filters, ...range }),
   );
   return {
     $typeName: 'payments.webhooks.v1.ListEventsResponse',

@@ -3,7 +3,6 @@ import {
   type ListResendsResponse,
   ResendState,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
@@ -13,7 +12,6 @@ import { resendOrder, selectResends } from './resend.queries.ts';
 
 /** A page of resends, newest first. */
 export async function listResends(
-  database: Database,
   pagination: Pagination,
   link: WorkflowLink,
   request: ListResendsRequest,
@@ -23,8 +21,8 @@ export async function listResends(
     state: enumName(ResendState, request.state),
   };
   const scope = { tenant, list: 'resends', filters, order: resendOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectResends({ ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectResends({ ...tenant, ...filters, ...range }),
   );
   return {
     $typeName: 'payments.webhooks.v1.ListResendsResponse',

@@ -21,8 +21,8 @@ export async function listWebhookSubscriptions(
   const tenant = tenantOf(request);
   const filters = { state: enumName(WebhookSubscriptionState, request.state) };
   const scope = { tenant, list: 'webhook-subscriptions', filters, order: subscriptionOrder };
-  const page = await pagination.page(scope, request, (range) =>
-    database.readList(selectSubscriptions({ ...tenant, ...filters, ...range })),
+  const page = await pagination.list(scope, request, (range) =>
+    selectSubscriptions({ ...tenant, ...filters, ...range }),
   );
   const ids = request.withHealth ? page.rows.map(({ id }) => id) : [];
   const healths = ids.length > 0 ? await database.readList(selectEndpointHealths({ ...tenant, ids })) : [];

@@ -65,7 +65,7 @@ beforeAll(async () => {
     transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
     writes,
     exports: new Exports(database, writes),
-    pagination: new Pagination(config.CURSOR_KEYS),
+    pagination: new Pagination(database, config.CURSOR_KEYS),
     stopping: new AbortController().signal,
   });
   transport = createInProcessTransport(bindings, interceptors, {

@@ -14,15 +14,20 @@ const SCOPE: ListScope<typeof ROW> = {
   order: { columns: ['at', 'id'], direction: 'desc' },
 };
 
+/** Its pages are read by the test. */
+function paginationOf(keys: string): Pagination {
+  return new Pagination({ readList: async () => [] }, KeyRing.parse(keys));
+}
+
 async function cut(keys: string, scope = SCOPE, row = ROW) {
-  const pagination = new Pagination(KeyRing.parse(keys));
+  const pagination = paginationOf(keys);
   const page = await pagination.page(scope, { pageSize: 1, pageToken: '' }, async () => [row, row]);
   return page.nextPageToken;
 }
 
 /** Where the page of a token starts. */
 async function startOf(keys: string, pageToken: string, scope = SCOPE) {
-  const pagination = new Pagination(KeyRing.parse(keys));
+  const pagination = paginationOf(keys);
   let start: (string | undefined)[] = [];
   await pagination.page(scope, { pageSize: 1, pageToken }, async ({ after, afterTie }) => {
     start = [after, afterTie];
@@ -71,7 +76,7 @@ it('a token is rejected if any of it was changed', async () => {
 });
 
 it('a page has 50 rows if its size is not given', async () => {
-  const pagination = new Pagination(KeyRing.parse(OLD));
+  const pagination = paginationOf(OLD);
   const more = async ({ limit }: { limit: number }) => Array<typeof ROW>(limit).fill(ROW);
   const { rows, nextPageToken } = await pagination.page(SCOPE, { pageSize: 0, pageToken: '' }, more);
   expect([rows.length, nextPageToken !== '']).toEqual([50, true]);

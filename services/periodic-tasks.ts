@@ -8,12 +8,14 @@ import { expiredIdempotencyRecords } from './platform/writes/expired-idempotency
 import { oldDeliveryRecords } from './webhooks/dispatch/delivery-records.ts';
 import { unusedSequences } from './webhooks/events/unused-sequences.ts';
 import { failingEndpointNotices } from './webhooks/health/failing-notices.ts';
-import { oldEndpointSlots } from './webhooks/health/old-endpoint-slots.ts';
-import { formerLaneOwners } from './webhooks/lanes/former-lane-owners.ts';
 import { expiredListeners } from './webhooks/listeners/expired-listeners.ts';
-import { endedResends } from './webhooks/resends/ended-resends.ts';
+import {
+  deletedSubscriptions,
+  endedResends,
+  formerLaneOwners,
+  oldEndpointSlots,
+} from './webhooks/old-rows.ts';
 import { webhookPartitionsAhead } from './webhooks/retention/partitions.ts';
-import { deletedSubscriptions } from './webhooks/subscriptions/deleted-subscriptions.ts';
 import { disabledBacklogs } from './webhooks/subscriptions/disabled-backlogs.ts';
 
 /** The periodic tasks that every services process runs, whichever areas it serves. */

@@ -5,10 +5,12 @@ import type { Database } from '../../services/platform/database/database.ts';
 import type { PeriodicTask } from '../../services/platform/process/periodic-tasks.ts';
 import { oldDeliveryRecords } from '../../services/webhooks/dispatch/delivery-records.ts';
 import { unusedSequences } from '../../services/webhooks/events/unused-sequences.ts';
-import { oldEndpointSlots } from '../../services/webhooks/health/old-endpoint-slots.ts';
-import { formerLaneOwners } from '../../services/webhooks/lanes/former-lane-owners.ts';
-import { endedResends } from '../../services/webhooks/resends/ended-resends.ts';
-import { deletedSubscriptions } from '../../services/webhooks/subscriptions/deleted-subscriptions.ts';
+import {
+  deletedSubscriptions,
+  endedResends,
+  formerLaneOwners,
+  oldEndpointSlots,
+} from '../../services/webhooks/old-rows.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { openDatabase } from '../support/open-database.ts';
 import { type WebhooksFixture, webhooksFixture } from './webhooks/webhooks-fixture.ts';

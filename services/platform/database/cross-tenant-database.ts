@@ -61,24 +61,15 @@ export class CrossTenantDatabase {
     };
   }
 
-  /**
-   * Runs statements in one transaction; retries as described at {@link retryTransaction}.
-   * @param options.lockTimeoutMs how long a statement waits for a row lock before it fails; the session setting by default.
-   */
-  transaction<T>(
-    work: (run: Run) => Promise<T>,
-    { lockTimeoutMs }: { lockTimeoutMs?: number } = {},
-  ): Promise<T> {
-    const begin = lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`;
-    return traceSql('transaction', undefined, () =>
-      retryTransaction(() => this.#transactionOnce(begin, work)),
-    );
+  /** Runs statements in one transaction; retries as described at {@link retryTransaction}. */
+  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return traceSql('transaction', undefined, () => retryTransaction(() => this.#transactionOnce(work)));
   }
 
-  async #transactionOnce<T>(begin: string, work: (run: Run) => Promise<T>): Promise<T> {
+  async #transactionOnce<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const connection = await this.#database.connect();
     const run: Run = (statement, parameters = {}) => this.#query(connection, statement, parameters);
-    return inTransaction(connection, begin, () => work(run));
+    return inTransaction(connection, 'begin', () => work(run));
   }
 
   async #query<Row>(connection: PoolClient, { name, text }: Statement, parameters: NamedParameters) {

@@ -13,9 +13,8 @@ import { storedDisputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';
 import { endDispute } from './dispute-outcome.ts';
 import { disputedPaymentOf } from './lost-disputes.ts';
-import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockDisputedPayment } from './refund-case-store.ts';
+import { lockDisputedPayment, publishDisputeEvent } from './refund-case-store.ts';
 import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
@@ -41,12 +40,7 @@ export async function closeDispute(
     Object.assign(dispute, ended);
     const lostMinor = ended.lostMinor === null ? null : String(ended.lostMinor);
     tx.logStep('a dispute was closed', { disputeId: dispute.id, outcome: ended.outcome, lostMinor });
-    await tx.publish({
-      type: 'dispute.closed.v1',
-      objectId: dispute.id,
-      data: disputeEventData(dispute),
-      occurredAt: ended.closedAt,
-    });
+    await publishDisputeEvent(tx, dispute, 'dispute.closed.v1', ended.closedAt);
     // A dispute without a sale holds nothing, but a loss is deducted from the merchant's other funds.
     if (dispute.saleId !== null || (ended.lostMinor ?? 0n) > 0n) {
       await tx.command(disputeHold.endCommand({ ...tx.tenant, disputeId: dispute.id }));

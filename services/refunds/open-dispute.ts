@@ -15,10 +15,9 @@ import { storedDisputeMessage } from './dispute.message.ts';
 import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
 import { heldSaleOf } from './lost-disputes.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
-import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { isClosed } from './refund-case.ts';
-import { lockPayment, storeChange } from './refund-case-store.ts';
+import { lockPayment, publishDisputeEvent, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
 /**
@@ -65,12 +64,7 @@ export function openDispute(
       lostMinor: null,
       reversedAt: null,
     });
-    await tx.publish({
-      type: 'dispute.opened.v1',
-      objectId: id,
-      data: disputeEventData(dispute),
-      occurredAt: at,
-    });
+    await publishDisputeEvent(tx, dispute, 'dispute.opened.v1', at);
     tx.logStep('a dispute was opened', { disputeId: id, paymentIntentId: payment.id, saleId, reason });
     const open = rows.filter((row) => !isClosed(row));
     for (const row of open) await storeChange(tx, row, blockDisputed(row, at));

@@ -12,7 +12,7 @@ import {
   RefundCaseEntity,
   type RefundCaseRow,
 } from './refund-case.entity.ts';
-import { refundEventData } from './refund-case.event.ts';
+import { disputeEventData, refundEventData } from './refund-case.event.ts';
 import { type Change, isClosed, type RefundEventType } from './refund-case.ts';
 import { awaitsExecution } from './refund-execution.ts';
 
@@ -137,6 +137,16 @@ export async function publishEvents(
   for (const type of events) {
     await tx.publish({ type, objectId: row.id, data: refundEventData(row), occurredAt });
   }
+}
+
+/** Publishes an event with the current state of a dispute. */
+export async function publishDisputeEvent(
+  tx: TenantTransaction,
+  dispute: DisputeRow,
+  type: `dispute.${string}.v1`,
+  occurredAt: Date,
+): Promise<void> {
+  await tx.publish({ type, objectId: dispute.id, data: disputeEventData(dispute), occurredAt });
 }
 
 /** A case holds funds if it has a sale, or if its execution may be waiting for the balance. */

@@ -7,8 +7,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { recordResponse } from './dispute.ts';
-import { disputeEventData } from './refund-case.event.ts';
-import { lockDispute } from './refund-case-store.ts';
+import { lockDispute, publishDisputeEvent } from './refund-case-store.ts';
 
 /**
  * Records the merchant's response. It competes with the end of the dispute for the dispute's lock: the first one wins.
@@ -21,12 +20,7 @@ export function respondToDispute(writes: Writes, request: RespondToDisputeReques
     const response = recordResponse(dispute, request.text, at);
     Object.assign(dispute, response);
     tx.logStep('the merchant responded to a dispute', { disputeId: dispute.id });
-    await tx.publish({
-      type: 'dispute.responded.v1',
-      objectId: dispute.id,
-      data: disputeEventData(dispute),
-      occurredAt: response.respondedAt,
-    });
+    await publishDisputeEvent(tx, dispute, 'dispute.responded.v1', response.respondedAt);
     return { dispute: storedDisputeMessage(dispute) };
   });
 }

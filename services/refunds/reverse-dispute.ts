@@ -10,9 +10,8 @@ import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { recordReversal } from './dispute-outcome.ts';
 import { raiseLostDisputes } from './lost-disputes.ts';
-import { disputeEventData } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockDisputedPayment } from './refund-case-store.ts';
+import { lockDisputedPayment, publishDisputeEvent } from './refund-case-store.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**
@@ -27,12 +26,7 @@ export function reverseDispute(writes: Writes, request: ReverseDisputeRequest, c
     const reversed = recordReversal(dispute, at);
     Object.assign(dispute, reversed);
     tx.logStep('a lost dispute was reversed', { disputeId: dispute.id });
-    await tx.publish({
-      type: 'dispute.reversed.v1',
-      objectId: dispute.id,
-      data: disputeEventData(dispute),
-      occurredAt: reversed.reversedAt,
-    });
+    await publishDisputeEvent(tx, dispute, 'dispute.reversed.v1', reversed.reversedAt);
     await tx.command(disputeHold.reverseCommand({ ...tx.tenant, disputeId: dispute.id }));
     await notifyOfOutcome(tx, { kind: 'DISPUTE_ENDED', subjectId: dispute.id }, reversed.reversedAt);
     await raiseLostDisputes(tx, payment, dispute.id);

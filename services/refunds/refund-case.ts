@@ -13,6 +13,15 @@ export type RefundStatus =
   | 'CANCELED'
   | 'REJECTED';
 
+/** The statuses of cases that are not closed. */
+export const OPEN_STATUSES: readonly RefundStatus[] = [
+  'MERCHANT_REVIEW',
+  'SERVICE_REVIEW',
+  'APPROVED_FOR_EXECUTION',
+  'FUNDING_REQUIRED',
+  'PROCESSING',
+];
+
 export type Initiator = 'CUSTOMER' | 'MERCHANT';
 export type Reviewer = 'OPERATIONS' | 'RISK_POLICY';
 export type ApprovalMode = 'INSTANT' | Reviewer;
@@ -168,20 +177,4 @@ export function isExecuting({ status, executionStartedAt }: RefundCase): boolean
 }
 
 /** Whether the case is final, except for a late return by the provider. */
-export function isClosed({ status }: RefundCase): boolean {
-  switch (status) {
-    case 'MERCHANT_REVIEW':
-    case 'SERVICE_REVIEW':
-    case 'APPROVED_FOR_EXECUTION':
-    case 'FUNDING_REQUIRED':
-    case 'PROCESSING':
-      return false;
-    case 'SUCCEEDED':
-    case 'FAILED':
-    case 'CANCELED':
-    case 'REJECTED':
-      return true;
-    default:
-      return status satisfies never;
-  }
-}
+export const isClosed = ({ status }: RefundCase): boolean => !OPEN_STATUSES.includes(status);

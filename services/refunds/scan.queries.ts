@@ -6,7 +6,7 @@ import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import type { DisputeReadRow } from './dispute.queries.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import type { RefundCaseReadRow } from './refund-case.queries.ts';
-import type { RefundStatus } from './refund-case.ts';
+import { OPEN_STATUSES, type RefundStatus } from './refund-case.ts';
 
 const db = queryBuilder<{ 'refunds.refund_case': RefundCaseReadRow; 'refunds.dispute': DisputeReadRow }>();
 
@@ -22,13 +22,7 @@ function scanCases(statuses: readonly RefundStatus[]) {
   });
 }
 
-export const scanOpenCases = scanCases([
-  'MERCHANT_REVIEW',
-  'SERVICE_REVIEW',
-  'APPROVED_FOR_EXECUTION',
-  'FUNDING_REQUIRED',
-  'PROCESSING',
-]);
+export const scanOpenCases = scanCases(OPEN_STATUSES);
 export const scanDebitedCases = scanCases(['PROCESSING', 'SUCCEEDED']);
 export const scanUnfundedCases = scanCases(['FUNDING_REQUIRED']);
 

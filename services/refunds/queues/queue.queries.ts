@@ -8,8 +8,8 @@ import { columnsOf } from '../../platform/reads/read-table.ts';
 import { type DisputeReadRow, type DueDisputeReadRow, dueDateOrder } from '../dispute.queries.ts';
 import { DisputeEntity, RefundCaseEntity } from '../refund-case.entity.ts';
 import type { RefundCaseReadRow } from '../refund-case.queries.ts';
-import type { Blocker, RefundStatus } from '../refund-case.ts';
-import { OPEN_STATUSES, type QueuedCaseReadRow } from './refund-next-step.ts';
+import { type Blocker, OPEN_STATUSES, type RefundStatus } from '../refund-case.ts';
+import type { QueuedCaseReadRow } from './refund-next-step.ts';
 
 // The conditions that select open work are literals, not parameters: only then does the planner use the partial indexes.
 

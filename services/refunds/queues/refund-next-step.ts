@@ -4,15 +4,6 @@ import type { EnumName } from '../../platform/enum-name.ts';
 import type { RefundCaseReadRow } from '../refund-case.queries.ts';
 import type { RefundExecutionMode } from '../refund-case-store.ts';
 
-/** The statuses of cases that are not closed. */
-export const OPEN_STATUSES = [
-  'MERCHANT_REVIEW',
-  'SERVICE_REVIEW',
-  'APPROVED_FOR_EXECUTION',
-  'FUNDING_REQUIRED',
-  'PROCESSING',
-] as const;
-
 type Action = EnumName<typeof RefundCaseAction>;
 export type Owner = EnumName<typeof ActionOwner>;
 

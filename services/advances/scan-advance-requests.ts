@@ -15,10 +15,9 @@ export async function scanAdvanceRequests(
   context: HandlerContext,
 ): Promise<ScanAdvanceRequestsResponse> {
   const rows = await database.readList(scanRequests(recordScanOf(request, context)));
-  const next = nextPosition(rows, (row) => row.id);
   return {
     $typeName: 'payments.advances.v1.ScanAdvanceRequestsResponse',
     advanceRequests: rows.map(advanceRequestMessage),
-    ...(next && { next }),
+    next: nextPosition(rows, (row) => row.id),
   };
 }

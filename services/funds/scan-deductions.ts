@@ -24,7 +24,6 @@ export async function scanDeductions(
     sourceIds: sources.map((source) => source.source_id),
   });
   const rows = await database.readList(deducted);
-  const next = nextPosition(sources, (source) => source.source_id);
   return {
     $typeName: 'payments.funds.v1.ScanDeductionsResponse',
     deductions: rows.map((row) => ({
@@ -35,6 +34,6 @@ export async function scanDeductions(
       amountMinor: row.amount_minor,
       ...(row.sale_rest_minor !== null && { saleRestMinor: row.sale_rest_minor }),
     })),
-    ...(next && { next }),
+    next: nextPosition(sources, (source) => source.source_id),
   };
 }

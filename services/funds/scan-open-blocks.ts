@@ -18,7 +18,6 @@ export async function scanOpenBlocks(
 ): Promise<ScanOpenBlocksResponse> {
   const reason = enumName(BlockReason, request.reason);
   const rows = await database.readList(selectOpenBlocks({ ...recordScanOf(request, context), reason }));
-  const next = nextPosition(rows, (row) => row.source_id);
   return {
     $typeName: 'payments.funds.v1.ScanOpenBlocksResponse',
     blocks: rows.map((row) => ({
@@ -30,6 +29,6 @@ export async function scanOpenBlocks(
       openedAt: row.opened_at,
       ...(row.amount_minor !== null && { amountMinor: row.amount_minor }),
     })),
-    ...(next && { next }),
+    next: nextPosition(rows, (row) => row.source_id),
   };
 }

@@ -17,7 +17,6 @@ export async function scanRefundDebits(
 ): Promise<ScanRefundDebitsResponse> {
   const select = request.state === RefundDebitState.PENDING ? scanPendingDebits : scanDebits;
   const rows = await database.readList(select(recordScanOf(request, context)));
-  const next = nextPosition(rows, (row) => row.refund_case_id);
   return {
     $typeName: 'payments.funds.v1.ScanRefundDebitsResponse',
     debits: rows.map((row) => ({
@@ -27,6 +26,6 @@ export async function scanRefundDebits(
       refundCaseId: row.refund_case_id,
       amountMinor: row.amount_minor,
     })),
-    ...(next && { next }),
+    next: nextPosition(rows, (row) => row.refund_case_id),
   };
 }

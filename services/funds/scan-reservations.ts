@@ -15,7 +15,6 @@ export async function scanReservations(
   context: HandlerContext,
 ): Promise<ScanReservationsResponse> {
   const rows = await database.readList(selectReservations(recordScanOf(request, context)));
-  const next = nextPosition(rows, (row) => row.advance_request_id);
   return {
     $typeName: 'payments.funds.v1.ScanReservationsResponse',
     reservations: rows.map((row) => ({
@@ -26,6 +25,6 @@ export async function scanReservations(
       amountMinor: row.amount_minor,
       settled: row.state === 'SETTLED',
     })),
-    ...(next && { next }),
+    next: nextPosition(rows, (row) => row.advance_request_id),
   };
 }

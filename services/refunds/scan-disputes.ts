@@ -15,10 +15,9 @@ export async function scanDisputes(
   context: HandlerContext,
 ): Promise<ScanDisputesResponse> {
   const rows = await database.readList(selectDisputes(recordScanOf(request, context)));
-  const next = nextPosition(rows, (row) => row.id);
   return {
     $typeName: 'payments.refunds.v1.ScanDisputesResponse',
     disputes: rows.map(disputeMessage),
-    ...(next && { next }),
+    next: nextPosition(rows, (row) => row.id),
   };
 }

@@ -16,11 +16,10 @@ export async function scanRefundCases(
   context: HandlerContext,
 ): Promise<ScanRefundCasesResponse> {
   const rows = await database.readList(selectionOf(request.scope)(recordScanOf(request, context)));
-  const next = nextPosition(rows, (row) => row.id);
   return {
     $typeName: 'payments.refunds.v1.ScanRefundCasesResponse',
     refundCases: rows.map(refundCaseMessage),
-    ...(next && { next }),
+    next: nextPosition(rows, (row) => row.id),
   };
 }
 

@@ -3,14 +3,17 @@ import { asyncLocalStorage } from '@temporalio/activity';
 import { REQUEST_ID_HEADER, WORKFLOW_HEADER } from '../services/platform/rpc/call-context.ts';
 import { causeOfActivity } from './temporal/activity-cause.ts';
 
+/** The deadline of a call without one of its own: no more than any activity has. */
+const DEADLINE_MS = 10_000;
+
 /**
- * A transport whose calls name the workflow that makes them, so that the audit trail records who started it, and the
- * request that caused the workflow.
+ * A transport whose calls have a deadline, and name the workflow that makes them, so that the audit trail records who
+ * started it, and the request that caused the workflow.
  */
 export function workflowTransport(transport: Transport): Transport {
   return {
     ...transport,
-    unary: (method, signal, timeoutMs, header, input, values) => {
+    unary: (method, signal, timeoutMs = DEADLINE_MS, header, input, values) => {
       const workflowId = asyncLocalStorage.getStore()?.info.workflowExecution?.workflowId;
       if (workflowId === undefined) return transport.unary(method, signal, timeoutMs, header, input, values);
       const headers = new Headers(header);

@@ -17,13 +17,12 @@ export type DeadlineSubject = { readonly happenedAt: Date } & (
 type Refunds = Client<typeof RefundCaseService>;
 type Tenant = { readonly merchantId: string; readonly environment: Environment };
 
-const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
 
 /** The undecided refund cases whose deadline has been announced, earliest first; undefined when there are none. */
 export async function findDueRefunds(refunds: Refunds, tenant: Tenant): Promise<DeadlineSubject | undefined> {
   const order = RefundCaseOrder.REVIEW_DEADLINE;
-  const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE }, CALL);
+  const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE });
   const refundCases = page.refundCases.filter(
     ({ deadlineNotifiedAt, merchantReviewDeadlineAt: at }) => deadlineNotifiedAt && isAhead(at),
   );
@@ -38,7 +37,7 @@ export async function findDueDispute(
   tenant: Tenant,
   disputeId: string,
 ): Promise<DeadlineSubject | undefined> {
-  const { dispute } = await refunds.getDispute({ ...tenant, disputeId }, CALL);
+  const { dispute } = await refunds.getDispute({ ...tenant, disputeId });
   if (!dispute || dispute.closedAt || dispute.response) return undefined;
   const { dueAt, openedAt } = dispute;
   if (dueAt && !isAhead(dueAt)) return undefined;

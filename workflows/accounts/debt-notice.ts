@@ -12,7 +12,6 @@ export interface DebtSubject {
   readonly happenedAt: Date;
 }
 
-const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
 
 /** The debts that the merchant's available balance does not cover; undefined if it covers them all. */
@@ -20,7 +19,7 @@ export async function findUncoveredDebts(
   funds: Client<typeof FundsService>,
   tenant: { readonly merchantId: string; readonly environment: Environment },
 ): Promise<DebtSubject | undefined> {
-  const { availableAmountMinor } = await funds.getBalance(tenant, CALL);
+  const { availableAmountMinor } = await funds.getBalance(tenant);
   if (availableAmountMinor >= 0n) return undefined;
   const last = await findLastDebt(funds, tenant);
   return (
@@ -36,7 +35,7 @@ async function findLastDebt(
   let last: Debt | undefined;
   let pageToken = '';
   do {
-    const page = await funds.listDebts({ ...tenant, pageSize: PAGE_SIZE, pageToken }, CALL);
+    const page = await funds.listDebts({ ...tenant, pageSize: PAGE_SIZE, pageToken });
     last = page.debts.at(-1) ?? last;
     pageToken = page.nextPageToken;
   } while (pageToken !== '');

@@ -26,7 +26,6 @@ export interface ExpiringKeySubject {
 
 type Tenant = { readonly merchantId: string; readonly environment: Environment };
 
-const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
 const { early, last } = EXPIRY_NOTICE_DAYS;
 
@@ -59,7 +58,7 @@ async function findActiveKey(
 ): Promise<ApiKey | undefined> {
   for (let pageToken = ''; ; ) {
     const request = { ...tenant, state: ApiKeyState.ACTIVE, pageSize: PAGE_SIZE, pageToken };
-    const page = await apiKeys.listApiKeys(request, CALL);
+    const page = await apiKeys.listApiKeys(request);
     const found = page.apiKeys.find((apiKey) => apiKey.id === id);
     if (found || page.nextPageToken === '') return found;
     pageToken = page.nextPageToken;

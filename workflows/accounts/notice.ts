@@ -74,7 +74,6 @@ const TOPICS = {
   ADVANCE_UNPAID: MailTopic.ADVANCES,
   FUNDS_HELD: MailTopic.DEBTS,
 } as const;
-const CALL = { timeoutMs: 10_000 };
 const PAGE_SIZE = 100;
 
 /**
@@ -88,7 +87,7 @@ export async function readNotice(
   const tenant = tenantFields(input);
   const subject = await findSubject(clients, input, tenant);
   if (!subject) return undefined;
-  const contact = await clients.accounts.getMerchantContact(tenant, CALL);
+  const contact = await clients.accounts.getMerchantContact(tenant);
   const merchant = inOneLine(contact.merchantName) || input.merchantId;
   const language = contact.language === Language.EN ? 'en' : 'pt-BR';
   if (subject.kind === 'INVITATION') {
@@ -97,7 +96,7 @@ export async function readNotice(
   }
   if ('happenedAt' in subject) {
     const topic = TOPICS[subject.kind];
-    const { emails } = await clients.accounts.listMailRecipients({ ...tenant, topic }, CALL);
+    const { emails } = await clients.accounts.listMailRecipients({ ...tenant, topic });
     return { subject, happenedAt: subject.happenedAt, emails, language, merchant };
   }
   const { health, error } = subject.subscription;
@@ -117,7 +116,7 @@ async function findSubject(
     case 'WEBHOOK_ERROR':
     case 'WEBHOOK_GONE': {
       const request = { ...tenant, subscriptionId: subjectId, withHealth: true };
-      const { subscription } = await subscriptions.getWebhookSubscription(request, CALL);
+      const { subscription } = await subscriptions.getWebhookSubscription(request);
       return subscription && noticeKindOf(subscription) === kind ? { kind, subscription } : undefined;
     }
     case 'INVITATION': {
@@ -177,7 +176,7 @@ async function findOpenInvitation(
 ): Promise<Invitation | undefined> {
   for (let pageToken = ''; ; ) {
     const request = { ...tenant, pageSize: PAGE_SIZE, pageToken };
-    const { invitations, nextPageToken } = await accounts.listInvitations(request, CALL);
+    const { invitations, nextPageToken } = await accounts.listInvitations(request);
     const found = invitations.find((invitation) => invitation.id === id);
     if (found || nextPageToken === '') return found;
     pageToken = nextPageToken;

@@ -48,8 +48,6 @@ export interface OutcomeSubject {
 
 type Tenant = { readonly merchantId: string; readonly environment: Environment };
 
-const CALL = { timeoutMs: 10_000 };
-
 const REFUND_STATUSES = {
   REFUND_UNFUNDED: RefundCaseStatus.FUNDING_REQUIRED,
   REFUND_FAILED: RefundCaseStatus.FAILED,
@@ -62,7 +60,7 @@ export async function findRefundOutcome(
   refundCaseId: string,
   kind: keyof typeof REFUND_STATUSES,
 ): Promise<OutcomeSubject | undefined> {
-  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId }, CALL);
+  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
   if (refundCase?.status !== REFUND_STATUSES[kind]) return undefined;
   return {
     kind,
@@ -79,7 +77,7 @@ export async function findReviewedRefund(
   tenant: Tenant,
   refundCaseId: string,
 ): Promise<OutcomeSubject | undefined> {
-  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId }, CALL);
+  const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
   if (!refundCase) return undefined;
   const { id, status, amountMinor, updatedAt, merchantDecision } = refundCase;
   const about = { kind: 'REFUND_REVIEWED', amountMinor, path: `refunds/${id}` } as const;
@@ -102,7 +100,7 @@ export async function findEndedDispute(
   tenant: Tenant,
   disputeId: string,
 ): Promise<OutcomeSubject | undefined> {
-  const { dispute } = await refunds.getDispute({ ...tenant, disputeId }, CALL);
+  const { dispute } = await refunds.getDispute({ ...tenant, disputeId });
   const at = dispute?.reversedAt ?? dispute?.closedAt;
   if (!dispute || !at) return undefined;
   return {
@@ -127,7 +125,7 @@ export async function findRefusedAdvance(
   tenant: Tenant,
   advanceRequestId: string,
 ): Promise<OutcomeSubject | undefined> {
-  const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId }, CALL);
+  const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId });
   if (advanceRequest?.status !== AdvanceRequestStatus.REFUSED) return undefined;
   const { amountMinor, reviewedAt } = advanceRequest;
   return {
@@ -144,7 +142,7 @@ export async function findUnpaidAdvance(
   tenant: Tenant,
   advanceRequestId: string,
 ): Promise<OutcomeSubject | undefined> {
-  const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId }, CALL);
+  const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId });
   const payout = advanceRequest?.payout;
   if (!payout || payout.acceptedAt) return undefined;
   const { netAmountMinor: amountMinor, releasedAt } = advanceRequest;
@@ -172,7 +170,7 @@ export async function findHeldFunds(
   let after: RecordPosition | undefined;
   do {
     const page = { ...tenant, reason: BlockReason.KYC_PENDING, ...(after && { after }) };
-    const { blocks, next } = await funds.scanOpenBlocks(page, CALL);
+    const { blocks, next } = await funds.scanOpenBlocks(page);
     for (const { openedAt } of blocks) lastMs = Math.max(lastMs, timestampMs(openedAt!));
     after = next;
   } while (after);

@@ -1,4 +1,4 @@
-import type { CallOptions, Client } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { PayoutProviderService } from '../../proto/gen/payments/providers/v1/providers_pb.js';
@@ -15,8 +15,6 @@ export interface AdvanceClients {
 export interface AdvanceInput extends Tenant {
   readonly advanceRequestId: string;
 }
-
-export const CALL: CallOptions = { timeoutMs: 10_000 };
 
 export const requestOf = ({ advanceRequestId, ...tenant }: AdvanceInput) => ({
   ...tenantFields(tenant),

@@ -4,7 +4,7 @@ import * as advanceRequest from '../../services/contracts/advances/advance-reque
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import { type AdvanceClients, CALL, requestOf } from './advance-clients.ts';
+import { type AdvanceClients, requestOf } from './advance-clients.ts';
 import { createPayoutActivities } from './advance-payout.activities.ts';
 
 export type AdvanceActivities = ReturnType<typeof createAdvanceActivities>;
@@ -26,7 +26,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
       const idempotencyKey = advanceRequest.workflowId(advanceRequestId);
       const tenant = tenantFields(input);
       try {
-        await advances.requestAdvance({ ...tenant, idempotencyKey, quoteId }, CALL);
+        await advances.requestAdvance({ ...tenant, idempotencyKey, quoteId });
         return 'REQUESTED';
       } catch (error) {
         switch (errorInfoOf(error)?.reason) {
@@ -34,7 +34,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
             return 'REQUESTED';
           case 'QUOTE_STALE':
           case 'QUOTE_EXPIRED':
-            await funds.freeReservation({ ...tenant, idempotencyKey, advanceRequestId }, CALL);
+            await funds.freeReservation({ ...tenant, idempotencyKey, advanceRequestId });
             return 'REFUSED';
           default:
             throw error;
@@ -46,7 +46,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     async finishAdvanceRelease(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
       try {
-        await advances.releaseAdvance({ ...requestOf(input), idempotencyKey }, CALL);
+        await advances.releaseAdvance({ ...requestOf(input), idempotencyKey });
       } catch (error) {
         if (!isAlready(error, 'RELEASED', 'SETTLED')) throw error;
       }
@@ -56,7 +56,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     async settleReleasedAdvance(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
       try {
-        await advances.settleAdvance({ ...requestOf(input), idempotencyKey }, CALL);
+        await advances.settleAdvance({ ...requestOf(input), idempotencyKey });
       } catch (error) {
         if (isAlready(error, 'SETTLED')) return;
         const early = errorInfoOf(error)?.reason === 'ADVANCE_NOT_DUE';
@@ -67,7 +67,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     /** Frees the reservation of a refused request. */
     async freeRefusedInstallments(input: advanceRefusal.FreeRefusedAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRefusal.workflowId(input.advanceRequestId);
-      await funds.freeReservation({ ...requestOf(input), idempotencyKey }, CALL);
+      await funds.freeReservation({ ...requestOf(input), idempotencyKey });
     },
   });
 }

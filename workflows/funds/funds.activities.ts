@@ -39,7 +39,6 @@ export interface VerificationStep {
 
 export type FundsActivities = ReturnType<typeof createFundsActivities>;
 
-const CALL: CallOptions = { timeoutMs: 10_000 };
 /**
  * The longest deadline of the port. A call releases up to twenty accounts with a thousand installments each, and commits
  * each account, so that what is done by the deadline stays done.
@@ -78,7 +77,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
       const { advanceRequestId } = due;
       const key = { ...tenantFields(due), advanceRequestId, idempotencyKey: `due-${advanceRequestId}` };
       try {
-        await advances.refuseAdvance({ ...key, reason: REFUSAL_REASON }, CALL);
+        await advances.refuseAdvance({ ...key, reason: REFUSAL_REASON });
       } catch (error) {
         const state = stateOf(error);
         if (state === 'RELEASED' || state === 'SETTLED') return 'PAID_OUT';
@@ -87,7 +86,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
           throw state === undefined ? error : new Error(`the request is ${state}`);
         }
       }
-      await funds.freeReservation(key, CALL);
+      await funds.freeReservation(key);
       return 'REFUSED';
     },
 

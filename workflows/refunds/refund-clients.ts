@@ -1,4 +1,4 @@
-import type { CallOptions, Client } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
 import type { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundProviderService } from '../../proto/gen/payments/providers/v1/providers_pb.js';
 import {
@@ -20,8 +20,6 @@ export interface CaseInput extends Tenant {
   readonly refundCaseId: string;
 }
 
-export const CALL: CallOptions = { timeoutMs: 10_000 };
-
 export const requestOf = ({ refundCaseId, ...tenant }: CaseInput) => ({
   ...tenantFields(tenant),
   refundCaseId,
@@ -39,7 +37,7 @@ export const isClosed = (status: RefundCaseStatus): boolean => CLOSED.has(status
 
 /** Reads the current state of the case. */
 export async function readCase({ refunds }: RefundClients, input: CaseInput): Promise<RefundCase> {
-  const { refundCase } = await refunds.getRefundCase(requestOf(input), CALL);
+  const { refundCase } = await refunds.getRefundCase(requestOf(input));
   if (!refundCase) throw new TypeError('the response contains no refund case');
   return refundCase;
 }

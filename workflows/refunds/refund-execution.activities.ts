@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /**
  * The outcome of a debit: WAITING when the execution awaits funding already, ENDED when refunds has recorded its outcome.
@@ -26,7 +26,7 @@ export function createExecutionActivities(clients: RefundClients) {
       // A new key each time: whether the execution can start changes.
       const idempotencyKey = randomUUID();
       try {
-        await refunds.beginRefundExecution({ ...requestOf(input), execution, idempotencyKey }, CALL);
+        await refunds.beginRefundExecution({ ...requestOf(input), execution, idempotencyKey });
         return 'BEGUN';
       } catch (error) {
         if (NOT_STARTED.has(errorInfoOf(error)?.reason)) return 'ENDED';
@@ -42,7 +42,7 @@ export function createExecutionActivities(clients: RefundClients) {
       const { execution } = input;
       const debit = { ...requestOf(input), amountMinor, saleId, execution };
       try {
-        await funds.debitForRefund({ ...debit, idempotencyKey: `${executionId(input)}:debit` }, CALL);
+        await funds.debitForRefund({ ...debit, idempotencyKey: `${executionId(input)}:debit` });
         return 'DEBITED';
       } catch (error) {
         const reason = errorInfoOf(error)?.reason;
@@ -65,7 +65,7 @@ export function createExecutionActivities(clients: RefundClients) {
       const idempotencyKey = `${executionId(input)}:await-${attempt}`;
       const pending = { ...requestOf(input), amountMinor, saleId, execution, requestedAt };
       try {
-        const { covered } = await funds.awaitFunding({ ...pending, idempotencyKey }, CALL);
+        const { covered } = await funds.awaitFunding({ ...pending, idempotencyKey });
         return covered ? 'COVERED' : 'WAITING';
       } catch (error) {
         if (errorInfoOf(error)?.reason === 'REFUND_EXECUTION_ENDED') return 'WAITING';
@@ -82,7 +82,7 @@ export function createExecutionActivities(clients: RefundClients) {
       const idempotencyKey = `${executionId(input)}:record`;
       const outcome = debited ? RefundDebitOutcome.DEBITED : RefundDebitOutcome.INSUFFICIENT;
       try {
-        await refunds.recordRefundDebit({ ...requestOf(input), idempotencyKey, execution, outcome }, CALL);
+        await refunds.recordRefundDebit({ ...requestOf(input), idempotencyKey, execution, outcome });
       } catch (error) {
         const reason = errorInfoOf(error)?.reason;
         if (reason === 'REFUND_EXECUTION_NOT_CURRENT' || reason === 'REFUND_EXECUTION_NOT_STARTED')

@@ -9,7 +9,7 @@ import * as refundHold from '../../services/contracts/refunds/refund-hold.contra
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
-import { CALL, isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 type HoldResult = refundHold.HoldResult;
 
@@ -49,7 +49,7 @@ export function createHoldActivities(clients: RefundClients) {
       if (status !== RefundCaseStatus.SUCCEEDED) {
         const execution = Math.max(executions, 1);
         const ended = { ...requestOf(input), idempotencyKey: keys.end, execution };
-        await funds.endRefundExecutions(ended, CALL);
+        await funds.endRefundExecutions(ended);
         await reverseLiveDebit(funds, input);
       }
       if (saleId === undefined) return 'ENDED';
@@ -97,7 +97,7 @@ export function createHoldActivities(clients: RefundClients) {
         const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
         await end(funds, tenant, keys, block, { outcome: BlockOutcome.RETURNED });
       }
-      await funds.reverseDeduction({ ...tenant, sourceId, idempotencyKey }, CALL);
+      await funds.reverseDeduction({ ...tenant, sourceId, idempotencyKey });
     },
   };
 }
@@ -108,7 +108,7 @@ async function hold(
   idempotencyKey: string,
   block: Hold,
 ): Promise<HoldResult> {
-  await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true }, CALL);
+  await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true });
   return 'HELD';
 }
 
@@ -124,7 +124,7 @@ async function end(
   const { amountMinor: _, ...block } = held;
   try {
     const lifted = { ...block, ...ending, deductUnmet: ending.outcome === BlockOutcome.CONSUMED };
-    await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end }, CALL);
+    await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end });
   } catch (error) {
     requireEnded(error);
   }
@@ -133,7 +133,7 @@ async function end(
 
 async function disputeOf({ refunds }: RefundClients, input: disputeHold.DisputeHoldInput): Promise<Dispute> {
   const { disputeId } = input;
-  const { dispute } = await refunds.getDispute({ ...tenantFields(input), disputeId }, CALL);
+  const { dispute } = await refunds.getDispute({ ...tenantFields(input), disputeId });
   if (!dispute) throw new TypeError('the response contains no dispute');
   return dispute;
 }
@@ -152,7 +152,7 @@ async function reverseLiveDebit(
 ): Promise<void> {
   const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
   try {
-    await funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey }, CALL);
+    await funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey });
   } catch (error) {
     if (errorInfoOf(error)?.reason !== 'REFUND_DEBIT_NOT_FOUND') throw error;
   }
@@ -173,7 +173,7 @@ async function endWithoutSale(
   const idempotencyKey = `${disputeHold.endWorkflowId(sourceId)}-${amountMinor}`;
   const deduction = { sourceId, amountMinor, raise: true };
   try {
-    await funds.applyDeduction({ ...tenantFields(input), ...deduction, idempotencyKey }, CALL);
+    await funds.applyDeduction({ ...tenantFields(input), ...deduction, idempotencyKey });
   } catch (error) {
     const reason = errorInfoOf(error)?.reason;
     // Also when the dispute was reversed meanwhile.

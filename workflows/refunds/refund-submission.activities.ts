@@ -8,7 +8,7 @@ import * as refundExecution from '../../services/contracts/refunds/refund-execut
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { callProvider } from '../call-provider.ts';
 import { referenceOf } from '../provider-reference.ts';
-import { CALL, type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /**
  * How a submission ended. NO_PROVIDER: none is configured, so outcomes come only through RecordProviderOutcome.
@@ -92,7 +92,7 @@ async function record(
 ): Promise<SubmissionResult> {
   const idempotencyKey = `${refundExecution.workflowId(input.refundCaseId, input.execution)}:submission`;
   try {
-    await refunds.recordProviderOutcome({ ...requestOf(input), idempotencyKey, ...report }, CALL);
+    await refunds.recordProviderOutcome({ ...requestOf(input), idempotencyKey, ...report });
     return result;
   } catch (error) {
     const reason = errorInfoOf(error)?.reason ?? '';

@@ -24,7 +24,6 @@ interface Clients {
 
 export type ResendActivities = ReturnType<typeof createResendActivities>;
 
-const CALL = { timeoutMs: 10_000 };
 /** The pause between two steps while there are more deliveries to create: up to five hundred a second. */
 const STEP_MS = 200;
 /** After this time the activity fails with its progress, which the Temporal UI shows. */
@@ -45,7 +44,7 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
     async continueResend(resendId: string): Promise<ResendDeliveriesResult> {
       const endsAt = performance.now() + PROGRESS_INTERVAL_MS;
       for (;;) {
-        const step = await dispatch.continueResend({ resendId, maxDeliveries: MAX_WAITING }, CALL);
+        const step = await dispatch.continueResend({ resendId, maxDeliveries: MAX_WAITING });
         const resend = step.resend!;
         const state = endStateOf(resend);
         if (state !== undefined) return resultOf(state, resend);
@@ -59,7 +58,7 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
     /** Ends the resend as CANCELED, if it has not ended. */
     async cancelResend({ resendId, merchantId, environment }: ResendDeliveriesInput): Promise<void> {
       const tenant = { merchantId, environment: environmentEnum(environment) };
-      await deliveries.cancelResend({ ...tenant, resendId, idempotencyKey: workflowId(resendId) }, CALL);
+      await deliveries.cancelResend({ ...tenant, resendId, idempotencyKey: workflowId(resendId) });
     },
   });
 }

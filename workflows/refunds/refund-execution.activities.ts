@@ -1,20 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
-import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
+import { unlessRefused } from '../final-refusal.ts';
 import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /**
  * The outcome of a debit: WAITING when the execution awaits funding already, ENDED when refunds has recorded its outcome.
  */
 export type DebitOutcome = 'DEBITED' | 'INSUFFICIENT' | 'WAITING' | 'ENDED';
-
-/** Refusals that mean an execution has not started and never will. */
-const NOT_STARTED: ReadonlySet<string | undefined> = new Set([
-  'REFUND_CASE_STATE',
-  'REFUND_CASE_BLOCKED',
-  'REFUND_EXECUTION_NOT_CURRENT',
-]);
 
 /** The steps of an execution. Each reads the current state first or makes a call that takes effect once. */
 export function createExecutionActivities(clients: RefundClients) {
@@ -25,13 +18,11 @@ export function createExecutionActivities(clients: RefundClients) {
       const { execution } = input;
       // A new key each time: whether the execution can start changes.
       const idempotencyKey = randomUUID();
-      try {
-        await refunds.beginRefundExecution({ ...requestOf(input), execution, idempotencyKey });
-        return 'BEGUN';
-      } catch (error) {
-        if (NOT_STARTED.has(errorInfoOf(error)?.reason)) return 'ENDED';
-        throw error;
-      }
+      const begun = refunds.beginRefundExecution({ ...requestOf(input), execution, idempotencyKey });
+      return unlessRefused(
+        begun.then(() => 'BEGUN'),
+        { REFUND_CASE_STATE: 'ENDED', REFUND_CASE_BLOCKED: 'ENDED', REFUND_EXECUTION_NOT_CURRENT: 'ENDED' },
+      );
     },
 
     /** Debits the merchant's funds for an execution in progress. Funds keeps one debit per case. */
@@ -41,15 +32,11 @@ export function createExecutionActivities(clients: RefundClients) {
       const { amountMinor, saleId } = refundCase;
       const { execution } = input;
       const debit = { ...requestOf(input), amountMinor, saleId, execution };
-      try {
-        await funds.debitForRefund({ ...debit, idempotencyKey: `${executionId(input)}:debit` });
-        return 'DEBITED';
-      } catch (error) {
-        const reason = errorInfoOf(error)?.reason;
-        if (reason === 'INSUFFICIENT_AVAILABLE_BALANCE') return 'INSUFFICIENT';
-        if (reason === 'REFUND_EXECUTION_ENDED') return 'WAITING';
-        throw error;
-      }
+      const debited = funds.debitForRefund({ ...debit, idempotencyKey: `${executionId(input)}:debit` });
+      return unlessRefused(
+        debited.then(() => 'DEBITED'),
+        { INSUFFICIENT_AVAILABLE_BALANCE: 'INSUFFICIENT', REFUND_EXECUTION_ENDED: 'WAITING' },
+      );
     },
 
     /**
@@ -64,13 +51,11 @@ export function createExecutionActivities(clients: RefundClients) {
       const { execution } = input;
       const idempotencyKey = `${executionId(input)}:await-${attempt}`;
       const pending = { ...requestOf(input), amountMinor, saleId, execution, requestedAt };
-      try {
-        const { covered } = await funds.awaitFunding({ ...pending, idempotencyKey });
-        return covered ? 'COVERED' : 'WAITING';
-      } catch (error) {
-        if (errorInfoOf(error)?.reason === 'REFUND_EXECUTION_ENDED') return 'WAITING';
-        throw error;
-      }
+      const awaited = funds.awaitFunding({ ...pending, idempotencyKey });
+      return unlessRefused(
+        awaited.then(({ covered }) => (covered ? 'COVERED' : 'WAITING')),
+        { REFUND_EXECUTION_ENDED: 'WAITING' },
+      );
     },
 
     /** Commits the outcome of the debit; ENDED when a later run has, and the case has gone on since. */
@@ -81,15 +66,11 @@ export function createExecutionActivities(clients: RefundClients) {
       const { execution } = input;
       const idempotencyKey = `${executionId(input)}:record`;
       const outcome = debited ? RefundDebitOutcome.DEBITED : RefundDebitOutcome.INSUFFICIENT;
-      try {
-        await refunds.recordRefundDebit({ ...requestOf(input), idempotencyKey, execution, outcome });
-      } catch (error) {
-        const reason = errorInfoOf(error)?.reason;
-        if (reason === 'REFUND_EXECUTION_NOT_CURRENT' || reason === 'REFUND_EXECUTION_NOT_STARTED')
-          return 'ENDED';
-        throw error;
-      }
-      return debited ? 'PROCESSING' : 'FUNDING_REQUIRED';
+      const recorded = refunds.recordRefundDebit({ ...requestOf(input), idempotencyKey, execution, outcome });
+      return unlessRefused(
+        recorded.then(() => (debited ? 'PROCESSING' : 'FUNDING_REQUIRED')),
+        { REFUND_EXECUTION_NOT_CURRENT: 'ENDED', REFUND_EXECUTION_NOT_STARTED: 'ENDED' },
+      );
     },
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type RefundCase, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
+import { unlessRefused } from '../final-refusal.ts';
 import { type CaseInput, isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /** The largest int32: covers every execution of a case. */
@@ -18,14 +19,8 @@ export function createFundingActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
 
   /** The case, or null when it does not exist. */
-  async function findCase(input: CaseInput): Promise<RefundCase | null> {
-    try {
-      return await readCase(clients, input);
-    } catch (error) {
-      if (errorInfoOf(error)?.reason === 'REFUND_CASE_NOT_FOUND') return null;
-      throw error;
-    }
-  }
+  const findCase = (input: CaseInput): Promise<RefundCase | null> =>
+    unlessRefused(readCase(clients, input), { REFUND_CASE_NOT_FOUND: null });
 
   /** Uses a new idempotency key each time, because the same execution may have been queued again since. */
   async function endWait(input: CaseInput, execution: number): Promise<void> {

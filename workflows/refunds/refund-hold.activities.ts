@@ -9,6 +9,7 @@ import * as refundHold from '../../services/contracts/refunds/refund-hold.contra
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
+import { unlessRefused } from '../final-refusal.ts';
 import { isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 type HoldResult = refundHold.HoldResult;
@@ -151,11 +152,8 @@ async function reverseLiveDebit(
   input: refundHold.RefundHoldInput,
 ): Promise<void> {
   const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
-  try {
-    await funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey });
-  } catch (error) {
-    if (errorInfoOf(error)?.reason !== 'REFUND_DEBIT_NOT_FOUND') throw error;
-  }
+  const reversed = funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey });
+  await unlessRefused(reversed, { REFUND_DEBIT_NOT_FOUND: undefined });
 }
 
 /**
@@ -172,12 +170,8 @@ async function endWithoutSale(
   if (dispute.outcome !== DisputeOutcome.LOST || amountMinor === 0n) return 'ENDED';
   const idempotencyKey = `${disputeHold.endWorkflowId(sourceId)}-${amountMinor}`;
   const deduction = { sourceId, amountMinor, raise: true };
-  try {
-    await funds.applyDeduction({ ...tenantFields(input), ...deduction, idempotencyKey });
-  } catch (error) {
-    const reason = errorInfoOf(error)?.reason;
-    // Also when the dispute was reversed meanwhile.
-    if (reason !== 'DEDUCTION_ALREADY_APPLIED' && reason !== 'DEDUCTION_REVERSED') throw error;
-  }
+  const applied = funds.applyDeduction({ ...tenantFields(input), ...deduction, idempotencyKey });
+  // Also when the dispute was reversed meanwhile.
+  await unlessRefused(applied, { DEDUCTION_ALREADY_APPLIED: undefined, DEDUCTION_REVERSED: undefined });
   return 'ENDED';
 }

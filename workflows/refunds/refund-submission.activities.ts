@@ -5,8 +5,8 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
-import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { callProvider } from '../call-provider.ts';
+import { unlessRefused } from '../final-refusal.ts';
 import { referenceOf } from '../provider-reference.ts';
 import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
@@ -91,12 +91,9 @@ async function record(
   >,
 ): Promise<SubmissionResult> {
   const idempotencyKey = `${refundExecution.workflowId(input.refundCaseId, input.execution)}:submission`;
-  try {
-    await refunds.recordProviderOutcome({ ...requestOf(input), idempotencyKey, ...report });
-    return result;
-  } catch (error) {
-    const reason = errorInfoOf(error)?.reason ?? '';
-    if (['IDEMPOTENCY_KEY_REUSED', 'REFUND_CASE_STATE'].includes(reason)) return 'NOT_DUE';
-    throw error;
-  }
+  const recorded = refunds.recordProviderOutcome({ ...requestOf(input), idempotencyKey, ...report });
+  return unlessRefused(
+    recorded.then(() => result),
+    { IDEMPOTENCY_KEY_REUSED: 'NOT_DUE', REFUND_CASE_STATE: 'NOT_DUE' },
+  );
 }

@@ -1,3 +1,5 @@
+import type { Language } from './mail-format.ts';
+
 /** A refund case in a mail. */
 export interface DueRefund {
   readonly amount: string;
@@ -39,7 +41,7 @@ const DUE_UNKNOWN = {
   en: "We don't know the bank's deadline. Respond as soon as you can: it may decide at any time, even without a response.",
 };
 
-export const deadlineTexts: Readonly<Record<'pt-BR' | 'en', Texts>> = {
+export const deadlineTexts: Readonly<Record<Language, Texts>> = {
   'pt-BR': {
     refundsSubject: (count, merchant) =>
       count === 1

@@ -1,7 +1,5 @@
-import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { formatMoney } from './mail-format.ts';
-import { type MailLinks, merchantUrl } from './mail-links.ts';
-import type { Notice } from './notice.ts';
+import type { Addressee } from './mail-links.ts';
 
 interface Facts {
   readonly merchant: string;
@@ -44,18 +42,13 @@ The amount is deducted from your next releases. The open debts, and where they c
 };
 
 /** A mail about debts that the balance does not cover. */
-export function debtsMail(
-  owedMinor: bigint,
-  { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
-  input: NotifyContactInput,
-  links: MailLinks,
-) {
+export function debtsMail(owedMinor: bigint, { language, merchant, merchantUrl }: Addressee) {
   const t = texts[language];
   const owed = formatMoney(language, owedMinor);
   const facts = {
     merchant,
     owed,
-    link: `${merchantUrl(input, links)}/funds`,
+    link: `${merchantUrl}/funds`,
   };
   return { subject: t.subject(merchant), text: t.text(facts) };
 }

@@ -1,9 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import type { ExpiringKeySubject } from './key-notice.ts';
 import { formatTime, inOneLine } from './mail-format.ts';
-import { type MailLinks, merchantUrl } from './mail-links.ts';
-import type { Notice } from './notice.ts';
+import type { Addressee } from './mail-links.ts';
 
 interface Facts {
   readonly merchant: string;
@@ -99,9 +97,7 @@ Switch that system to the new key before then. If you no longer have the new one
 /** A mail about an API key that expires soon, or that was replaced and is still used. */
 export function expiringKeyMail(
   { apiKey: { name, hint, lastUsedAt, rotatedAt }, expiresAt }: ExpiringKeySubject,
-  { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
-  input: NotifyContactInput,
-  links: MailLinks,
+  { language, merchant, merchantUrl }: Addressee,
 ) {
   const t = texts[language];
   const facts = {
@@ -110,7 +106,7 @@ export function expiringKeyMail(
     expires: formatTime(language, expiresAt),
     rotated: rotatedAt ? formatTime(language, timestampDate(rotatedAt)) : '',
     lastUsed: lastUsedAt ? formatTime(language, timestampDate(lastUsedAt)) : '',
-    link: `${merchantUrl(input, links)}/api-keys`,
+    link: `${merchantUrl}/api-keys`,
   };
   return rotatedAt
     ? { subject: t.stillUsedSubject(merchant), text: t.stillUsedText(facts) }

@@ -1,6 +1,6 @@
 import { ACCOUNT_TIME_ZONE } from '../../services/platform/civil-date.ts';
 
-type Language = 'pt-BR' | 'en';
+export type Language = 'pt-BR' | 'en';
 
 const TIME_ZONE_NAME = { 'pt-BR': 'horário de Brasília', en: 'Brasília time' };
 

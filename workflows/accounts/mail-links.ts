@@ -1,4 +1,5 @@
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import type { Language } from './mail-format.ts';
 import type { MailConfig } from './smtp-mailer.ts';
 
 /** The base URLs of the links in mails. */
@@ -12,6 +13,15 @@ export function mailLinks({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailCo
   return { dashboardUrl: PUBLIC_URL_DASHBOARD ?? `http://${HOST}:${DASHBOARD_PORT}` };
 }
 
+/** For whom a mail is written. */
+export interface Addressee {
+  readonly language: Language;
+  /** The merchant's name, or else its id. */
+  readonly merchant: string;
+  /** The first page of the merchant's environment in the dashboard. */
+  readonly merchantUrl: string;
+}
+
 /** The first page of a merchant's environment in the dashboard. */
-export const merchantUrl = ({ merchantId, environment }: NotifyContactInput, { dashboardUrl }: MailLinks) =>
+export const merchantUrlOf = ({ merchantId, environment }: NotifyContactInput, { dashboardUrl }: MailLinks) =>
   `${dashboardUrl}/${environment === 'live' ? 'live' : 'sandbox'}/${merchantId}`;

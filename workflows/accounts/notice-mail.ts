@@ -2,11 +2,12 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Invitation } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { dueDisputeMail, dueRefundsMail } from './deadline-mail.ts';
 import { debtsMail } from './debt-mail.ts';
 import { expiringKeyMail } from './key-mail.ts';
 import { formatTime } from './mail-format.ts';
-import { type MailLinks, merchantUrl } from './mail-links.ts';
+import { type Addressee, type MailLinks, merchantUrlOf } from './mail-links.ts';
 import { texts } from './notice.texts.ts';
 import type { Notice } from './notice.ts';
 import { outcomeMail } from './outcome-mail.ts';
@@ -20,7 +21,7 @@ export function composeMail(
   input: NotifyContactInput,
   links: MailLinks,
 ): Pick<Mail, 'subject' | 'text' | 'language'> {
-  const addressee = { language, merchant };
+  const addressee = { language, merchant, merchantUrl: merchantUrlOf(input, links) };
   const withChoices = (mail: Pick<Mail, 'subject' | 'text'>) => ({
     language,
     subject: mail.subject,
@@ -30,17 +31,17 @@ export function composeMail(
     case 'WEBHOOK_FAILING':
     case 'WEBHOOK_ERROR':
     case 'WEBHOOK_GONE':
-      return { language, ...webhookMail(subject, { ...addressee, happenedAt }, input, links) };
+      return { language, ...webhookMail(subject, happenedAt, input.environment, addressee) };
     case 'INVITATION':
-      return { language, ...invitationMail(subject.invitation, addressee, links) };
+      return { language, ...invitationMail(subject.invitation, addressee, links.dashboardUrl) };
     case 'REFUND_DEADLINES':
-      return withChoices(dueRefundsMail(subject.refundCases, addressee, input, links));
+      return withChoices(dueRefundsMail(subject.refundCases, addressee));
     case 'DISPUTE_DUE':
-      return withChoices(dueDisputeMail(subject.dispute, addressee, input, links));
+      return withChoices(dueDisputeMail(subject.dispute, addressee));
     case 'DEBTS':
-      return withChoices(debtsMail(subject.owedMinor, addressee, input, links));
+      return withChoices(debtsMail(subject.owedMinor, addressee));
     case 'API_KEY_EXPIRING':
-      return withChoices(expiringKeyMail(subject, addressee, input, links));
+      return withChoices(expiringKeyMail(subject, addressee));
     case 'REFUND_UNFUNDED':
     case 'REFUND_FAILED':
     case 'REFUND_REVIEWED':
@@ -48,7 +49,7 @@ export function composeMail(
     case 'ADVANCE_REFUSED':
     case 'ADVANCE_UNPAID':
     case 'FUNDS_HELD':
-      return withChoices(outcomeMail(subject, addressee, input, links));
+      return withChoices(outcomeMail(subject, addressee));
     default:
       return subject satisfies never;
   }
@@ -61,12 +62,11 @@ type WebhookSubject = {
 
 function webhookMail(
   { kind, subscription }: WebhookSubject,
-  { language, happenedAt, merchant }: Pick<Notice, 'language' | 'happenedAt' | 'merchant'>,
-  input: NotifyContactInput,
-  links: MailLinks,
+  happenedAt: Date,
+  environment: EnvironmentName,
+  { language, merchant, merchantUrl }: Addressee,
 ) {
   const t = texts[language];
-  const { environment } = input;
   // The normalized form of a URL has neither line breaks nor invisible characters.
   const { href, host } = new URL(subscription.url);
   const facts = {
@@ -75,7 +75,7 @@ function webhookMail(
     environment,
     since: formatTime(language, happenedAt),
     reason: t.reason(kind === 'WEBHOOK_FAILING' ? subscription.health : subscription.error),
-    link: `${merchantUrl(input, links)}/webhooks/${subscription.id}`,
+    link: `${merchantUrl}/webhooks/${subscription.id}`,
   };
   switch (kind) {
     case 'WEBHOOK_FAILING':
@@ -91,8 +91,8 @@ function webhookMail(
 
 function invitationMail(
   { role, email, expiresAt }: Invitation,
-  { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
-  { dashboardUrl }: MailLinks,
+  { language, merchant }: Addressee,
+  dashboardUrl: string,
 ) {
   const t = texts[language];
   const facts = {

@@ -5,6 +5,7 @@ import {
   SubscriptionErrorCause,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
+import type { Language } from './mail-format.ts';
 
 /** The values in a mail about a subscription. */
 export interface WebhookFacts {
@@ -106,7 +107,7 @@ function reasonOf(error: FailureFacts | undefined, texts: ReasonTexts): string {
 const portugueseEnvironments = { live: 'produção', test: 'testes' };
 const englishEnvironments = { live: 'live', test: 'sandbox' };
 
-export const texts: Readonly<Record<'pt-BR' | 'en', Texts>> = {
+export const texts: Readonly<Record<Language, Texts>> = {
   'pt-BR': {
     errorSubject: (host, environment) =>
       `Webhook com falha (${portugueseEnvironments[environment]}): ${host}`,

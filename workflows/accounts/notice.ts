@@ -3,7 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import {
   type AccountService,
   type Invitation,
-  Language,
+  Language as MailLanguage,
   MailTopic,
 } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -20,7 +20,7 @@ import { tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 import { type ExpiringKeySubject, findExpiringKey } from './key-notice.ts';
-import { inOneLine } from './mail-format.ts';
+import { inOneLine, type Language } from './mail-format.ts';
 import {
   findEndedDispute,
   findHeldFunds,
@@ -45,7 +45,7 @@ export interface Notice {
   readonly subject: NoticeSubject;
   readonly happenedAt: Date;
   readonly emails: readonly string[];
-  readonly language: 'pt-BR' | 'en';
+  readonly language: Language;
   /** The merchant's name, or else its id. */
   readonly merchant: string;
 }
@@ -89,7 +89,7 @@ export async function readNotice(
   if (!subject) return undefined;
   const contact = await clients.accounts.getMerchantContact(tenant);
   const merchant = inOneLine(contact.merchantName) || input.merchantId;
-  const language = contact.language === Language.EN ? 'en' : 'pt-BR';
+  const language = contact.language === MailLanguage.EN ? 'en' : 'pt-BR';
   if (subject.kind === 'INVITATION') {
     const { email, createdAt } = subject.invitation;
     return { subject, happenedAt: timestampDate(createdAt!), emails: [email], language, merchant };

@@ -1,7 +1,5 @@
-import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { formatMoney } from './mail-format.ts';
-import { type MailLinks, merchantUrl } from './mail-links.ts';
-import type { Notice } from './notice.ts';
+import type { Addressee } from './mail-links.ts';
 import type { Outcome, OutcomeSubject } from './outcome-notice.ts';
 
 /** The event, in the subject and in the first sentence, and its consequence for the merchant. */
@@ -173,15 +171,13 @@ ${means} The details are in the dashboard:
 /** A mail about the outcome of a refund, a dispute, an advance, or the merchant's funds. */
 export function outcomeMail(
   { outcome, amountMinor, path }: OutcomeSubject,
-  { language, merchant }: Pick<Notice, 'language' | 'merchant'>,
-  input: NotifyContactInput,
-  links: MailLinks,
+  { language, merchant, merchantUrl }: Addressee,
 ) {
   const { outcomes, text } = texts[language];
   const facts = {
     merchant,
     amount: amountMinor === undefined ? '' : formatMoney(language, amountMinor),
-    link: `${merchantUrl(input, links)}/${path}`,
+    link: `${merchantUrl}/${path}`,
   };
   return { subject: `${outcomes[outcome].subject}: ${merchant}`, text: text(outcomes[outcome], facts) };
 }

@@ -1,4 +1,4 @@
-import { field, form, hiddenFields } from '../shell/components.ts';
+import { form, hiddenFields, inputField } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { parseReais } from '../shell/reais-input.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -28,10 +28,10 @@ export function requestForm(
 ): Html {
   const t = textsFor(view, advancesTexts).quote;
   const confirmation = mustConfirm(typed)
-    ? field(
+    ? inputField(
         { name: 'confirmed', label: t.confirm, hint: t.confirmHint(view.format.money(amountMinor)), fault },
-        (attributes) =>
-          html`<input ${attributes} inputmode="decimal" autocomplete="off" maxlength="40" required value="${entered}">`,
+        entered,
+        html`inputmode="decimal" autocomplete="off" maxlength="40" required`,
       )
     : nothing;
   // For another quote with the same limits, if this one is no longer available.

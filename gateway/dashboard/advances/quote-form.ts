@@ -2,7 +2,7 @@ import type { GetAdvanceRateResponse } from '../../../proto/gen/payments/advance
 import type { ListAdvanceableInstallmentsResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { advanceFeeMinor } from '../../../services/contracts/advances/advance-fee.ts';
 import { daysBetween } from '../../../services/platform/civil-date.ts';
-import { details, field, form, notice } from '../shell/components.ts';
+import { details, form, inputField, notice } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, type PlainView, pathTo, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
@@ -76,11 +76,11 @@ function boundsForm(view: View, { typed, faults }: Shown): Html {
   return form(view, {
     action: '/advances/new',
     submit: t.quote,
-    fields: html`${field(
+    fields: html`${inputField(
       { name: 'amount', label: t.amount, hint: amountHint, fault: faults?.amount },
-      (attributes) =>
-        html`<input ${attributes} inputmode="decimal" autocomplete="off" maxlength="40" value="${typed.amount}">`,
+      typed.amount,
+      html`inputmode="decimal" autocomplete="off" maxlength="40"`,
     )}
-${field({ name: 'until', label: t.until, hint: t.untilHint, fault: faults?.until }, (attributes) => html`<input type="date" ${attributes} value="${typed.until}">`)}`,
+${inputField({ name: 'until', label: t.until, hint: t.untilHint, fault: faults?.until }, typed.until, html`type="date"`)}`,
   });
 }

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../../services/platform/api-key-scopes.ts';
 import { addDays, civilDateAt, isCivilDate, startOfDay } from '../../../services/platform/civil-date.ts';
-import { field, form } from '../shell/components.ts';
+import { field, form, inputField } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { apiKeysTexts } from './api-keys.texts.ts';
@@ -32,10 +32,10 @@ export function keyForm(view: View, entry?: KeyEntry): Html {
     const fault = names.find((name) => entry?.faults.includes(name));
     return fault && t.faults[fault];
   };
-  const fields = html`${field(
+  const fields = html`${inputField(
     { name: 'name', label: t.name, hint: t.nameHint, fault: faultOf('name') },
-    (attributes) =>
-      html`<input ${attributes} required maxlength="100" autocomplete="off" value="${entry?.name ?? ''}">`,
+    entry?.name ?? '',
+    html`required maxlength="100" autocomplete="off"`,
   )}
 ${scopeChoices(view, entry?.scopes ?? [], faultOf('scopes'))}
 ${field(

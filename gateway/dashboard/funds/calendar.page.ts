@@ -13,7 +13,7 @@ import {
   amountColumn,
   badge,
   dataTable,
-  field,
+  inputField,
   moment,
   money,
   NONE,
@@ -84,11 +84,11 @@ ${link('prev', monthShifted(month, -1))} ${link('next', monthShifted(month, 1))}
 ${month === monthOf(today) ? nothing : html` <a href="${pathTo(view, '/funds')}">${t.currentMonth}</a>`}
 </nav>
 ${queryForm(view, {
-  fields: field(
+  fields: inputField(
     { name: 'month', label: t.month },
+    month,
     // Browsers without month inputs show a text field, whose title explains the pattern.
-    (attributes) =>
-      html`<input type="month" ${attributes} value="${month}" pattern="[0-9]{4}-(0[1-9]|1[0-2])" title="${t.monthHint}">`,
+    html`type="month" pattern="[0-9]{4}-(0[1-9]|1[0-2])" title="${t.monthHint}"`,
   ),
   submit: t.show,
 })}

@@ -1,6 +1,6 @@
 import { addDays, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
 import { formatParameter } from '../exports/csv-links.ts';
-import { field } from '../shell/components.ts';
+import { inputField } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
 import { filterParameter } from '../shell/query-form.ts';
@@ -61,9 +61,7 @@ export class DateRange implements Bounds {
   /** A date field for each bound. */
   fields(labels: Readonly<Bounds>): Html {
     return html`${(['from', 'to'] as const).map((name) =>
-      field({ name, label: labels[name], fault: this.#faults[name] }, (attributes) => {
-        return html`<input type="date" ${attributes} value="${this[name]}">`;
-      }),
+      inputField({ name, label: labels[name], fault: this.#faults[name] }, this[name], html`type="date"`),
     )}`;
   }
 

@@ -2,7 +2,7 @@ import {
   type GetMerchantContactResponse,
   Language,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { field, form, select } from '../shell/components.ts';
+import { field, form, inputField, select } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { LANGUAGE_NAMES } from '../shell/language.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -27,10 +27,10 @@ export function contactForm(view: View, contact: GetMerchantContactResponse, ent
   const language = entry?.language ?? (contact.language === Language.EN ? 'en' : 'pt-BR');
   const fallback =
     contact.emails.length > 0 ? t.contactFallback(contact.emails.join(', ')) : t.contactMissing;
-  const fields = html`${field(
+  const fields = html`${inputField(
     { name: 'contact', label: t.email, hint: t.contactHint, fault: entry?.fault },
-    (attributes) =>
-      html`<input ${attributes} type="email" maxlength="254" autocomplete="off" value="${email}">`,
+    email ?? '',
+    html`type="email" maxlength="254" autocomplete="off"`,
   )}
 ${field({ name: 'language', label: t.language }, select(Object.entries(LANGUAGE_NAMES), language))}`;
   return html`<p>${t.contactLead}</p>

@@ -1,6 +1,16 @@
 import { Type } from 'typebox';
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { badge, dataTable, field, form, moment, pageParameter, pager, select } from '../shell/components.ts';
+import {
+  badge,
+  dataTable,
+  field,
+  form,
+  inputField,
+  moment,
+  pageParameter,
+  pager,
+  select,
+} from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -24,10 +34,10 @@ export interface InvitationEntry {
 export function inviteForm(view: View, entry?: InvitationEntry): Html {
   const t = textsFor(view, membersTexts);
   const roles = textsFor(view, roleTexts);
-  const fields = html`${field(
+  const fields = html`${inputField(
     { name: 'email', label: t.email, hint: t.emailHint, fault: entry?.fault },
-    (attributes) =>
-      html`<input ${attributes} type="email" required maxlength="254" autocomplete="off" value="${entry?.email ?? ''}">`,
+    entry?.email ?? '',
+    html`type="email" required maxlength="254" autocomplete="off"`,
   )}
 ${field({ name: 'role', label: t.role }, select(roleOptions(view), entry?.role ?? 'viewer'))}
 <ul class="hint">${ROLE_NAMES.map((name) => html`<li><strong>${roles[name]}</strong> ${roles.hints[name]}</li>`)}</ul>`;

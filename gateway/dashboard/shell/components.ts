@@ -220,6 +220,11 @@ ${control(attributes)}
 ${fault ? html`<p class="fault" id="${name}-fault">${fault}</p>` : nothing}</div>`;
 }
 
+/** A labeled text field, or another kind of input as its further attributes say. */
+export function inputField(about: Field, value: string, attributes: Html): Html {
+  return field(about, (linked) => html`<input ${linked} ${attributes} value="${value}">`);
+}
+
 /** A drop-down. By default the option without a value is chosen or, if there is none, the first. */
 export function select(
   options: readonly (readonly [value: string, text: string])[],

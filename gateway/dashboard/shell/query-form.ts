@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
-import { field } from './components.ts';
+import { inputField } from './components.ts';
 import { type Html, html, nothing } from './html.ts';
 import { layoutTexts } from './layout.texts.ts';
 import { type Page, type PlainView, textsFor } from './view.ts';
@@ -42,9 +42,7 @@ export function filterField(
   options: { readonly name: string; readonly label: string; readonly fault?: string | undefined },
   value: string,
 ): Html {
-  return field(options, (attributes) => {
-    return html`<input ${attributes} value="${value}" maxlength="${MAX_LENGTH}" autocomplete="off" spellcheck="false">`;
-  });
+  return inputField(options, value, html`maxlength="${MAX_LENGTH}" autocomplete="off" spellcheck="false"`);
 }
 
 /** A text field of a filter by id; with a fault when it is not an id. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { field, form, hiddenFields, select } from '../shell/components.ts';
+import { field, form, hiddenFields, inputField, select } from '../shell/components.ts';
 import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
@@ -59,9 +59,7 @@ function publication(view: View, { name: type, description, dataExample = {} }: 
   const t = textsFor(view, simulatedEventTexts);
   const objectId = typeof dataExample.id === 'string' ? dataExample.id : view.merchantId;
   const fields = html`${hiddenFields({ type })}
-${field({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, (attributes) => {
-  return html`<input ${attributes} value="${objectId}" maxlength="100" required>`;
-})}`;
+${inputField({ name: 'object_id', label: t.objectId, hint: t.objectIdHint }, objectId, html`maxlength="100" required`)}`;
   return html`<section class="card"><h2><code>${type}</code></h2><p>${textsFor(view, eventTypeTexts).descriptions[type] ?? description}</p>
 <h3>${t.example}</h3><pre tabindex="0">${JSON.stringify(dataExample, undefined, 2)}</pre>
 ${form(view, { action: '/simulate/events/publish', submit: t.publish, fields })}</section>`;

@@ -1,6 +1,6 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
-import { field } from '../shell/components.ts';
+import { inputField } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { MAX_AMOUNT_MINOR, parseReais } from '../shell/reais-input.ts';
 import type { View } from '../shell/view.ts';
@@ -53,9 +53,8 @@ export function typedField(
   { name, label, hint, initial }: Typed,
   more: Html = nothing,
 ): Html {
-  return field({ name, label, ...(hint && { hint }), fault: draft?.faults[name] }, (attributes) => {
-    return html`<input ${attributes} value="${draft?.values[name] ?? initial}" autocomplete="off" ${more}>`;
-  });
+  const about = { name, label, ...(hint && { hint }), fault: draft?.faults[name] };
+  return inputField(about, draft?.values[name] ?? initial, html`autocomplete="off" ${more}`);
 }
 
 /** An input for an amount in reais. */

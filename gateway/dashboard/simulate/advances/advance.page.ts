@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { AdvanceRequest } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { statusBadge } from '../../advances/advance-status.ts';
 import { advancesTexts } from '../../advances/advances.texts.ts';
-import { details, field } from '../../shell/components.ts';
+import { details, inputField } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -65,7 +65,6 @@ ${details([
 function reasonField(view: View, { hasReason }: AdvanceStep): Html {
   if (!hasReason) return nothing;
   const { reasonInitial } = textsFor(view, advanceStepTexts);
-  return field({ name: 'reason', label: textsFor(view, simulateTexts).reason }, (attributes) => {
-    return html`<input ${attributes} value="${reasonInitial}" maxlength="2000" required>`;
-  });
+  const { reason: label } = textsFor(view, simulateTexts);
+  return inputField({ name: 'reason', label }, reasonInitial, html`maxlength="2000" required`);
 }

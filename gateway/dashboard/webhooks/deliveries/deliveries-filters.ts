@@ -5,26 +5,24 @@ import {
   DeliveryStatus,
   type ListDeliveriesRequest,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, pageParameter, select } from '../../shell/components.ts';
+import { field, inputField, pageParameter, select } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
-import { queryForm } from '../../shell/query-form.ts';
+import { filterField, filterParameter, queryForm } from '../../shell/query-form.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 import { shortId } from './delivery.components.ts';
 import { localTime, timeOf } from './delivery-times.ts';
 
-const Text = Type.Optional(Type.String({ maxLength: 100 }));
-
 /** The query parameters of a list of deliveries; empty is the same as absent. */
 export const DeliveriesQuery = Type.Object({
-  type: Text,
-  status: Text,
-  since: Text,
-  before: Text,
-  request: Text,
-  object: Text,
-  event: Text,
-  resend: Text,
+  type: filterParameter,
+  status: filterParameter,
+  since: filterParameter,
+  before: filterParameter,
+  request: filterParameter,
+  object: filterParameter,
+  event: filterParameter,
+  resend: filterParameter,
   page: pageParameter,
 });
 
@@ -105,16 +103,12 @@ export function filterForm(
   const [path = ''] = view.url.split('?');
   const fault = (name: keyof DeliveriesQueryValues) => faults[name] && t[faults[name]];
   const typed = (name: keyof DeliveriesQueryValues, label: string) =>
-    field(
-      { name, label, fault: fault(name) },
-      (attributes) =>
-        html`<input ${attributes} value="${query[name] ?? ''}" maxlength="100" spellcheck="false">`,
-    );
+    filterField({ name, label, fault: fault(name) }, query[name] ?? '');
   const time = (name: 'since' | 'before', label: string, at: Timestamp | undefined) =>
-    field(
+    inputField(
       { name, label, fault: fault(name) },
-      (attributes) =>
-        html`<input ${attributes} type="datetime-local" step="1" value="${at ? localTime(at) : ''}">`,
+      at ? localTime(at) : '',
+      html`type="datetime-local" step="1"`,
     );
   const statuses = Object.entries(STATUSES).map(([name, status]) => [name, all.statuses[status]] as const);
   const isNarrowed = (['since', 'before', 'request', 'object', 'event'] as const).some((name) => query[name]);

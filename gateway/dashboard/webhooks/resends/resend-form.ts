@@ -7,15 +7,14 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field, notice } from '../../shell/components.ts';
+import { inputField, notice } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
+import { filterField, filterParameter } from '../../shell/query-form.ts';
 import { canCall, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { localTime, timeOf } from '../deliveries/delivery-times.ts';
 import { resendsTexts } from './resends.texts.ts';
 
 const DAY_S = 86_400n;
-const Text = Type.Optional(Type.String({ maxLength: 100 }));
-
 /** The positions of missed events, from the first to before the second: `12-40`. */
 export const MissedRange = Type.Optional(Type.String({ pattern: '^([0-9]{1,18}-[0-9]{1,18})?$' }));
 
@@ -29,10 +28,10 @@ export type Scope = (typeof SCOPES)[number];
  */
 export const ResendFields = Type.Object({
   missed: MissedRange,
-  from: Text,
-  to: Text,
-  event_id: Text,
-  request_id: Text,
+  from: filterParameter,
+  to: filterParameter,
+  event_id: filterParameter,
+  request_id: filterParameter,
   scope: Type.Optional(Type.Union(SCOPES.map((scope) => Type.Literal(scope)))),
 });
 
@@ -104,17 +103,13 @@ export function resendForms(
   const previewForm = (submit: string, fields: Html) =>
     html`<form method="get" action="${pathTo(view, `/webhooks/${id}/resends/preview`)}">${fields}<button class="primary">${submit}</button></form>`;
   const time = (name: 'from' | 'to', label: string) =>
-    field(
+    inputField(
       { name, label, fault: faultOf(name) },
-      (attributes) =>
-        html`<input ${attributes} type="datetime-local" step="1" required value="${localOf(values[name])}">`,
+      localOf(values[name]),
+      html`type="datetime-local" step="1" required`,
     );
   const text = (name: 'event_id' | 'request_id', label: string) =>
-    field(
-      { name, label, fault: faultOf(name) },
-      (attributes) =>
-        html`<input ${attributes} value="${values[name] ?? ''}" maxlength="100" spellcheck="false">`,
-    );
+    filterField({ name, label, fault: faultOf(name) }, values[name] ?? '');
   return html`<p class="soft">${t.intro}</p>
 <div class="cards">
 <section class="card"><h2>${t.period}</h2>${previewForm(t.preview, html`${time('from', t.from)}${time('to', t.to)}`)}</section>

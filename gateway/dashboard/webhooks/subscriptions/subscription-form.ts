@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { EventType } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { field } from '../../shell/components.ts';
+import { inputField } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { textsFor, type View } from '../../shell/view.ts';
 import type { CreationFault } from './creation-fault.ts';
@@ -41,14 +41,15 @@ export function subscriptionFields(
   fault?: CreationFault,
 ): Html {
   const t = textsFor(view, newSubscriptionTexts);
-  const url = field(
+  const url = inputField(
     { name: 'url', label: t.url, hint: t.urlHint, fault: fault?.url },
-    (attributes) =>
-      html`<input ${attributes} type="text" inputmode="url" autocomplete="off" spellcheck="false" autocapitalize="off" value="${typed.url}">`,
+    typed.url,
+    html`inputmode="url" autocomplete="off" spellcheck="false" autocapitalize="off"`,
   );
-  const description = field(
+  const description = inputField(
     { name: 'description', label: t.description, hint: t.descriptionHint, fault: fault?.description },
-    (attributes) => html`<input ${attributes} type="text" autocomplete="off" value="${typed.description}">`,
+    typed.description,
+    html`autocomplete="off"`,
   );
   return html`${url}${description}${eventTypeChoice(view, catalog, typed, fault?.eventTypes)}`;
 }

@@ -4,6 +4,7 @@ import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
+import type { MerchantClients } from '../merchant-clients.ts';
 import { canSee, type Section } from '../shell/access.ts';
 import { codeOf } from '../shell/failures.ts';
 import type { View } from '../shell/view.ts';
@@ -91,60 +92,28 @@ export interface FoundRecord {
   readonly path: string;
 }
 
-interface Lookup {
-  readonly section: Section;
-  /** Reads the record in the viewer's merchant and environment; rejects with NOT_FOUND if there is none. */
-  find(view: View, id: string): Promise<unknown>;
-  path(id: string): string;
-}
+type Lookup = readonly [
+  section: Section,
+  /** The path of its page, before its id. */
+  path: string,
+  /** Reads the record of the page's merchant and environment; rejects with NOT_FOUND if there is none. */
+  find: (clients: MerchantClients, id: string) => Promise<unknown>,
+];
 
 const LOOKUPS: Readonly<Record<RecordKind, Lookup>> = {
-  refund: {
-    section: 'refunds',
-    find: ({ clients }, refundCaseId) => clients.refundCases.getRefundCase({ refundCaseId }),
-    path: (id) => `/refunds/${id}`,
-  },
-  dispute: {
-    section: 'disputes',
-    find: ({ clients }, disputeId) => clients.refundCases.getDispute({ disputeId }),
-    path: (id) => `/disputes/${id}`,
-  },
-  sale: {
-    section: 'funds',
-    find: ({ clients }, saleId) => clients.funds.getSale({ saleId }),
-    path: (id) => `/funds/sales/${id}`,
-  },
-  advance: {
-    section: 'advances',
-    find: ({ clients }, advanceRequestId) => clients.advances.getAdvanceRequest({ advanceRequestId }),
-    path: (id) => `/advances/${id}`,
-  },
-  product: {
-    section: 'products',
-    find: ({ clients }, productId) => clients.products.getProduct({ productId }),
-    path: (id) => `/products/${id}`,
-  },
-  subscription: {
-    section: 'webhooks',
-    find: ({ clients }, subscriptionId) =>
-      clients.webhookSubscriptions.getWebhookSubscription({ subscriptionId }),
-    path: (id) => `/webhooks/${id}`,
-  },
-  delivery: {
-    section: 'webhooks',
-    find: ({ clients }, deliveryId) => clients.deliveries.getDelivery({ deliveryId }),
-    path: (id) => `/deliveries/${id}`,
-  },
-  resend: {
-    section: 'webhooks',
-    find: ({ clients }, resendId) => clients.deliveries.getResend({ resendId }),
-    path: (id) => `/resends/${id}`,
-  },
-  event: {
-    section: 'webhooks',
-    find: ({ clients }, eventId) => clients.events.getEvent({ eventId }),
-    path: (id) => `/deliveries?event=${id}`,
-  },
+  refund: ['refunds', '/refunds/', (all, refundCaseId) => all.refundCases.getRefundCase({ refundCaseId })],
+  dispute: ['disputes', '/disputes/', (all, disputeId) => all.refundCases.getDispute({ disputeId })],
+  sale: ['funds', '/funds/sales/', (all, saleId) => all.funds.getSale({ saleId })],
+  advance: ['advances', '/advances/', (all, id) => all.advances.getAdvanceRequest({ advanceRequestId: id })],
+  product: ['products', '/products/', (all, productId) => all.products.getProduct({ productId })],
+  subscription: [
+    'webhooks',
+    '/webhooks/',
+    (all, subscriptionId) => all.webhookSubscriptions.getWebhookSubscription({ subscriptionId }),
+  ],
+  delivery: ['webhooks', '/deliveries/', (all, deliveryId) => all.deliveries.getDelivery({ deliveryId })],
+  resend: ['webhooks', '/resends/', (all, resendId) => all.deliveries.getResend({ resendId })],
+  event: ['webhooks', '/deliveries?event=', (all, eventId) => all.events.getEvent({ eventId })],
 };
 
 /**
@@ -152,12 +121,12 @@ const LOOKUPS: Readonly<Record<RecordKind, Lookup>> = {
  * one.
  */
 export async function findRecords(view: View, id: string): Promise<FoundRecord[]> {
-  const lookups = (Object.entries(LOOKUPS) as [RecordKind, Lookup][]).filter(([, { section }]) =>
+  const lookups = (Object.entries(LOOKUPS) as [RecordKind, Lookup][]).filter(([, [section]]) =>
     canSee(view, section),
   );
   const found = await Promise.all(
-    lookups.map(async ([kind, { find, path }]) =>
-      (await exists(find(view, id))) ? [{ kind, path: path(id) }] : [],
+    lookups.map(async ([kind, [, path, find]]) =>
+      (await exists(find(view.clients, id))) ? [{ kind, path: `${path}${id}` }] : [],
     ),
   );
   return found.flat();

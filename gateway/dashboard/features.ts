@@ -1,20 +1,20 @@
 import { accountPages } from './account/account.page.ts';
 import { advanceDetailPage } from './advances/advance-detail.page.ts';
-import { advanceDownload, advanceListPage } from './advances/advance-list.page.ts';
+import { advanceListPages } from './advances/advance-list.page.ts';
 import { quotePages } from './advances/quote.page.ts';
 import { requestAdvanceAction } from './advances/request-advance.action.ts';
 import { apiKeysPages } from './api-keys/api-keys.page.ts';
 import { auditPage } from './audit/audit.page.ts';
 import { disputePages } from './disputes/dispute.page.ts';
-import { disputeDownload, disputeListPage } from './disputes/dispute-list.page.ts';
+import { disputeListPages } from './disputes/dispute-list.page.ts';
 import { respondToDisputeAction } from './disputes/respond-to-dispute.action.ts';
 import { calendarPage } from './funds/calendar.page.ts';
 import { dayPage } from './funds/day.page.ts';
 import { projectionPage } from './funds/projection.page.ts';
-import { reconcilePage, releaseDownload } from './funds/reconcile.page.ts';
+import { reconcilePages } from './funds/reconcile.page.ts';
 import { releaseSalesPage } from './funds/release-sales.page.ts';
 import { salePage } from './funds/sale.page.ts';
-import { saleListDownload, saleListPage } from './funds/sale-list.page.ts';
+import { saleListPages } from './funds/sale-list.page.ts';
 import { statementPages } from './funds/statement.page.ts';
 import { homePages } from './home/home.page.ts';
 import { invitationsPage } from './members/invitations.ts';
@@ -25,7 +25,7 @@ import { productPage } from './products/product.page.ts';
 import { productListPage } from './products/product-list.page.ts';
 import { decideRefundCaseActions } from './refunds/decide-refund-case.action.ts';
 import { refundCasePages } from './refunds/refund-case.page.ts';
-import { refundDownload, refundListPage } from './refunds/refund-list.page.ts';
+import { refundListPages } from './refunds/refund-list.page.ts';
 import { searchPage } from './search/search.page.ts';
 import type { DashboardConfig, RouteDependencies } from './shell/dependencies.ts';
 import type { Pages } from './shell/pages.ts';
@@ -80,22 +80,17 @@ const FEATURES: readonly ((pages: Pages, config: DashboardConfig) => void)[] = [
   projectionPage,
   dayPage,
   releaseSalesPage,
-  saleListPage,
-  saleListDownload,
+  saleListPages,
   salePage,
   statementPages,
-  reconcilePage,
-  releaseDownload,
-  refundListPage,
-  refundDownload,
+  reconcilePages,
+  refundListPages,
   refundCasePages,
   decideRefundCaseActions,
-  disputeListPage,
-  disputeDownload,
+  disputeListPages,
   disputePages,
   respondToDisputeAction,
-  advanceListPage,
-  advanceDownload,
+  advanceListPages,
   quotePages,
   requestAdvanceAction,
   advanceDetailPage,

@@ -40,8 +40,8 @@ interface Filters {
   readonly status: (typeof STATUSES)[number] | undefined;
 }
 
-/** /advances: the list of advance requests. */
-export function advanceListPage(pages: Pages): void {
+/** /advances: the list of advance requests, newest first, and the same as a file. */
+export function advanceListPages(pages: Pages): void {
   const options = { path: '/advances', role: Role.VIEWER, section: 'advances', query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, advancesTexts);
@@ -67,13 +67,9 @@ ${pager(view, nextPageToken)}`,
       live: { requests },
     };
   });
-}
-
-/** /advances.csv: advance requests as a file, newest first. */
-export function advanceDownload(pages: Pages): void {
   const rpc = AdvanceService.method.exportAdvanceRequests;
-  const options = { path: '/advances.csv', rpc, section: 'advances', query: csvQuery } as const;
-  pages.download(options, async (view, { query }) => {
+  const file = { path: '/advances.csv', rpc, section: 'advances', query: csvQuery } as const;
+  pages.download(file, async (view, { query }) => {
     const filters = filtersOf(view, query);
     return listDownload({
       name: filters.range.fileName('advances'),

@@ -47,8 +47,8 @@ interface DisputeFilters {
   readonly payment: string;
 }
 
-/** The list of disputes: by default those awaiting the merchant's response, by due date. */
-export function disputeListPage(pages: Pages): void {
+/** The list of disputes: by default those awaiting the merchant's response, by due date. The same as a file. */
+export function disputeListPages(pages: Pages): void {
   const options = { path: '/disputes', role: Role.VIEWER, section: 'disputes', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const filters = filtersOf(view, { status: 'AWAITING', ...query });
@@ -68,13 +68,9 @@ ${liveRegion('disputes', table)}
 ${pager(view, nextPageToken)}`;
     return { title: t.title, body, live: { disputes: table } };
   });
-}
-
-/** /disputes.csv: disputes as a file, in the order of the list. */
-export function disputeDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportDisputes;
-  const options = { path: '/disputes.csv', rpc, section: 'disputes', query: CsvQuery } as const;
-  pages.download(options, async (view, { query }) => {
+  const file = { path: '/disputes.csv', rpc, section: 'disputes', query: CsvQuery } as const;
+  pages.download(file, async (view, { query }) => {
     const filters = filtersOf(view, query);
     const request = { ...requestOf(filters), includeDeductions: true };
     return listDownload({

@@ -19,7 +19,7 @@ import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, dataTable, link } from '../shell/components.ts';
+import { amountColumn, type Column, dataTable, link } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -28,8 +28,8 @@ import { fundsTexts } from './funds.texts.ts';
 import { reconcileTexts } from './reconcile.texts.ts';
 import { balancesTable, rangeForm } from './statement.page.ts';
 
-/** /funds/reconcile: the totals of a period in the statement and in each list, each with its file. */
-export function reconcilePage(pages: Pages): void {
+/** /funds/reconcile: the totals of a period in the statement and in each list, and the releases of a period as a file. */
+export function reconcilePages(pages: Pages): void {
   const query = Type.Object(dateRangeParameters);
   const options = { path: '/funds/reconcile', role: Role.VIEWER, section: 'funds', query } as const;
   pages.page(options, async (view, { query }) => {
@@ -39,13 +39,14 @@ export function reconcilePage(pages: Pages): void {
     if (range.hasFault) return { title: t.title, status: 422, body: top };
     return { title: t.title, body: html`${top}${await sections(view, range)}` };
   });
-}
-
-/** /funds/releases.csv: the releases of a period as a file. */
-export function releaseDownload(pages: Pages): void {
   const rpc = FundsService.method.exportFundsReleases;
-  const query = Type.Object(fileParameters);
-  pages.download({ path: '/funds/releases.csv', rpc, section: 'funds', query }, async (view, { query }) => {
+  const file = {
+    path: LISTS.releases.csv,
+    rpc,
+    section: 'funds',
+    query: Type.Object(fileParameters),
+  } as const;
+  pages.download(file, async (view, { query }) => {
     const range = DateRange.orCurrentMonth(view, query);
     return listDownload({
       name: range.fileName('releases'),
@@ -121,67 +122,51 @@ function fundsTable(view: View, totals: FundsTotals): Html {
 }
 
 function refundTable(view: View, range: DateRange, totals: readonly RefundCaseTotal[]): Html {
-  const t = textsFor(view, reconcileTexts);
+  const { amount } = textsFor(view, reconcileTexts);
   const { states } = textsFor(view, refundsTexts);
-  return dataTable<RefundCaseTotal>(
-    t.byStatus,
-    [
-      {
-        label: t.status,
-        cell: ({ status }) => {
-          const name = enumName(RefundCaseStatus, status);
-          return link(view, during('/refunds', name)(range), states[name]);
-        },
-      },
-      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
-      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
-    ],
-    totals,
-    t.none,
-  );
+  const linkTo = ({ status }: RefundCaseTotal) => {
+    const name = enumName(RefundCaseStatus, status);
+    return link(view, during('/refunds', name)(range), states[name]);
+  };
+  return statusTable(view, totals, linkTo, [amountColumn(view, amount, ({ amountMinor }) => amountMinor)]);
 }
 
 function disputeTable(view: View, range: DateRange, totals: readonly DisputeTotal[]): Html {
-  const t = textsFor(view, reconcileTexts);
+  const { amount, deducted } = textsFor(view, reconcileTexts);
   const { filters } = textsFor(view, disputesTexts);
-  return dataTable<DisputeTotal>(
-    t.byStatus,
-    [
-      {
-        label: t.status,
-        cell: ({ outcome }) => {
-          const name = outcome === DisputeOutcome.UNSPECIFIED ? 'OPEN' : enumName(DisputeOutcome, outcome);
-          return link(view, during('/disputes', name)(range), filters[name]);
-        },
-      },
-      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
-      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
-      amountColumn(view, t.deducted, ({ deductedAmountMinor }) => deductedAmountMinor),
-    ],
-    totals,
-    t.none,
-  );
+  const linkTo = ({ outcome }: DisputeTotal) => {
+    const name = outcome === DisputeOutcome.UNSPECIFIED ? 'OPEN' : enumName(DisputeOutcome, outcome);
+    return link(view, during('/disputes', name)(range), filters[name]);
+  };
+  return statusTable(view, totals, linkTo, [
+    amountColumn(view, amount, ({ amountMinor }) => amountMinor),
+    amountColumn(view, deducted, ({ deductedAmountMinor }) => deductedAmountMinor),
+  ]);
 }
 
 function advanceTable(view: View, range: DateRange, totals: readonly AdvanceRequestTotal[]): Html {
-  const t = textsFor(view, reconcileTexts);
+  const { amount, fee, net } = textsFor(view, reconcileTexts);
   const statuses = statusNames(view);
-  return dataTable<AdvanceRequestTotal>(
-    t.byStatus,
-    [
-      {
-        label: t.status,
-        cell: ({ status }) => {
-          const name = enumName(AdvanceRequestStatus, status);
-          return link(view, during('/advances', name)(range), statuses[name]);
-        },
-      },
-      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
-      amountColumn(view, t.amount, ({ amountMinor }) => amountMinor),
-      amountColumn(view, t.fee, ({ feeAmountMinor }) => feeAmountMinor),
-      amountColumn(view, t.net, ({ netAmountMinor }) => netAmountMinor),
-    ],
-    totals,
-    t.none,
-  );
+  const linkTo = ({ status }: AdvanceRequestTotal) => {
+    const name = enumName(AdvanceRequestStatus, status);
+    return link(view, during('/advances', name)(range), statuses[name]);
+  };
+  return statusTable(view, totals, linkTo, [
+    amountColumn(view, amount, ({ amountMinor }) => amountMinor),
+    amountColumn(view, fee, ({ feeAmountMinor }) => feeAmountMinor),
+    amountColumn(view, net, ({ netAmountMinor }) => netAmountMinor),
+  ]);
+}
+
+/** The totals of a list by status, each with a link to what has it. */
+function statusTable<Total extends { readonly count: bigint }>(
+  view: View,
+  totals: readonly Total[],
+  linkTo: (total: Total) => Html,
+  amounts: readonly Column<Total>[],
+): Html {
+  const t = textsFor(view, reconcileTexts);
+  const status = { label: t.status, cell: linkTo };
+  const count = { label: t.count, isNumber: true, cell: (total: Total) => view.format.number(total.count) };
+  return dataTable(t.byStatus, [status, count, ...amounts], totals, t.none);
 }

@@ -33,8 +33,8 @@ interface Filters {
   readonly state: (typeof SALE_STATES)[number] | undefined;
 }
 
-/** /funds/sales: the merchant's sales, newest first. */
-export function saleListPage(pages: Pages): void {
+/** /funds/sales: the merchant's sales, newest first, and the same as a file. */
+export function saleListPages(pages: Pages): void {
   const options = { path: '/funds/sales', role: Role.VIEWER, section: 'funds', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const t = textsFor(view, salesTexts);
@@ -58,10 +58,6 @@ ${saleTable(view, filters, sales, productNames)}
 ${isRefused ? nothing : pager(view, nextPageToken)}`,
     };
   });
-}
-
-/** /funds/sales.csv: the same as a file. */
-export function saleListDownload(pages: Pages): void {
   const rpc = FundsService.method.exportSales;
   pages.download({ path: CSV, rpc, section: 'funds', query: CsvQuery }, async (view, { query }) => {
     const filters = filtersOf(view, query);

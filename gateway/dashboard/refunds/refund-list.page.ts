@@ -62,8 +62,8 @@ interface Filters {
   readonly order: string;
 }
 
-/** The list of refund cases: by default those awaiting the merchant's decision, by deadline. */
-export function refundListPage(pages: Pages): void {
+/** The list of refund cases: by default those awaiting the merchant's decision, by deadline. As a file, newest first. */
+export function refundListPages(pages: Pages): void {
   const options = { path: '/refunds', role: Role.VIEWER, section: 'refunds', query: Query } as const;
   pages.page(options, async (view, { query }) => {
     const filters = filtersOf(view, { status: 'MERCHANT_REVIEW', ...query });
@@ -83,13 +83,9 @@ ${liveRegion('cases', cases)}
 ${pager(view, nextPageToken)}`;
     return { title: t.title, body, live: { cases } };
   });
-}
-
-/** /refunds.csv: refund cases as a file, newest first. */
-export function refundDownload(pages: Pages): void {
   const rpc = RefundCaseService.method.exportRefundCases;
-  const options = { path: '/refunds.csv', rpc, section: 'refunds', query: CsvQuery } as const;
-  pages.download(options, async (view, { query }) => {
+  const file = { path: '/refunds.csv', rpc, section: 'refunds', query: CsvQuery } as const;
+  pages.download(file, async (view, { query }) => {
     const filters = filtersOf(view, query);
     const request = matching(filters);
     return listDownload({

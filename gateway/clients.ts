@@ -1,4 +1,4 @@
-import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect';
+import { type CallOptions, createClient, type Transport } from '@connectrpc/connect';
 import type { FastifyRequest } from 'fastify';
 import { AdvanceService } from '../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -31,19 +31,10 @@ export const GATEWAY_CALLER: Caller = {
 const DEADLINE_MS = 10_000;
 
 /** The services behind the public API. */
-export interface Clients {
-  readonly refundCases: Client<typeof RefundCaseService>;
-  readonly products: Client<typeof ProductService>;
-  readonly funds: Client<typeof FundsService>;
-  readonly advances: Client<typeof AdvanceService>;
-  readonly webhookSubscriptions: Client<typeof WebhookSubscriptionService>;
-  readonly webhookListeners: Client<typeof WebhookListenerService>;
-  readonly events: Client<typeof EventService>;
-  readonly apiKeys: Client<typeof ApiKeyService>;
-}
+export type Clients = ReturnType<typeof createClients>;
 
 /** Creates the clients over one transport, in process or remote. */
-export function createClients(transport: Transport): Clients {
+export function createClients(transport: Transport) {
   return {
     refundCases: createClient(RefundCaseService, transport),
     products: createClient(ProductService, transport),

@@ -19,31 +19,30 @@ export async function deductionOf(view: View, dispute: Dispute): Promise<GetDedu
   return unlessRefused(view.clients.funds.getDeduction({ sourceId: dispute.id }), 'DEDUCTION_NOT_FOUND');
 }
 
-/**
- * What a lost dispute has deducted and how much of it became a debt, or what was returned; nothing for other disputes.
- */
+/** What a lost dispute has deducted and how much of it became a debt, or what was returned; nothing for other disputes. */
 export function deductedCard(
   view: View,
   dispute: Dispute,
   deduction: GetDeductionResponse | undefined,
 ): Html {
-  const state = stateOf(dispute);
-  if (state === 'REVERSED') return restoredCard(view, deduction);
-  if (state !== 'LOST') return nothing;
   const t = textsFor(view, disputesTexts);
-  return html`<section class="card"><h2>${t.deducted}</h2>${
-    deduction && deduction.amountMinor > 0n
-      ? deductedAmount(view, deduction)
-      : html`<p>${noneText(view, dispute, deduction)}</p>`
-  }</section>`;
-}
-
-/** What a reversed dispute has returned. Its workflow restores it within seconds. */
-function restoredCard(view: View, deduction: GetDeductionResponse | undefined): Html {
-  const t = textsFor(view, disputesTexts);
-  return html`<section class="card"><h2>${t.restored}</h2>${
-    deduction?.reversedAt ? restoredAmount(view, deduction) : html`<p>${t.notRestored}</p>`
-  }</section>`;
+  const card = (title: string, content: Html) =>
+    html`<section class="card"><h2>${title}</h2>${content}</section>`;
+  switch (stateOf(dispute)) {
+    case 'LOST': {
+      const none = deduction || dispute.lostAmountMinor === 0n ? t.nothingLeft : t.notDeducted;
+      const isDeducted = deduction && deduction.amountMinor > 0n;
+      return card(t.deducted, isDeducted ? deductedAmount(view, deduction) : html`<p>${none}</p>`);
+    }
+    case 'REVERSED':
+      // The dispute's workflow restores it within seconds.
+      return card(
+        t.restored,
+        deduction?.reversedAt ? restoredAmount(view, deduction) : html`<p>${t.notRestored}</p>`,
+      );
+    default:
+      return nothing;
+  }
 }
 
 function restoredAmount(view: View, deduction: GetDeductionResponse): Html {
@@ -57,11 +56,6 @@ function restoredAmount(view: View, deduction: GetDeductionResponse): Html {
   return html`<p class="figure">${money(view, returnedMinor)}</p>
 <p><a href="${pathTo(view, `/funds/statement?from=${on}`)}">${t.toStatement}</a></p>
 ${note(canceledDebtAmountMinor, t.debtCanceled)}${note(amountMinor - returnedMinor, t.paidOutside)}`;
-}
-
-function noneText(view: View, dispute: Dispute, deduction: GetDeductionResponse | undefined): string {
-  const t = textsFor(view, disputesTexts);
-  return deduction || dispute.lostAmountMinor === 0n ? t.nothingLeft : t.notDeducted;
 }
 
 /** Links to the statement from that day on, because more may have been deducted or collected later. */

@@ -5,7 +5,7 @@ import { type CsvColumn, type CsvFormat, CsvWriter } from './csv.ts';
 
 /** A CSV file of these lines. `lines` is not called before the browser asks for the content. */
 export function csvDownload(name: string, lines: () => AsyncIterable<string>): Download {
-  return { name, contentType: 'text/csv; charset=utf-8', read: () => encoded(lines()) };
+  return { name, contentType: 'text/csv; charset=utf-8', read: lines };
 }
 
 interface ListFile<Message, Row> {
@@ -29,11 +29,6 @@ export function listDownload<Message, Row>(file: ListFile<Message, Row>): Downlo
     }
     yield header + csv.total();
   });
-}
-
-async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for await (const line of lines) yield encoder.encode(line);
 }
 
 /** The date of a time in Brasília; empty when undefined. */

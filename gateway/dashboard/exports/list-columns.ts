@@ -21,13 +21,12 @@ import {
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { openPayout } from '../advances/advance-status.ts';
 import { stateOf } from '../disputes/dispute.components.ts';
+import type { Allocation } from '../funds/release.components.ts';
 import type { CsvColumn } from './csv.ts';
 import { csvDate, csvTime } from './csv-download.ts';
 
 const reasonNames = (reasons: readonly BlockReason[]) =>
   reasons.map((reason) => enumName(BlockReason, reason)).join(' ');
-
-type Allocation = Omit<FundsRelease, '$typeName' | 'date' | 'status' | 'salesCount'>;
 
 /** Amounts of releases, or of sales in them. */
 const allocationColumns = <Row extends Allocation>(): readonly CsvColumn<Row>[] => [

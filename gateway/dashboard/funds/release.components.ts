@@ -49,17 +49,8 @@ export function remainingMinor(
   return row.blockedAmountMinor + row.releasedAmountMinor + row.scheduledAmountMinor;
 }
 
-type Allocation = Pick<
-  FundsRelease,
-  | 'grossAllocatedAmountMinor'
-  | 'feesAllocatedAmountMinor'
-  | 'originalAmountMinor'
-  | 'deductionsAmountMinor'
-  | 'advancedAmountMinor'
-  | 'blockedAmountMinor'
-  | 'releasedAmountMinor'
-  | 'scheduledAmountMinor'
->;
+/** The amounts of a release, or of a sale in it, and what blocks them. */
+export type Allocation = Omit<FundsRelease, '$typeName' | 'date' | 'status' | 'salesCount'>;
 
 /** The columns from gross to what remains, of releases or of the sales behind them. */
 export function allocationColumns<Row extends Allocation>(view: View) {

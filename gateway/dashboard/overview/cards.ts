@@ -1,6 +1,8 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
+  type Dispute,
   DisputeOrder,
+  type RefundCase,
   RefundCaseOrder,
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -24,8 +26,10 @@ const LISTED_MONTHS = 2;
 const CHART_MONTHS = 6;
 const CHART_DAYS = 30;
 
-const lines = (items: readonly Html[]) =>
-  html`<ul class="lines">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+const lines = (items: readonly Html[], none: string) =>
+  items.length === 0
+    ? html`<p>${none}</p>`
+    : html`<ul class="lines">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
 
 /** The refund cases awaiting the merchant's decision, by deadline. */
 export function refundsCard(view: View): Promise<Html> {
@@ -35,13 +39,12 @@ export function refundsCard(view: View): Promise<Html> {
     name: 'refunds',
     title: t.refunds,
     call: view.clients.refundCases.listRefundCases(request),
-    render: ({ refundCases: cases }) => {
-      if (cases.length === 0) return html`<p>${t.noRefunds}</p>`;
+    render: ({ refundCases }) => {
+      const amountOf = ({ id, amountMinor }: RefundCase) =>
+        link(view, `/refunds/${id}`, money(view, amountMinor));
       return lines(
-        cases.map((each) => {
-          const amount = link(view, `/refunds/${each.id}`, money(view, each.amountMinor));
-          return html`${amount} ${deadline(view, each)}`;
-        }),
+        refundCases.map((each) => html`${amountOf(each)} ${deadline(view, each)}`),
+        t.noRefunds,
       );
     },
     links: (page) => link(view, '/refunds', page?.nextPageToken ? t.allRefunds : t.toRefunds),
@@ -57,12 +60,10 @@ export function disputesCard(view: View): Promise<Html> {
     title: t.disputes,
     call: view.clients.refundCases.listDisputes(request),
     render: ({ disputes }) => {
-      if (disputes.length === 0) return html`<p>${t.noDisputes}</p>`;
+      const reasonOf = (each: Dispute) => link(view, `/disputes/${each.id}`, reasonText(view, each));
       return lines(
-        disputes.map((each) => {
-          const reason = link(view, `/disputes/${each.id}`, reasonText(view, each));
-          return html`${reason} ${disputedAmount(view, each)} ${dueDate(view, each)}`;
-        }),
+        disputes.map((each) => html`${reasonOf(each)} ${disputedAmount(view, each)} ${dueDate(view, each)}`),
+        t.noDisputes,
       );
     },
     links: (page) => link(view, '/disputes', page?.nextPageToken ? t.allDisputes : t.toDisputes),
@@ -104,12 +105,12 @@ export function releasesCard(view: View): Promise<Html> {
       const next = months
         .flatMap(({ days }) => days)
         .filter(({ date, scheduledAmountMinor }) => date >= today && scheduledAmountMinor > 0n);
-      if (next.length === 0) return html`<p>${t.noReleases}</p>`;
       return lines(
         next.slice(0, MAX_LINES).map(({ date, scheduledAmountMinor }) => {
           const day = link(view, `/funds/days/${date}`, view.format.date(date));
           return html`${day} <span class="number">${money(view, scheduledAmountMinor)}</span>`;
         }),
+        t.noReleases,
       );
     },
     links: () => link(view, '/funds/projection', t.toCalendar),

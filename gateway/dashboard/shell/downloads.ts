@@ -9,7 +9,7 @@ export interface Download {
   /** Absent when it is known only at the end. */
   readonly sizeBytes?: number;
   /** Reads the content at the browser's pace; not called for a HEAD request. */
-  read(): AsyncIterable<Uint8Array>;
+  read(): AsyncIterable<Uint8Array | string>;
 }
 
 /** Yields what `read` returns for each message of a streaming RPC, which is canceled when the consumer stops. */
@@ -41,10 +41,10 @@ export async function sendDownload(reply: FastifyReply, { name, contentType, siz
 }
 
 /** Content whose first chunk has been read. */
-async function started(content: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+async function started<Chunk>(content: AsyncIterable<Chunk>): Promise<AsyncIterable<Chunk>> {
   const chunks = content[Symbol.asyncIterator]();
-  let first: IteratorResult<Uint8Array> | undefined = await chunks.next();
-  const iterator: AsyncIterator<Uint8Array> = {
+  let first: IteratorResult<Chunk> | undefined = await chunks.next();
+  const iterator: AsyncIterator<Chunk> = {
     async next() {
       const result = first ?? (await chunks.next());
       first = undefined;

@@ -1,6 +1,6 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { ACCOUNT_TIME_ZONE, civilDateAt, daysBetween } from '../../../services/platform/civil-date.ts';
-import type { Language } from './language.ts';
+import type { Language, Texts } from './language.ts';
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
@@ -114,14 +114,7 @@ export class Format {
   }
 }
 
-const formats = new Map<Language, Format>();
+const FORMATS: Texts<Format> = { 'pt-BR': new Format('pt-BR'), en: new Format('en') };
 
 /** The shared formatter of a language. */
-export function formatOf(language: Language): Format {
-  let format = formats.get(language);
-  if (!format) {
-    format = new Format(language);
-    formats.set(language, format);
-  }
-  return format;
-}
+export const formatOf = (language: Language): Format => FORMATS[language];

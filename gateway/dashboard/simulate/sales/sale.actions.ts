@@ -2,12 +2,16 @@ import { Type } from 'typebox';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Pages } from '../../shell/pages.ts';
+import type { View } from '../../shell/view.ts';
 import { IN_SANDBOX, redirectWithOutcome } from '../sandbox.ts';
 import { disputeTerms, paymentOf } from '../simulated-facts.ts';
 
 /** Without REFUND_IN_PROGRESS, which refunds set themselves. */
 export const BLOCK_REASONS = ['HOLD_OR_DISPUTE', 'KYC_PENDING', 'COMPLIANCE_HOLD'] as const;
 export const OUTCOMES = ['RETURNED', 'CONSUMED'] as const;
+
+/** A step of a dispute, as the bank and the service take them. */
+export type DisputeStep = 'submitted' | 'won' | 'lost' | 'reversed';
 
 const PATH = '/simulate/sales/:saleId';
 const reason = Type.Enum([...BLOCK_REASONS]);
@@ -51,27 +55,20 @@ export function saleDisputeActions(pages: Pages): void {
     await view.clients.refundCases.openDispute({ ...dispute, idempotencyKey: key });
     return redirectWithOutcome(view, `/simulate/sales/${saleId}`, 'open-dispute');
   });
-  const options = { ...IN_SANDBOX, path: `${PATH}/disputes/:disputeId/submitted` } as const;
-  pages.action(options, async (view, { params, key }) => {
-    const submission = { disputeId: params.disputeId!, idempotencyKey: key };
-    await view.clients.refundCases.recordResponseSubmission(submission);
-    return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'submitted');
-  });
-  const reversal = { ...IN_SANDBOX, path: `${PATH}/disputes/:disputeId/reversed` } as const;
-  pages.action(reversal, async (view, { params, key }) => {
-    const request = { disputeId: params.disputeId!, idempotencyKey: key };
-    await view.clients.refundCases.reverseDispute(request);
-    return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, 'reversed');
-  });
-  for (const [step, outcome] of [
-    ['won', DisputeOutcome.WON],
-    ['lost', DisputeOutcome.LOST],
-  ] as const) {
+  for (const [step, take] of Object.entries(DISPUTE_STEPS)) {
     const path = `${PATH}/disputes/:disputeId/${step}`;
     pages.action({ ...IN_SANDBOX, path }, async (view, { params, key }) => {
-      const closed = { disputeId: params.disputeId!, outcome };
-      await view.clients.refundCases.closeDispute({ ...closed, idempotencyKey: key });
+      await take(view, { disputeId: params.disputeId!, idempotencyKey: key });
       return redirectWithOutcome(view, `/simulate/sales/${params.saleId}`, step);
     });
   }
 }
+
+type DisputeWrite = { readonly disputeId: string; readonly idempotencyKey: string };
+
+const DISPUTE_STEPS: Readonly<Record<DisputeStep, (view: View, write: DisputeWrite) => Promise<unknown>>> = {
+  submitted: ({ clients }, write) => clients.refundCases.recordResponseSubmission(write),
+  won: ({ clients }, write) => clients.refundCases.closeDispute({ ...write, outcome: DisputeOutcome.WON }),
+  lost: ({ clients }, write) => clients.refundCases.closeDispute({ ...write, outcome: DisputeOutcome.LOST }),
+  reversed: ({ clients }, write) => clients.refundCases.reverseDispute(write),
+};

@@ -18,7 +18,7 @@ import { refundForm } from '../refunds/refund-form.ts';
 import { IN_SANDBOX } from '../sandbox.ts';
 import { simulateTexts } from '../simulate.texts.ts';
 import { paymentOf } from '../simulated-facts.ts';
-import { BLOCK_REASONS, OUTCOMES } from './sale.actions.ts';
+import { BLOCK_REASONS, type DisputeStep, OUTCOMES } from './sale.actions.ts';
 import { saleTexts } from './sale.texts.ts';
 
 const MAX_RELATED = 20;
@@ -94,7 +94,6 @@ const STEPS_OF: Readonly<Record<DisputeState, readonly DisputeStep[]>> = {
   LOST: ['reversed'],
   REVERSED: [],
 };
-type DisputeStep = 'submitted' | 'won' | 'lost' | 'reversed';
 
 function disputeList(view: View, saleId: string, disputes: readonly Dispute[]): Html {
   const t = textsFor(view, saleTexts);

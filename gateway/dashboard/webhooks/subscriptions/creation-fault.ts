@@ -1,4 +1,4 @@
-import type { ConnectError } from '@connectrpc/connect';
+import { ConnectError } from '@connectrpc/connect';
 import { checkWebhookUrl, type WebhookUrlRules } from '../../../../services/platform/egress/webhook-url.ts';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { type Html, html } from '../../shell/html.ts';
@@ -51,7 +51,8 @@ function writtenUrlFault(view: View, typed: string): string | undefined {
 }
 
 /** The faults of a refused creation or change that the person can correct; undefined for other errors. */
-export function creationFault(view: View, error: ConnectError, typed: string): CreationFault | undefined {
+export function creationFault(view: View, error: unknown, typed: string): CreationFault | undefined {
+  if (!(error instanceof ConnectError)) return undefined;
   const t = textsFor(view, newSubscriptionTexts);
   const { reason, metadata = {} } = errorInfoOf(error) ?? {};
   switch (reason) {

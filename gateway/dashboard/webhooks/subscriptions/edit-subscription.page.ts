@@ -1,4 +1,3 @@
-import { ConnectError } from '@connectrpc/connect';
 import { Type } from 'typebox';
 import {
   type EventType,
@@ -77,7 +76,7 @@ export function editSubscriptionPages(pages: Pages): void {
           status: CONFLICT,
         };
       }
-      const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
+      const fault = creationFault(view, error, typed.url);
       if (!fault) throw error;
       return reject(fault);
     }

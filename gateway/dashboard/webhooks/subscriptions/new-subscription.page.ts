@@ -1,4 +1,3 @@
-import { ConnectError } from '@connectrpc/connect';
 import {
   type EventType,
   type WebhookSubscription,
@@ -46,7 +45,7 @@ export function newSubscriptionPages(pages: Pages, config: DashboardConfig): voi
       const subscription = await create(view, key, typed, names);
       return createdPage(view, subscription, await revealOnce(view, subscription.id));
     } catch (error) {
-      const fault = error instanceof ConnectError ? creationFault(view, error, typed.url) : undefined;
+      const fault = creationFault(view, error, typed.url);
       if (!fault) throw error;
       return reject(fault);
     }

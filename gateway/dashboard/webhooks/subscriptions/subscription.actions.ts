@@ -12,23 +12,20 @@ const RPCS = WebhookSubscriptionService.method;
 export function subscriptionActions(pages: Pages): void {
   const test = { ...SPEC, path: `${PATH}/test`, rpc: RPCS.sendTestEvent };
   pages.action(test, async (view, { params, key }) => {
-    const request = requestOf(params, key);
-    const { eventId } = await view.clients.webhookSubscriptions.sendTestEvent(request);
-    return { redirect: `/webhooks/${request.subscriptionId}?test=${eventId}#test` };
+    const { eventId } = await view.clients.webhookSubscriptions.sendTestEvent(requestOf(params, key));
+    return { redirect: `/webhooks/${params.subscriptionId}?test=${eventId}#test` };
   });
 
   const disable = { ...SPEC, path: `${PATH}/disable`, rpc: RPCS.disableWebhookSubscription };
   pages.action(disable, async (view, { params, key }) => {
-    const request = requestOf(params, key);
-    await view.clients.webhookSubscriptions.disableWebhookSubscription(request);
-    return { redirect: `/webhooks/${request.subscriptionId}`, notice: 'disabled' };
+    await view.clients.webhookSubscriptions.disableWebhookSubscription(requestOf(params, key));
+    return { redirect: `/webhooks/${params.subscriptionId}`, notice: 'disabled' };
   });
 
   const remove = { ...SPEC, path: `${PATH}/delete`, rpc: RPCS.deleteWebhookSubscription };
   pages.action(remove, async (view, { params, key }) => {
-    const request = requestOf(params, key);
-    await view.clients.webhookSubscriptions.deleteWebhookSubscription(request);
-    return { redirect: `/webhooks/${request.subscriptionId}`, notice: 'deleted' };
+    await view.clients.webhookSubscriptions.deleteWebhookSubscription(requestOf(params, key));
+    return { redirect: `/webhooks/${params.subscriptionId}`, notice: 'deleted' };
   });
 
   const reactivate = { ...SPEC, path: `${PATH}/reactivate`, rpc: RPCS.reactivateWebhookSubscription };

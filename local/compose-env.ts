@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { GATEWAY_CALLER } from '../gateway/clients.ts';
 import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-caller.ts';
 import type { Caller } from '../services/platform/rpc/call-context.ts';
 import { AREA_GRANTS } from '../services/platform/rpc/grants.ts';
 import { WORKER_CALLER } from '../workflows/worker-caller.ts';
-import { newKeyRings, newServiceToken } from './generated-secrets.ts';
+import { newKeyRings, newServiceToken, serviceTokenEntry } from './generated-secrets.ts';
 
 /** For calls from outside the containers: npm run keys, npm run tokens, grpcurl. */
 const OPERATOR_CALLER: Caller = {
@@ -39,11 +39,5 @@ export function composeEnv(): string {
 /** One entry of RPC_TLS_CALLERS, with the URI of docs/operations/certificates.md. */
 const tlsCallerEntry = ({ name, grants }: Caller): string =>
   `${name}|spiffe://payments.example/${name}|${[...grants].join(' ')}`;
-
-/** One entry of SERVICE_TOKENS. */
-function serviceTokenEntry({ name, grants }: Caller, token: string): string {
-  const sha256 = createHash('sha256').update(token).digest('hex');
-  return `${name}|${sha256}|${[...grants].join(' ')}`;
-}
 
 if (import.meta.main) process.stdout.write(composeEnv());

@@ -89,6 +89,27 @@ export class DataFolder {
     closeSync(parent);
   }
 
+  /**
+   * The JSON of a file; undefined when it does not exist. Throws StartError DATA_FOLDER_UNREADABLE for a damaged file, which
+   * says what to do with it.
+   */
+  readJson(name: string, advice: string): unknown {
+    const text = this.read(name);
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      const message = `${this.file(name)} is not valid JSON: ${advice}`;
+      throw new StartError('DATA_FOLDER_UNREADABLE', message, { cause: error });
+    }
+  }
+
+  /** Writes a file as JSON, unless it is the same already. */
+  writeJson(name: string, value: object): void {
+    const text = `${JSON.stringify(value, null, 2)}\n`;
+    if (this.read(name) !== text) this.write(name, text);
+  }
+
   /** Releases the lock. */
   close(): void {
     DataFolder.#open.delete(this);

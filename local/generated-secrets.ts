@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { KEY_RINGS } from '../services/platform/process/config.ts';
+import type { Caller } from '../services/platform/rpc/call-context.ts';
 import type { DataFolder } from './data-folder.ts';
-import { StartError } from './start-error.ts';
 
 const FILE = 'secrets.json';
 
@@ -18,7 +18,8 @@ export interface GeneratedSecrets {
  * file, because data is encrypted with its keys: throws StartError DATA_FOLDER_UNREADABLE.
  */
 export function loadGeneratedSecrets(folder: DataFolder, callers: readonly string[]): GeneratedSecrets {
-  const saved = parse(folder);
+  const advice = 'restore it, or delete DATA_DIR to start over';
+  const saved = (folder.readJson(FILE, advice) ?? {}) as Partial<GeneratedSecrets>;
   const secrets: GeneratedSecrets = {
     keyRings: { ...newKeyRings(), ...saved.keyRings },
     serviceTokens: {
@@ -26,29 +27,20 @@ export function loadGeneratedSecrets(folder: DataFolder, callers: readonly strin
       ...saved.serviceTokens,
     },
   };
-  const text = `${JSON.stringify(secrets, null, 2)}\n`;
-  if (folder.read(FILE) !== text) folder.write(FILE, text);
+  folder.writeJson(FILE, secrets);
   return secrets;
-}
-
-function parse(folder: DataFolder): Partial<GeneratedSecrets> {
-  const text = folder.read(FILE);
-  if (text === undefined) return {};
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new StartError(
-      'DATA_FOLDER_UNREADABLE',
-      `${folder.file(FILE)} is not valid JSON: restore it, or delete DATA_DIR to start over`,
-      { cause: error },
-    );
-  }
 }
 
 /** Generates key rings, by setting. */
 export function newKeyRings(): GeneratedSecrets['keyRings'] {
   const ring = () => `v1:${randomBytes(32).toString('base64')}`;
   return { API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() };
+}
+
+/** The entry of a caller and its token in SERVICE_TOKENS. */
+export function serviceTokenEntry({ name, grants }: Pick<Caller, 'name' | 'grants'>, token: string): string {
+  const sha256 = createHash('sha256').update(token).digest('hex');
+  return `${name}|${sha256}|${[...grants].join(' ')}`;
 }
 
 /** Generates a service token: `mps_` and 256 random bits. */

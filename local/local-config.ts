@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Config, ConfigError, readConfig } from '../services/platform/process/config.ts';
 import { ALL_GRANTS } from '../services/platform/rpc/grants.ts';
 import type { DataFolder } from './data-folder.ts';
 import { CONNECTOR_CALLER } from './demo/connector/demo-connector.ts';
-import type { GeneratedSecrets } from './generated-secrets.ts';
+import { type GeneratedSecrets, serviceTokenEntry } from './generated-secrets.ts';
 
 /** The caller of demo.json's token, with every grant: for scripts and examples on this machine. */
 export const LOCAL_CALLER = { name: 'local', grants: new Set(ALL_GRANTS) };
@@ -22,10 +21,9 @@ export function localConfig(
   secrets: GeneratedSecrets,
   caFile: string,
 ): Config {
-  const ownTokens = [LOCAL_CALLER, CONNECTOR_CALLER].map(({ name, grants }) => {
-    const sha256 = createHash('sha256').update(secrets.serviceTokens[name]!).digest('hex');
-    return `${name}|${sha256}|${[...grants].join(' ')}`;
-  });
+  const ownTokens = [LOCAL_CALLER, CONNECTOR_CALLER].map((caller) =>
+    serviceTokenEntry(caller, secrets.serviceTokens[caller.name]!),
+  );
   const config = readConfig({
     ...secrets.keyRings,
     ...environment,

@@ -78,7 +78,7 @@ async function start(stack: AsyncDisposableStack): Promise<void> {
     temporal: { address: temporal.address, ui: TEMPORAL_UI_URL, namespace: config.TEMPORAL_NAMESPACE },
     receiver: { url: `${receiver.url}/webhooks/demo`, ca: receiver.caFile },
   };
-  folder.write(DEMO_FILE, `${JSON.stringify(demo, null, 2)}\n`);
+  folder.writeJson(DEMO_FILE, demo);
   const stopReporting = await startProviderReports({
     folder,
     logger,

@@ -1,6 +1,5 @@
 import { generateKeyPairSync, type JsonWebKey, randomBytes, randomUUID } from 'node:crypto';
 import type { DataFolder } from '../data-folder.ts';
-import { StartError } from '../start-error.ts';
 import type { DemoPerson } from './demo-people.ts';
 
 const FILE = 'oidc-provider.json';
@@ -23,7 +22,8 @@ export interface ProviderSecrets {
  * DATA_FOLDER_UNREADABLE for a damaged file.
  */
 export function loadProviderSecrets(folder: DataFolder, people: readonly DemoPerson[]): ProviderSecrets {
-  const saved = parse(folder);
+  const saved = (folder.readJson(FILE, 'delete it to generate new passwords') ??
+    {}) as Partial<ProviderSecrets>;
   const newPasswords = Object.fromEntries(people.map(({ subject }) => [subject, newSecret()]));
   const secrets: ProviderSecrets = {
     clientSecret: saved.clientSecret ?? newSecret(),
@@ -31,20 +31,8 @@ export function loadProviderSecrets(folder: DataFolder, people: readonly DemoPer
     signingKey: saved.signingKey ?? newSigningKey(),
     passwords: { ...newPasswords, ...saved.passwords },
   };
-  const text = `${JSON.stringify(secrets, null, 2)}\n`;
-  if (folder.read(FILE) !== text) folder.write(FILE, text);
+  folder.writeJson(FILE, secrets);
   return secrets;
-}
-
-function parse(folder: DataFolder): Partial<ProviderSecrets> {
-  const text = folder.read(FILE);
-  if (text === undefined) return {};
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const message = `${folder.file(FILE)} is not valid JSON: delete it to generate new passwords`;
-    throw new StartError('DATA_FOLDER_UNREADABLE', message, { cause: error });
-  }
 }
 
 const newSecret = () => randomBytes(18).toString('base64url');

@@ -32,7 +32,7 @@ export function dataTable<Row>(
   caption: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  empty: string,
+  empty: Html | string,
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   const head = columns.map(({ label, isNumber }) => html`<th scope="col"${numeric(isNumber)}>${label}</th>`);
@@ -105,10 +105,12 @@ export function badge(tone: Tone, text: string): Html {
 /** Shown in place of a missing value. */
 export const NONE = '—';
 
-/** A time in Brasília time; NONE when undefined. */
+/** A time in Brasília time, and on hover in UTC, as in the logs of most servers; NONE when undefined. */
 export function moment(view: PlainView, at: Timestamp | undefined): Html {
   if (!at) return html`${NONE}`;
-  return html`<time datetime="${timestampDate(at).toISOString()}">${view.format.dateTime(at)}</time>`;
+  const iso = timestampDate(at).toISOString();
+  const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+  return html`<time datetime="${iso}" title="${utc}">${view.format.dateTime(at)}</time>`;
 }
 
 /** A long text with a copy button, which the script shows. */

@@ -2,8 +2,8 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { PING_TYPE } from '../../../problems/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
-import { pager } from '../../shell/components.ts';
-import { html } from '../../shell/html.ts';
+import { link, pager } from '../../shell/components.ts';
+import { type Html, html } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -16,10 +16,12 @@ import {
   DeliveriesQuery,
   type DeliveriesQueryValues,
   filterForm,
+  type ParsedFilters,
   parseFilters,
 } from './deliveries-filters.ts';
 import { deliveriesTable } from './deliveries-table.ts';
 import { endpointName } from './delivery.components.ts';
+import { readEvent } from './read-event.ts';
 
 const PAGE_SIZE = 25;
 const EVENT_TYPES_CACHE_MS = 10 * 60_000;
@@ -88,7 +90,7 @@ async function listOf(
   const endpoints = subscription ? undefined : await readEndpoints(view, subscriptionIds);
   const table = deliveriesTable(view, list.deliveries, {
     caption: t.deliveries,
-    empty: filters.any ? t.noMatches : t.none,
+    empty: list.deliveries.length > 0 ? '' : await emptyText(view, query, filters, subscription),
     endpoints,
     subscription,
   });
@@ -96,6 +98,21 @@ async function listOf(
     body: html`${filterHtml}${liveRegion('deliveries', table)}${pager(view, list.nextPageToken)}`,
     live: { deliveries: table },
   };
+}
+
+/** Why there are no deliveries. Those of one event are missing when no endpoint was to receive it. */
+async function emptyText(
+  view: View,
+  query: DeliveriesQueryValues,
+  { any, request: { eventId } }: ParsedFilters,
+  subscription: WebhookSubscription | undefined,
+): Promise<Html | string> {
+  const t = textsFor(view, deliveriesTexts);
+  if (!any) return t.none;
+  const given = Object.entries(query).filter(([, value]) => value?.trim());
+  const isOfEvent = eventId !== undefined && given.length === 1 && !subscription;
+  const event = isOfEvent ? await readEvent(view, eventId) : undefined;
+  return event ? html`${t.notSent(event.type)} ${link(view, '/webhooks', t.toEndpoints)}` : t.noMatches;
 }
 
 /** The names of all event types that can be delivered, cached because live pages are rendered every second. */

@@ -21,7 +21,7 @@ const RECENT = 10;
 
 interface TableOptions {
   readonly caption: string;
-  readonly empty: string;
+  readonly empty: Html | string;
   /** The endpoints to show in a list of several subscriptions; any other delivery went to a listener. */
   readonly endpoints?: Endpoints | undefined;
   /** The only subscription of the list. */

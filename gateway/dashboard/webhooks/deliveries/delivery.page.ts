@@ -8,7 +8,6 @@ import {
 import { PING_TYPE } from '../../../problems/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, copyable, details, form, link, moment, NONE } from '../../shell/components.ts';
-import { unlessRefused } from '../../shell/failures.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
@@ -20,6 +19,7 @@ import { dueText, isScheduled, statusBadge } from './delivery.components.ts';
 import { deliveryTexts } from './delivery.texts.ts';
 import { attemptsList } from './delivery-attempts.ts';
 import { type DeliveryDetails, statusReasonText } from './delivery-reasons.ts';
+import { readEvent } from './read-event.ts';
 
 /** A delivery: its status with the reason, its attempts, and its event. */
 export function deliveryPage(pages: Pages): void {
@@ -41,11 +41,6 @@ async function readDelivery(view: View, deliveryId: string): Promise<DeliveryDet
   ]);
   const { attempts, requestBody, expectedAttempts } = response;
   return { delivery, attempts, subscription, requestBody, expectedAttempts, resend: resend?.resend };
-}
-
-/** Undefined once the event's retention period has ended. */
-async function readEvent(view: View, eventId: string): Promise<Event | undefined> {
-  return (await unlessRefused(view.clients.events.getEvent({ eventId }), 'EVENT_NOT_FOUND'))?.event;
 }
 
 function renderDelivery(view: View, found: DeliveryDetails, event: Event | undefined): Page {

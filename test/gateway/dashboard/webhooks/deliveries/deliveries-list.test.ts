@@ -65,6 +65,25 @@ describe('the list of deliveries', () => {
     }
   });
 
+  it('says why an event was not sent to any endpoint', async () => {
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.webhooks.publish(tenant, 'object 1');
+    const { events } = await fixture.webhooks.events.listEvents({ ...tenant, pageSize: 1 });
+    const emptyFor = async (query: string, path = '/deliveries') => {
+      const { document } = await developer.get(`${base}${path}?${query}`);
+      return document.querySelector('.empty')?.text;
+    };
+    const { id } = events[0]!;
+    expect(await emptyFor(`event=${id}&status=`)).toContain(
+      'no active endpoint was subscribed to payment.succeeded.v1',
+    );
+    expect(await emptyFor(`event=${id}&status=retrying`)).toBe('No deliveries match the filters.');
+    expect(await emptyFor(`event=${tenant.merchantId}`)).toBe('No deliveries match the filters.');
+    const subscription = await fixture.subscribed(tenant);
+    const ofOne = `/webhooks/${subscription.id}/deliveries`;
+    expect(await emptyFor(`event=${id}`, ofOne)).toBe('No deliveries match the filters.');
+  });
+
   it.each([
     ['event', 'x', 'is a UUID'],
     ['since', '2026-02-30T10:00', 'valid date and time'],

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
+import { html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { ID, type Outcome } from '../shell/pages.ts';
-import { type Page, textsFor, type View } from '../shell/view.ts';
+import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { isConfirmed, mustConfirm, type QuoteToRequest, requestForm } from './confirm-amount.ts';
 
@@ -40,7 +41,9 @@ export function requestAdvanceAction(pages: Pages): void {
 function confirmPage(view: View, quote: QuoteToRequest, confirmed: string): Page {
   const t = textsFor(view, advancesTexts).quote;
   const fault = t.confirmFault(view.format.money(quote.amountMinor));
-  return { title: t.confirmTitle, status: 422, body: requestForm(view, quote, confirmed, fault) };
+  const again = pathTo(view, `/advances/new?${new URLSearchParams({ ...quote.typed })}`);
+  const body = html`${requestForm(view, quote, confirmed, fault)}<p><a href="${again}">${t.other}</a></p>`;
+  return { title: t.confirmTitle, status: 422, body };
 }
 
 function refusedOutcome(error: unknown, typed: Record<string, string>): Outcome {

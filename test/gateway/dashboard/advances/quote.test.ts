@@ -90,13 +90,15 @@ describe('a quote', () => {
   });
 
   it('that covers an amount that nobody entered asks for the amount before it is requested', async () => {
-    const { visitor, requests, quote } = await seller();
+    const { visitor, home, requests, quote } = await seller();
     const shown = await quote();
     expect(textOf(shown.document.getElementById('confirmed-hint'))).toContain('The quote advances R$144.00');
     for (const confirmed of ['', '14.40', 'all of it']) {
       const asked = await visitor.submit(shown, take, { confirmed });
       expect(asked.status).toBe(422);
       expect(textOf(asked.document.getElementById('confirmed-fault'))).toContain('Enter R$144.00');
+      const other = asked.document.querySelector(`main a[href="${home}/new?amount=&until="]`);
+      expect(textOf(other)).toBe('Get another quote');
     }
     expect(await requests()).toEqual([]);
     const done = await visitor.submit(

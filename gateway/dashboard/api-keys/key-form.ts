@@ -47,11 +47,13 @@ ${field(
 
 function scopeChoices(view: View, chosen: readonly ApiKeyScopeName[], fault: string | undefined): Html {
   const t = textsFor(view, apiKeysTexts);
-  const choice = (name: ApiKeyScopeName) =>
+  // The first one is focused, as the form is below all keys.
+  const faulty = fault ? html` aria-invalid="true" aria-describedby="scopes-fault" autofocus` : nothing;
+  const choice = (name: ApiKeyScopeName, index: number) =>
     html`<label class="option"><input type="checkbox" name="scopes" value="${name}"${
       chosen.includes(name) ? html` checked` : nothing
-    }> <code>${name}</code> ${t.scopeHints[name]}</label>`;
-  return html`<fieldset${fault ? html` aria-describedby="scopes-fault"` : nothing}><legend>${t.scopes}</legend>
+    }${index === 0 ? faulty : nothing}> <code>${name}</code> ${t.scopeHints[name]}</label>`;
+  return html`<fieldset><legend>${t.scopes}</legend>
 ${SCOPE_NAMES.map(choice)}
 ${fault ? html`<p class="fault" id="scopes-fault">${fault}</p>` : nothing}</fieldset>`;
 }

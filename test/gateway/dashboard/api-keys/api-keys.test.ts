@@ -153,6 +153,8 @@ test('missing values are requested, and entered values are kept', async () => {
   expect(unscoped.status).toBe(422);
   expect(unscoped.text).not.toContain('<img');
   expect(unscoped.document.querySelector('#scopes-fault')?.text).toContain('at least one');
+  const focused = unscoped.document.querySelectorAll('[autofocus]');
+  expect(focused.map((input) => input.getAttribute('aria-describedby'))).toEqual(['scopes-fault']);
   expect(unscoped.document.querySelector('#name')?.getAttribute('value')).toBe(HOSTILE);
   for (const name of [' ', 'x'.repeat(101), 'a\u0000b']) {
     const page = await developer.submit(path, '/issue', { name, scopes: ['webhooks:manage'] });

@@ -146,7 +146,7 @@ async function repeat(name: string, calling: () => Promise<unknown>, signal: Abo
   while (!signal.aborted) {
     await calling().catch((error: unknown) => failures.push(String(error)));
     calls += 1;
-    await delay(5);
+    await delay(25);
   }
   return { name, isMuch: calls > 200, failures };
 }

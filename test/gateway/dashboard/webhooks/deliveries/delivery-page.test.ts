@@ -54,12 +54,11 @@ describe('the page of a delivery', () => {
   );
 
   it('names its times in UTC too, to compare them with the logs of a server', async () => {
-    const page = await open(all.deliveries.retrying);
-    const [time] = page.document.querySelectorAll('.attempts time');
-    expect(`${time?.getAttribute('title')}`).toMatch(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} UTC$/);
-    expect(Date.parse(time!.getAttribute('title')!)).toBe(
-      Math.floor(Date.parse(time!.getAttribute('datetime')!) / 1_000) * 1_000,
-    );
+    const page = await open(all.deliveries.retrying!);
+    const time = page.document.querySelector('.attempts time')!;
+    expect(time.getAttribute('title')).toMatch(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} UTC$/);
+    const [second] = time.getAttribute('datetime')!.split('.');
+    expect(time.getAttribute('title')).toBe(`${second!.replace('T', ' ')} UTC`);
   });
 
   it('says that its endpoint is paused or disabled, or that its resend was canceled', async () => {

@@ -1,18 +1,25 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
-import type { Debt, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BlockReason, type Debt, type FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { lastOpenBlockAt } from './open-blocks.ts';
 
 /** What a merchant owes beyond its balance. */
 export interface DebtSubject {
   readonly kind: 'DEBTS';
   /** In centavos; positive. */
   readonly owedMinor: bigint;
-  /** When the last debt arose; identifies the occasion. */
+  /** When the last debt arose or, if that was later, the last open hold; identifies the occasion. */
   readonly happenedAt: Date;
 }
 
 const PAGE_SIZE = 100;
+const HOLDS = [
+  BlockReason.HOLD_OR_DISPUTE,
+  BlockReason.REFUND_IN_PROGRESS,
+  BlockReason.KYC_PENDING,
+  BlockReason.COMPLIANCE_HOLD,
+];
 
 /** The debts that the merchant's available balance does not cover; undefined if it covers them all. */
 export async function findUncoveredDebts(
@@ -22,9 +29,10 @@ export async function findUncoveredDebts(
   const { availableAmountMinor } = await funds.getBalance(tenant);
   if (availableAmountMinor >= 0n) return undefined;
   const last = await findLastDebt(funds, tenant);
-  return (
-    last && { kind: 'DEBTS', owedMinor: -availableAmountMinor, happenedAt: timestampDate(last.occurredAt!) }
-  );
+  if (!last) return undefined;
+  const holds = await Promise.all(HOLDS.map((reason) => lastOpenBlockAt(funds, tenant, reason)));
+  const lastMs = Math.max(timestampMs(last.occurredAt!), ...holds.map((at) => at?.getTime() ?? 0));
+  return { kind: 'DEBTS', owedMinor: -availableAmountMinor, happenedAt: new Date(lastMs) };
 }
 
 /** The list is oldest first, so the last debt is on its last page. */

@@ -1,4 +1,4 @@
-import { type Timestamp, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import {
   type AdvanceRequest,
@@ -7,7 +7,7 @@ import {
   PayoutAnswer,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { BlockReason, type FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Environment, RecordPosition } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DisputeOutcome,
   MerchantDecisionKind,
@@ -15,6 +15,7 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { lastOpenBlockAt } from './open-blocks.ts';
 
 /**
  * The outcomes that merchants are notified of: a refund awaits the balance, failed or was reviewed; a dispute ended; an
@@ -166,21 +167,14 @@ export async function findHeldFunds(
   funds: Client<typeof FundsService>,
   tenant: Tenant,
 ): Promise<OutcomeSubject | undefined> {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  let after: RecordPosition | undefined;
-  do {
-    const page = { ...tenant, reason: BlockReason.KYC_PENDING, ...(after && { after }) };
-    const { blocks, next } = await funds.scanOpenBlocks(page);
-    for (const { openedAt } of blocks) lastMs = Math.max(lastMs, timestampMs(openedAt!));
-    after = next;
-  } while (after);
-  if (lastMs === Number.NEGATIVE_INFINITY) return undefined;
+  const happenedAt = await lastOpenBlockAt(funds, tenant, BlockReason.KYC_PENDING);
+  if (!happenedAt) return undefined;
   const amountMinor = undefined;
   return {
     kind: 'FUNDS_HELD',
     outcome: 'FUNDS_HELD',
     amountMinor,
     path: 'funds',
-    happenedAt: new Date(lastMs),
+    happenedAt,
   };
 }

@@ -18,3 +18,14 @@ it('notices each new debt, however many older ones are open, so that it is maile
   await deduct(1n, undefined, '2020-06-02');
   expect(await happenedAt()).not.toEqual(before);
 });
+
+it('notices a new hold while a debt is open, so that it is mailed', async () => {
+  const { client, tenant, deduct, sell, block } = fundsCaller(harness.transports.inProcess);
+  const happenedAt = async () => (await findUncoveredDebts(client, tenant))?.happenedAt;
+  await deduct(100n, undefined, '2020-06-01');
+  const before = await happenedAt();
+  const { saleId } = await sell({ gross: 100n, instant: true });
+  expect(await happenedAt()).toBeUndefined();
+  await block(saleId);
+  expect(await happenedAt()).not.toEqual(before);
+});

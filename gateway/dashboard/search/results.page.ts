@@ -6,6 +6,7 @@ import { saleBadge } from '../funds/sale.components.ts';
 import { namedSale, namedSaleOf } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { caseColumns } from '../refunds/refund-case.components.ts';
+import { canSee } from '../shell/access.ts';
 import { amountColumn, dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
@@ -18,6 +19,12 @@ interface Results {
   readonly matches: Matches;
 }
 
+/** What the viewer can search for. */
+export function promptText(view: View): string {
+  const t = textsFor(view, searchTexts);
+  return canSee(view, 'webhooks') ? t.prompt : t.noEndpoints;
+}
+
 /** The results of a search. */
 export function resultsPage(view: View, { text, records, matches }: Results): Page {
   const t = textsFor(view, searchTexts);
@@ -26,7 +33,7 @@ export function resultsPage(view: View, { text, records, matches }: Results): Pa
   return {
     title: t.titleOf(text),
     body: isEmpty
-      ? html`<p class="empty">${t.none(text)}</p><p class="hint">${t.noneHint}</p>`
+      ? html`<p class="empty">${t.none(text)}</p><p class="hint">${promptText(view)} ${t.noneHint}</p>`
       : html`${records.length > 0 ? recordTable(view, text, records) : nothing}
 ${sales.length > 0 ? saleTable(view, sales, matches) : nothing}
 ${refundCases.length > 0 ? caseTable(view, refundCases, matches) : nothing}

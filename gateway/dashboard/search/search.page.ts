@@ -2,12 +2,11 @@ import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { isCivilDate } from '../../../services/platform/civil-date.ts';
-import { canSee } from '../shell/access.ts';
 import { html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { textsFor } from '../shell/view.ts';
 import { findMatches, findRecords } from './find-matches.ts';
-import { resultsPage } from './results.page.ts';
+import { promptText, resultsPage } from './results.page.ts';
 import { searchTexts } from './search.texts.ts';
 
 /** The maximum length of an endpoint's URL. */
@@ -26,7 +25,7 @@ export function searchPage(pages: Pages): void {
     const t = textsFor(view, searchTexts);
     const text = isUuid(q.trim()) ? q.trim().toLowerCase() : q.trim();
     if (text === '') {
-      return { title: t.title, body: html`<p>${canSee(view, 'webhooks') ? t.prompt : t.noEndpoints}</p>` };
+      return { title: t.title, body: html`<p>${promptText(view)}</p>` };
     }
     const date = dateOf(text);
     if (date !== undefined) return { redirect: `/funds/days/${date}` };

@@ -51,6 +51,7 @@ test('the id of a record leads to its page, for its own merchant, environment an
       const missed = await search(visitor, base, id);
       expect([missed.status, missed.path.split('?')[0]], name).toEqual([200, `${base}/search`]);
       expect(missed.text, name).toContain('Nothing found');
+      expect(missed.text, name).toContain('Search for an ID, an order number, a release date');
     }
     const finance = await search(people[Role.FINANCE], live, id);
     expect(finance.path === live + path, name).toBe(!/webhooks|deliveries|resends/.test(path));

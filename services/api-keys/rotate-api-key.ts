@@ -7,6 +7,7 @@ import type {
 import { rotatedExpiry } from '../platform/credential-lifetime.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
+import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
 import { apiKeyMessageOf } from './api-key.message.ts';
@@ -25,7 +26,8 @@ export function rotateApiKey(
     context,
     async (tx) => {
       const rotated = await lockApiKey(tx, request.apiKeyId);
-      const now = new Date();
+      // Another process, whose clock is ahead, may have issued the key.
+      const now = later(rotated.createdAt, new Date());
       const { overlapSeconds } = request;
       rotated.expiresAt = rotatedExpiry(rotated, { now, overlapSeconds }, (state) =>
         failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state }),

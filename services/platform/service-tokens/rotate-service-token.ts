@@ -5,6 +5,7 @@ import { rotatedExpiry } from '../credential-lifetime.ts';
 import type { CrossTenantDatabase, Run, Statement } from '../database/cross-tenant-database.ts';
 import { failedPrecondition } from '../errors.ts';
 import { callerNameOf } from '../rpc/call-context.ts';
+import { later } from '../timestamps.ts';
 import { addServiceToken, findServiceToken } from './add-service-token.ts';
 import { serviceTokenNotFound } from './service-token.queries.ts';
 
@@ -12,6 +13,7 @@ import { serviceTokenNotFound } from './service-token.queries.ts';
 interface LockedToken {
   readonly name: string;
   readonly grants: string[];
+  readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
 }
@@ -19,7 +21,7 @@ interface LockedToken {
 const LOCK: Statement = {
   name: 'lock_service_token',
   text: `
-select name, grants, expires_at as "expiresAt", revoked_at as "revokedAt"
+select name, grants, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
   from platform.service_token where id = :id for update`,
 };
 
@@ -40,7 +42,8 @@ export function rotateServiceToken(
   const { serviceTokenId: id, tokenSha256, overlapSeconds, expiresAt } = request;
   return db.transaction(async (run) => {
     const rotated = await lockServiceToken(run, id);
-    const now = new Date();
+    // Another process, whose clock is ahead, may have issued the token.
+    const now = later(rotated.createdAt, new Date());
     const successor = {
       name: rotated.name,
       grants: rotated.grants,

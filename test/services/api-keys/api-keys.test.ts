@@ -110,6 +110,22 @@ describe('ApiKeyService', () => {
     await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'REVOKED' });
   });
 
+  it('rotates a key that a process whose clock is ahead has issued', async () => {
+    const tenant = newTenant();
+    const { apiKey } = await issue(tenant);
+    const createdAt = new Date(Date.now() + 60_000);
+    const database = new Client({ connectionString: harness.databaseUrl });
+    await database.connect();
+    await database.query('update api_keys.api_key set created_at = $2 where id = $1', [
+      apiKey!.id,
+      createdAt,
+    ]);
+    await database.end();
+    const rotation = { ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id, overlapSeconds: 0 };
+    const { rotated } = await client().rotateApiKey(rotation);
+    expect(rotated!.expiresAt).toEqual(timestampFromDate(createdAt));
+  });
+
   it('does not find keys of another merchant or environment', async () => {
     const tenant = newTenant();
     const { apiKey } = await issue(tenant);

@@ -2,22 +2,18 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
 import type { Hold } from './holds.ts';
 import { type Block, isSameBlock } from './installment.ts';
-import { amountsDeductedFor, lostMinorOf } from './lost-disputes.sql.ts';
+import { amountsDeductedFor, lostMinorOf, TENANT_SCOPE } from './lost-disputes.sql.ts';
 import { isLimitedByRest, type LostDispute, type UsedSale, wantedMinor } from './sale-rest.ts';
 
 const LOST = `
-select input.id, ${lostMinorOf('input.id', {
-  merchantId: ':merchantId',
-  environment: ':environment',
-  schema: 'funds.',
-})}::text as lost_minor
+select input.id, ${lostMinorOf('input.id', TENANT_SCOPE)}::text as lost_minor
   from (select value::uuid as id from json_array_elements_text(:ids::json)) as input`;
 
 const LOST_DISPUTES = `
 select lost.source_id, lost.amount_minor::text, (
        select coalesce(sum(deducted.amount_minor), 0) from (${amountsDeductedFor(
          'lost.source_id',
-         { merchantId: ':merchantId', environment: ':environment', schema: 'funds.' },
+         TENANT_SCOPE,
          'lost.sale_id',
        )}) as deducted)::text as deducted_minor
   from funds.block as lost

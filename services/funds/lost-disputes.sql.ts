@@ -5,6 +5,13 @@ interface Scope {
   readonly schema: 'funds.' | '';
 }
 
+/** The tenant of the transaction that runs a statement. */
+export const TENANT_SCOPE: Scope = {
+  merchantId: ':merchantId',
+  environment: ':environment',
+  schema: 'funds.',
+};
+
 /**
  * The amounts deducted for a source, less what was restored: by its lost blocks from the installments of their sales,
  * and by its deduction. `source` and `saleId` are SQL expressions; `saleId` limits the amounts to one sale.

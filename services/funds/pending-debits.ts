@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import { EndedExecutionEntity, PendingDebitEntity } from './funds.entity.ts';
-import { lostMinorOf } from './lost-disputes.sql.ts';
+import { lostMinorOf, TENANT_SCOPE } from './lost-disputes.sql.ts';
 
 /** The debit of a refund that the available balance did not cover. Amount in centavos. */
 export interface PendingDebit {
@@ -16,8 +16,6 @@ export interface PendingDebit {
 
 /** A pending debit that the balance covers. */
 type CoveredDebit = Pick<PendingDebit, 'refundCaseId' | 'execution'>;
-
-const SCOPE = { merchantId: ':merchantId', environment: ':environment', schema: 'funds.' } as const;
 
 /**
  * The oldest pending debit that the available balance plus what is held for its case covers, and that is no more than what
@@ -38,7 +36,7 @@ select pending.refund_case_id, pending.execution
    and not exists (
          select from funds.sale
           cross join lateral (
-            select ${lostMinorOf('sale.id', SCOPE)} + coalesce(sum(debit.amount_minor), 0) as minor
+            select ${lostMinorOf('sale.id', TENANT_SCOPE)} + coalesce(sum(debit.amount_minor), 0) as minor
               from funds.refund_debit debit
              where debit.merchant_id = :merchantId and debit.environment = :environment
                and debit.sale_id = sale.id and debit.reversed_at is null) as used

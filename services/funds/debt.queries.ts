@@ -27,23 +27,22 @@ export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((paramet
 });
 
 /**
- * A lateral subquery: the available balance of a debt's account, as available_minor. PostgreSQL computes the aggregate
- * once for all debts of an account. If a merchant's sales are released at once, its debts are never collected, although
- * the released amount covers them.
- * @param debt the alias of a row of funds.deduction.
+ * A lateral subquery: the available balance of the account of `debt`, a row of funds.deduction, as available_minor.
+ * PostgreSQL computes the aggregate once for all debts of an account. If a merchant's sales are released at once, its
+ * debts are never collected, although the released amount covers them.
  */
-export const availableToDebt = (debt: string): string => `lateral (
+export const AVAILABLE_TO_DEBT = `lateral (
   select coalesce(sum(released.remaining_minor), 0) - (
          select sum(owed.open_debt_minor) from funds.deduction as owed
-          where owed.merchant_id = ${debt}.merchant_id and owed.environment = ${debt}.environment
+          where owed.merchant_id = debt.merchant_id and owed.environment = debt.environment
             and owed.open_debt_minor > 0) as available_minor
     from funds.release as released
-   where released.merchant_id = ${debt}.merchant_id and released.environment = ${debt}.environment
+   where released.merchant_id = debt.merchant_id and released.environment = debt.environment
      and released.status = 'RELEASED')`;
 
 /** A page of the open debts of all merchants whose available balance is negative; undefined filters are ignored. */
 export const selectDebtQueue = prepareRead<MerchantFilter & PageRange, DebtReadRow>((parameters) => {
-  const account = sql<object>`${sql.raw(availableToDebt('debt'))}`.as('account');
+  const account = sql<object>`${sql.raw(AVAILABLE_TO_DEBT)}`.as('account');
   const open = matchingMerchant(
     db
       .selectFrom('funds.deduction as debt')

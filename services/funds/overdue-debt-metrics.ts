@@ -1,6 +1,6 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
 import { type EnvironmentValue, registerEnvironmentGauge } from '../platform/process/measured-gauges.ts';
-import { availableToDebt } from './debt.queries.ts';
+import { AVAILABLE_TO_DEBT } from './debt.queries.ts';
 
 const COUNT_LIMIT = 10_000;
 
@@ -10,7 +10,7 @@ const MEASURE: Statement = {
   text: `
 select environment, count(*)::int as value
   from (select environment
-          from funds.deduction as debt cross join ${availableToDebt('debt')} as account
+          from funds.deduction as debt cross join ${AVAILABLE_TO_DEBT} as account
          where open_debt_minor > 0 and occurred_at <= now() - interval '1 ms' * :dueAfterMs::float8
            and account.available_minor < 0
          limit ${COUNT_LIMIT}) overdue

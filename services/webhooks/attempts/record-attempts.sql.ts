@@ -4,7 +4,7 @@ import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import {
   END_FAILED_RETRIES,
   endDeliveries,
-  fence,
+  FENCE,
   RECORD_IN_WORKFLOW,
   RESULT_COLUMNS,
   RESULT_DEFINITIONS,
@@ -101,7 +101,7 @@ report as (
     in_flight_until timestamptz, number int, generation bigint, attempt_started_at timestamptz,
     attempt_deadline_at timestamptz, attempt_ended_at timestamptz, ${RESULT_DEFINITIONS}, rechecks boolean,
     lane smallint, epoch bigint, workflow_id text)
-), ${fence('report')}, allowed as materialized (
+), ${FENCE}, allowed as materialized (
   select r.* from report r
    where r.lane is null or exists (select from fence f where f.id = r.lane and f.epoch = r.epoch)
 )`;

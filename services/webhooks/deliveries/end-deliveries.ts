@@ -175,13 +175,13 @@ export interface SucceededRow extends OrderedObjectRow {
 }
 
 /**
- * Lanes still owned by the process that made the attempts; no other can take them until the transaction ends.
- * @param reports a relation with `lane` and `epoch`; null for attempts that anyone may report.
+ * Lanes still owned by the process that made the attempts; no other can take them until the transaction ends. The
+ * relation `report` has their `lane` and `epoch`; null for attempts that anyone may report.
  */
-export const fence = (reports: string) => `
+export const FENCE = `
 fence as materialized (
   select l.id, l.epoch from webhooks.lane l
-   where (l.id, l.epoch) in (select lane, epoch from ${reports} where lane is not null)
+   where (l.id, l.epoch) in (select lane, epoch from report where lane is not null)
    order by l.id for share
 )`;
 
@@ -204,7 +204,7 @@ with report as (
   select * from json_to_recordset(:rows::json) as r (
     lane smallint, epoch bigint, workflow_id text, delivery_id uuid, generation bigint,
     started_at timestamptz, ended_at timestamptz, ${RESULT_DEFINITIONS})
-), ${fence('report')}, endable as materialized (
+), ${FENCE}, endable as materialized (
   select r.*
     from report r
     join fence f on f.id = r.lane and f.epoch = r.epoch

@@ -26,7 +26,12 @@ export function tenantOf(request: { merchantId: string; environment: Environment
 }
 
 /** The fields with which a request names its tenant. */
-export function tenantFields({ merchantId, environment }: Tenant) {
+export interface TenantFields {
+  readonly merchantId: string;
+  readonly environment: Environment;
+}
+
+export function tenantFields({ merchantId, environment }: Tenant): TenantFields {
   return { merchantId, environment: environmentEnum(environment) };
 }
 

@@ -1,12 +1,12 @@
 import { type Timestamp, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   type Dispute,
   type RefundCase,
   RefundCaseOrder,
   type RefundCaseService,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { TenantFields } from '../../services/platform/tenant.ts';
 
 /** What is due soon. `happenedAt` identifies the occasion; each gets one mail. */
 export type DeadlineSubject = { readonly happenedAt: Date } & (
@@ -15,12 +15,14 @@ export type DeadlineSubject = { readonly happenedAt: Date } & (
 );
 
 type Refunds = Client<typeof RefundCaseService>;
-type Tenant = { readonly merchantId: string; readonly environment: Environment };
 
 const PAGE_SIZE = 100;
 
 /** The undecided refund cases whose deadline has been announced, earliest first; undefined when there are none. */
-export async function findDueRefunds(refunds: Refunds, tenant: Tenant): Promise<DeadlineSubject | undefined> {
+export async function findDueRefunds(
+  refunds: Refunds,
+  tenant: TenantFields,
+): Promise<DeadlineSubject | undefined> {
   const order = RefundCaseOrder.REVIEW_DEADLINE;
   const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE });
   const refundCases = page.refundCases.filter(
@@ -34,7 +36,7 @@ export async function findDueRefunds(refunds: Refunds, tenant: Tenant): Promise<
 /** A dispute that still awaits the merchant's response, with or without a due date; undefined otherwise. */
 export async function findDueDispute(
   refunds: Refunds,
-  tenant: Tenant,
+  tenant: TenantFields,
   disputeId: string,
 ): Promise<DeadlineSubject | undefined> {
   const { dispute } = await refunds.getDispute({ ...tenant, disputeId });

@@ -1,7 +1,8 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
+
 import { BlockReason, type Debt, type FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import type { TenantFields } from '../../services/platform/tenant.ts';
 import { lastOpenBlockAt } from './open-blocks.ts';
 
 /** What a merchant owes beyond its balance. */
@@ -24,7 +25,7 @@ const HOLDS = [
 /** The debts that the merchant's available balance does not cover; undefined if it covers them all. */
 export async function findUncoveredDebts(
   funds: Client<typeof FundsService>,
-  tenant: { readonly merchantId: string; readonly environment: Environment },
+  tenant: TenantFields,
 ): Promise<DebtSubject | undefined> {
   const { availableAmountMinor } = await funds.getBalance(tenant);
   if (availableAmountMinor >= 0n) return undefined;
@@ -38,7 +39,7 @@ export async function findUncoveredDebts(
 /** The list is oldest first, so the last debt is on its last page. */
 async function findLastDebt(
   funds: Client<typeof FundsService>,
-  tenant: Parameters<typeof findUncoveredDebts>[1],
+  tenant: TenantFields,
 ): Promise<Debt | undefined> {
   let last: Debt | undefined;
   let pageToken = '';

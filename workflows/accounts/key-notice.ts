@@ -5,7 +5,6 @@ import {
   type ApiKeyService,
   ApiKeyState,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   EXPIRY_NOTICE_DAYS,
   expiresSoon,
@@ -14,6 +13,7 @@ import {
   replacedKeyOf,
   replacedNoticeAt,
 } from '../../services/platform/api-key-expiry.ts';
+import type { TenantFields } from '../../services/platform/tenant.ts';
 
 /** An API key that expires soon; if it was replaced (`rotatedAt`), one that is still used. */
 export interface ExpiringKeySubject {
@@ -24,15 +24,13 @@ export interface ExpiringKeySubject {
   readonly happenedAt: Date;
 }
 
-type Tenant = { readonly merchantId: string; readonly environment: Environment };
-
 const PAGE_SIZE = 100;
 const { early, last } = EXPIRY_NOTICE_DAYS;
 
 /** A key that is active and expires soon, and is still used if it was replaced; undefined otherwise. */
 export async function findExpiringKey(
   apiKeys: Client<typeof ApiKeyService>,
-  tenant: Tenant,
+  tenant: TenantFields,
   apiKeyId: string,
 ): Promise<ExpiringKeySubject | undefined> {
   const apiKey = await findActiveKey(apiKeys, tenant, apiKeyId);
@@ -53,7 +51,7 @@ export async function findExpiringKey(
 
 async function findActiveKey(
   apiKeys: Client<typeof ApiKeyService>,
-  tenant: Tenant,
+  tenant: TenantFields,
   id: string,
 ): Promise<ApiKey | undefined> {
   for (let pageToken = ''; ; ) {

@@ -16,7 +16,7 @@ import {
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
-import { tenantFields } from '../../services/platform/tenant.ts';
+import { type TenantFields, tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 import { type ExpiringKeySubject, findExpiringKey } from './key-notice.ts';
@@ -104,12 +104,10 @@ export async function readNotice(
   return { subject, happenedAt: timestampDate(since), emails: contact.emails, language, merchant };
 }
 
-type TenantRequest = ReturnType<typeof tenantFields>;
-
 async function findSubject(
   { accounts, subscriptions, refunds, funds, advances, apiKeys }: NoticeClients,
   { kind, subjectId }: NotifyContactInput,
-  tenant: TenantRequest,
+  tenant: TenantFields,
 ): Promise<NoticeSubject | undefined> {
   switch (kind) {
     case 'WEBHOOK_FAILING':
@@ -171,7 +169,7 @@ const isSameTime = (a: Timestamp | undefined, b: Timestamp | undefined) =>
 /** Reads at most five pages: a merchant has no more than 500 open invitations. */
 async function findOpenInvitation(
   accounts: NoticeClients['accounts'],
-  tenant: TenantRequest,
+  tenant: TenantFields,
   id: string,
 ): Promise<Invitation | undefined> {
   for (let pageToken = ''; ; ) {

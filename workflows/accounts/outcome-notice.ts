@@ -7,7 +7,6 @@ import {
   PayoutAnswer,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { BlockReason, type FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DisputeOutcome,
   MerchantDecisionKind,
@@ -15,6 +14,7 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import type { TenantFields } from '../../services/platform/tenant.ts';
 import { lastOpenBlockAt } from './open-blocks.ts';
 
 /**
@@ -47,8 +47,6 @@ export interface OutcomeSubject {
   readonly happenedAt: Date;
 }
 
-type Tenant = { readonly merchantId: string; readonly environment: Environment };
-
 const REFUND_STATUSES = {
   REFUND_UNFUNDED: RefundCaseStatus.FUNDING_REQUIRED,
   REFUND_FAILED: RefundCaseStatus.FAILED,
@@ -57,7 +55,7 @@ const REFUND_STATUSES = {
 /** A refund that the balance does not cover, or that failed at the provider or was returned; otherwise undefined. */
 export async function findRefundOutcome(
   refunds: Client<typeof RefundCaseService>,
-  tenant: Tenant,
+  tenant: TenantFields,
   refundCaseId: string,
   kind: keyof typeof REFUND_STATUSES,
 ): Promise<OutcomeSubject | undefined> {
@@ -75,7 +73,7 @@ export async function findRefundOutcome(
 /** A refund that a review rejected, or one that the merchant contested and that was approved or canceled; otherwise undefined. */
 export async function findReviewedRefund(
   refunds: Client<typeof RefundCaseService>,
-  tenant: Tenant,
+  tenant: TenantFields,
   refundCaseId: string,
 ): Promise<OutcomeSubject | undefined> {
   const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
@@ -98,7 +96,7 @@ export async function findReviewedRefund(
 /** A closed dispute, or one whose loss was reversed; undefined while it is open. */
 export async function findEndedDispute(
   refunds: Client<typeof RefundCaseService>,
-  tenant: Tenant,
+  tenant: TenantFields,
   disputeId: string,
 ): Promise<OutcomeSubject | undefined> {
   const { dispute } = await refunds.getDispute({ ...tenant, disputeId });
@@ -123,7 +121,7 @@ type Advances = Client<typeof AdvanceService>;
 /** A refused advance; otherwise undefined. */
 export async function findRefusedAdvance(
   advances: Advances,
-  tenant: Tenant,
+  tenant: TenantFields,
   advanceRequestId: string,
 ): Promise<OutcomeSubject | undefined> {
   const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId });
@@ -140,7 +138,7 @@ export async function findRefusedAdvance(
 /** An advance whose payout was submitted and is not accepted, or was returned; otherwise undefined. */
 export async function findUnpaidAdvance(
   advances: Advances,
-  tenant: Tenant,
+  tenant: TenantFields,
   advanceRequestId: string,
 ): Promise<OutcomeSubject | undefined> {
   const { advanceRequest } = await advances.getAdvanceRequest({ ...tenant, advanceRequestId });
@@ -165,7 +163,7 @@ const at = ({ id }: AdvanceRequest, happenedAt: Timestamp | undefined) => ({
 /** Funds held until the merchant is verified; undefined if there are none. The last hold identifies the occasion. */
 export async function findHeldFunds(
   funds: Client<typeof FundsService>,
-  tenant: Tenant,
+  tenant: TenantFields,
 ): Promise<OutcomeSubject | undefined> {
   const happenedAt = await lastOpenBlockAt(funds, tenant, BlockReason.KYC_PENDING);
   if (!happenedAt) return undefined;

@@ -8,7 +8,7 @@ import * as disputeHold from '../../services/contracts/refunds/dispute-hold.cont
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { tenantFields } from '../../services/platform/tenant.ts';
+import { type TenantFields, tenantFields } from '../../services/platform/tenant.ts';
 import { unlessRefused } from '../final-refusal.ts';
 import { isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
@@ -105,7 +105,7 @@ export function createHoldActivities(clients: RefundClients) {
 
 async function hold(
   funds: RefundClients['funds'],
-  tenant: ReturnType<typeof tenantFields>,
+  tenant: TenantFields,
   idempotencyKey: string,
   block: Hold,
 ): Promise<HoldResult> {
@@ -116,7 +116,7 @@ async function hold(
 /** Ends a hold, also one that has not arrived yet. */
 async function end(
   funds: RefundClients['funds'],
-  tenant: ReturnType<typeof tenantFields>,
+  tenant: TenantFields,
   keys: { readonly hold: string; readonly end: string },
   held: Hold,
   ending: { readonly outcome: BlockOutcome; readonly lostAmountMinor?: bigint | undefined },

@@ -92,7 +92,7 @@ async function tablesOf(databaseUrl: string): Promise<string[]> {
 }
 
 async function startAll(image: ImageFiles): Promise<void> {
-  await Promise.all(ROLES.map((role) => system.start(role, image)));
+  await load.sparsely(() => Promise.all(ROLES.map((role) => system.start(role, image))));
 }
 
 async function stopAll(image: ImageFiles): Promise<void> {

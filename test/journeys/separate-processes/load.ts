@@ -16,6 +16,8 @@ const READERS = 3;
 const READ_INTERVAL_MS = 50;
 /** Each event is delivered twice, by a workflow: more would slow down what is tested. */
 const PUBLISH_INTERVAL_MS = 200;
+/** How much longer the pauses are while processes start, which need the processor. */
+const SPARSELY = 5;
 /** A reader without a gateway waits, so that other work of this process can continue. */
 const AFTER_FAILURE_MS = 50;
 
@@ -44,6 +46,7 @@ export class Load {
   /** When each event was committed, by id. */
   readonly published = new Map<string, number>();
   requests = 0;
+  #pauses = 1;
   readonly #options: LoadOptions;
   readonly #stopping = new AbortController();
   readonly #running: Promise<unknown>;
@@ -58,6 +61,14 @@ export class Load {
   async moreEvents(count: number): Promise<void> {
     const until = this.published.size + count;
     while (this.published.size < until) await delay(20);
+  }
+
+  /** Asks for less while this goes on. */
+  async sparsely(work: () => Promise<unknown>): Promise<void> {
+    this.#pauses = SPARSELY;
+    await work().finally(() => {
+      this.#pauses = 1;
+    });
   }
 
   async stop(): Promise<void> {
@@ -79,7 +90,7 @@ export class Load {
       backend = gateways.next();
       const { status, text } = await call(backend[port], path, { headers });
       if (status !== 200) this.failures.push({ what: `${status} ${text}`, backend, startedAt });
-      await delay(READ_INTERVAL_MS);
+      await delay(READ_INTERVAL_MS * this.#pauses);
     } catch (error) {
       // Nothing was sent: a load balancer tries the next one.
       if (backend && (error as NodeJS.ErrnoException).code === 'ECONNREFUSED')
@@ -96,6 +107,6 @@ export class Load {
     } catch (error) {
       this.failures.push({ what: String(ConnectError.from(error)), startedAt });
     }
-    await delay(PUBLISH_INTERVAL_MS);
+    await delay(PUBLISH_INTERVAL_MS * this.#pauses);
   }
 }

@@ -72,6 +72,7 @@ export async function renderRefundCase(view: View, refundCaseId: string, refused
   const { refundCase, evidence: files } = details;
   const live = {
     summary: summary(view, details),
+    facts: html`<h2>${t.details}</h2>${facts(view, refundCase, details.names)}`,
     decision: decision(view, refundCase, refused?.decision),
     ...evidenceRegions(view, {
       path: `/refunds/${refundCaseId}`,
@@ -141,10 +142,9 @@ function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | und
 ${canCall(view, RefundCaseService.method.decideRefundCase) ? decisionForms(view, refundCase, draft) : html`<p>${t.viewerHint}</p>`}</section>`;
 }
 
-function record(view: View, { refundCase, disputes, payment, events, names }: CaseDetails): Html {
+function record(view: View, { refundCase, disputes, payment, events }: CaseDetails): Html {
   const t = textsFor(view, refundCaseTexts);
-  return html`<h2>${t.details}</h2>${facts(view, refundCase, names)}
-<h2>${textsFor(view, paymentTexts).title}</h2>${paymentAmounts(view, payment)}
+  return html`<h2>${textsFor(view, paymentTexts).title}</h2>${paymentAmounts(view, payment)}
 <h2>${t.timeline}</h2>${caseTimeline(view, refundCase)}
 <h2>${t.provider}</h2>${providerSide(view, refundCase)}
 <h2>${t.disputes}</h2>${disputeTable(view, disputes)}

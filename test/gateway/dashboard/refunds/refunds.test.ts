@@ -217,6 +217,13 @@ it('says that a refund may not be executed because a dispute of another payment 
   expect((await status()).text).not.toContain('was lost');
 });
 
+it('says why a refund was requested before it asks for the decision', async () => {
+  const { visitor, list, open } = await merchant();
+  const { id } = await open({ reason: 'arrived broken' });
+  const { text } = (await visitor.get(`${list}/${id}`)).document.querySelector('main')!;
+  expect(text).toMatch(/arrived broken.*Your decision/s);
+});
+
 it('approves, and contests with a reason; shows the status, and records the person', async () => {
   const { visitor, list, open, merchantId } = await merchant();
   const [one, two] = [await open(), await open()];

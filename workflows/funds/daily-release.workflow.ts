@@ -23,10 +23,15 @@ const ACTIVITIES_PER_RUN = 100;
 interface Progress extends DailyReleaseResult {
   /** The advance requests that this release has handled, with any outcome. */
   readonly handled: readonly string[];
-  /** Where it continues in the order of the accounts. */
+  /** The last account that the current pass has visited. */
   readonly after?: Tenant | undefined;
-  /** Whether an account before that has more due. */
+  /** Whether an account that the current pass has visited has more due. */
   readonly isUnfinished?: boolean;
+}
+
+interface Run {
+  progress: Progress;
+  activities: number;
 }
 
 const START: Progress = {
@@ -42,51 +47,55 @@ const START: Progress = {
  * that their installments are freed and released with the rest. An account that fails does not stop the others.
  */
 export async function releaseDailyFunds(progress: Progress = START): Promise<DailyReleaseResult> {
-  const handled = new Set(progress.handled);
-  let {
-    releasedInstallments,
-    refusedRequests,
-    leftRequests,
-    failedAccounts = 0,
-    after,
-    isUnfinished,
-  } = progress;
-  for (let activities = 0; ; ) {
-    if (activities >= ACTIVITIES_PER_RUN) {
-      const totals = { releasedInstallments, refusedRequests, leftRequests, failedAccounts };
-      await continueAsNew<typeof releaseDailyFunds>({
-        ...totals,
-        handled: [...handled],
-        after,
-        isUnfinished,
-      });
-    }
-    // Counts those of the last pass over all accounts.
-    if (!after) failedAccounts = 0;
-    const step = await releaseDueFunds(after);
-    activities += 1;
-    releasedInstallments += step.releasedInstallments;
-    failedAccounts += step.failedAccounts ?? 0;
-    isUnfinished ||= step.unfinishedAccounts > 0;
-    after = step.next;
+  const run: Run = { progress, activities: 0 };
+  for (;;) {
+    const dueRequests = await releaseAllAccounts(run);
     // Refusing a request may take long: first release the funds of every other merchant.
-    if (step.hasMore || isUnfinished) {
-      // Then it starts from the first account again.
-      if (!after) isUnfinished = false;
-      continue;
-    }
-    const due = step.dueRequests.filter(({ advanceRequestId }) => !handled.has(advanceRequestId));
-    for (const { advanceRequestId } of due) handled.add(advanceRequestId);
-    const outcomes = await Promise.all(due.map(refuse));
-    activities += due.length;
-    refusedRequests += outcomes.filter((outcome) => outcome === 'REFUSED').length;
-    leftRequests += outcomes.filter((outcome) => outcome === 'LEFT').length;
+    if (run.progress.isUnfinished) continue;
+    const { handled, releasedInstallments, refusedRequests, leftRequests, failedAccounts } = run.progress;
+    const due = dueRequests.filter(({ advanceRequestId }) => !handled.includes(advanceRequestId));
     if (due.length === 0) return { releasedInstallments, refusedRequests, leftRequests, failedAccounts };
+    await refuseAll(run, due);
   }
 }
 
+/** Makes, or completes, one pass over all accounts. Returns the advance requests whose installments are due after it. */
+async function releaseAllAccounts(run: Run): Promise<readonly DueRequest[]> {
+  for (;;) {
+    if (run.activities >= ACTIVITIES_PER_RUN) await continueAsNew<typeof releaseDailyFunds>(run.progress);
+    const { progress } = run;
+    const { failedAccounts = 0, isUnfinished = false } = progress.after ? progress : START;
+    const step = await releaseDueFunds(progress.after);
+    run.activities += 1;
+    run.progress = {
+      ...progress,
+      releasedInstallments: progress.releasedInstallments + step.releasedInstallments,
+      failedAccounts: failedAccounts + (step.failedAccounts ?? 0),
+      // Results of 1.0.0 do not count the accounts.
+      isUnfinished: isUnfinished || step.unfinishedAccounts > 0 || (step.hasMore && !step.next),
+      after: step.next,
+    };
+    if (!step.next) return step.dueRequests;
+  }
+}
+
+async function refuseAll(run: Run, due: readonly DueRequest[]): Promise<void> {
+  const outcomes = await Promise.all(due.map(refuse));
+  const count = (outcome: RefusalOutcome) => outcomes.filter((each) => each === outcome).length;
+  const { progress } = run;
+  run.activities += due.length;
+  run.progress = {
+    ...progress,
+    refusedRequests: progress.refusedRequests + count('REFUSED'),
+    leftRequests: progress.leftRequests + count('LEFT'),
+    handled: [...progress.handled, ...due.map(({ advanceRequestId }) => advanceRequestId)],
+  };
+}
+
+type RefusalOutcome = 'REFUSED' | 'PAID_OUT' | 'LEFT';
+
 /** A request that cannot be refused yet is left to the next day and does not fail the others. */
-async function refuse(request: DueRequest): Promise<'REFUSED' | 'PAID_OUT' | 'LEFT'> {
+async function refuse(request: DueRequest): Promise<RefusalOutcome> {
   try {
     return await refuseDueRequest(request);
   } catch (error) {

@@ -1,9 +1,7 @@
 import { advanceFeeMinor } from '../contracts/advances/advance-fee.ts';
+import { MAX_AMOUNT_MINOR, sumOf } from '../platform/amounts.ts';
 import { type CivilDate, daysBetween } from '../platform/civil-date.ts';
 import { failedPrecondition } from '../platform/errors.ts';
-
-/** The largest amount that is exact as a JSON number. */
-const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
 
 /** A scheduled installment that an advance can cover, with its remaining amount. */
 export interface AdvanceableInstallment {
@@ -49,8 +47,8 @@ export function quoteInstallments(
     .map((installment) => quoteInstallment(installment, terms))
     .filter(({ amountMinor, feeMinor }) => feeMinor < amountMinor);
   const covered = nearestWithin(worthwhile, terms.maxAmountMinor ?? MAX_AMOUNT_MINOR);
-  const amountMinor = covered.reduce((sum, installment) => sum + installment.amountMinor, 0n);
-  const feeMinor = covered.reduce((sum, installment) => sum + installment.feeMinor, 0n);
+  const amountMinor = sumOf(covered, (installment) => installment.amountMinor);
+  const feeMinor = sumOf(covered, (installment) => installment.feeMinor);
   const netMinor = amountMinor - feeMinor;
   if (covered.length === 0) {
     throw failedPrecondition(

@@ -1,3 +1,4 @@
+import { least, sumOf } from '../platform/amounts.ts';
 import type { CivilDate } from '../platform/civil-date.ts';
 import {
   type Block,
@@ -97,10 +98,10 @@ export function availableMinor(
   saleInstallments: readonly Installment[] = [],
   refundBlock?: Block,
 ): bigint {
-  const blockedForCase = saleInstallments
-    .filter((installment) => refundBlock !== undefined && isHeldBy(installment, refundBlock))
-    .reduce((sum, installment) => sum + remainingMinor(installment), 0n);
-  return releasedMinor - openDebtsMinor + blockedForCase;
+  const blockedForCase = saleInstallments.filter(
+    (installment) => refundBlock !== undefined && isHeldBy(installment, refundBlock),
+  );
+  return releasedMinor - openDebtsMinor + sumOf(blockedForCase, remainingMinor);
 }
 
 /**
@@ -149,16 +150,12 @@ function allocate(
   const allocations: Allocation[] = [];
   let missingMinor = amountMinor;
   for (const before of installments) {
-    const allocatedMinor = smaller(remainingMinor(before), missingMinor);
+    const allocatedMinor = least(remainingMinor(before), missingMinor);
     if (allocatedMinor === 0n) continue;
     allocations.push({ before, after: deduct(before, allocatedMinor, today), amountMinor: allocatedMinor });
     missingMinor -= allocatedMinor;
   }
   return { allocations, missingMinor };
-}
-
-function smaller(one: bigint, other: bigint): bigint {
-  return one < other ? one : other;
 }
 
 function unheldFirst(one: Installment, other: Installment): number {

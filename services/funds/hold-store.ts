@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { BlockEntity, RefundDebitEntity, SaleEntity } from './funds.entity.ts';
 import type { Hold } from './holds.ts';
 import { type Block, isSameBlock } from './installment.ts';
-import { amountsDeductedFor, lostMinorOf, TENANT_SCOPE } from './lost-disputes.sql.ts';
+import { amountsDeductedFor, lostMinorOf, TENANT_SCOPE } from './sale-rest.sql.ts';
 import { isLimitedByRest, type LostDispute, type UsedSale, wantedMinor } from './sale-rest.ts';
 
 const LOST = `

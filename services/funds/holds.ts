@@ -1,3 +1,4 @@
+import { sumOf } from '../platform/amounts.ts';
 import type { CivilDate } from '../platform/civil-date.ts';
 import { nearestFirst } from './allocation.ts';
 import {
@@ -20,9 +21,8 @@ export interface Hold extends OpenBlock {
 
 /** The amount that a block holds of its sale's installments. */
 export function heldMinor(installments: readonly Installment[], block: Block): bigint {
-  return installments
-    .filter((each) => isHeldBy(each, block))
-    .reduce((sum, each) => sum + remainingMinor(each), 0n);
+  const held = installments.filter((each) => isHeldBy(each, block));
+  return sumOf(held, remainingMinor);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { least, sumOf } from '../platform/amounts.ts';
 import type { CivilDate } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { allocateDebts, type DebtAllocation } from './allocation.ts';
@@ -24,7 +25,7 @@ export class OpenDebts {
   async pay(paymentId: string, amountMinor: bigint, recordedAt: Date): Promise<void> {
     let remainingMinor = amountMinor;
     for (const debt of await this.#rows()) {
-      const paidMinor = remainingMinor < debt.openDebtMinor ? remainingMinor : debt.openDebtMinor;
+      const paidMinor = least(remainingMinor, debt.openDebtMinor);
       if (paidMinor === 0n) break;
       const { sourceId } = debt;
       this.#tx.create(DebtPaymentEntity, { paymentId, sourceId, amountMinor: paidMinor, recordedAt });
@@ -52,5 +53,4 @@ export class OpenDebts {
   }
 }
 
-const totalMinor = (debts: readonly DeductionRow[]) =>
-  debts.reduce((sum, { openDebtMinor }) => sum + openDebtMinor, 0n);
+const totalMinor = (debts: readonly DeductionRow[]) => sumOf(debts, ({ openDebtMinor }) => openDebtMinor);

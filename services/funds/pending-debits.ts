@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import { EndedExecutionEntity, PendingDebitEntity } from './funds.entity.ts';
-import { lostMinorOf, TENANT_SCOPE } from './lost-disputes.sql.ts';
+import { TENANT_SCOPE, usedMinorOf } from './sale-rest.sql.ts';
 
 /** The debit of a refund that the available balance did not cover. Amount in centavos. */
 export interface PendingDebit {
@@ -34,12 +34,7 @@ select pending.refund_case_id, pending.execution
             and block.sale_id = pending.sale_id and block.reason = 'REFUND_IN_PROGRESS'
             and block.source_id = pending.refund_case_id and block.closed_at is null), 0)
    and not exists (
-         select from funds.sale
-          cross join lateral (
-            select ${lostMinorOf('sale.id', TENANT_SCOPE)} + coalesce(sum(debit.amount_minor), 0) as minor
-              from funds.refund_debit debit
-             where debit.merchant_id = :merchantId and debit.environment = :environment
-               and debit.sale_id = sale.id and debit.reversed_at is null) as used
+         select from funds.sale cross join lateral (select ${usedMinorOf('sale.id', TENANT_SCOPE)} as minor) as used
           where sale.merchant_id = :merchantId and sale.environment = :environment and sale.id = pending.sale_id
             and used.minor > 0 and pending.amount_minor > sale.gross_minor - used.minor)
  order by pending.requested_at, pending.refund_case_id limit 1`;

@@ -1,3 +1,4 @@
+import { least } from '../platform/amounts.ts';
 import { availableMinor } from './allocation.ts';
 import type { FundsAccount } from './funds-account.ts';
 import type { Block, Installment } from './installment.ts';
@@ -25,6 +26,5 @@ export async function coverageFor(
   const openDebtsMinor = await account.openDebtsMinor();
   const balanceMinor = availableMinor(releasedMinor, openDebtsMinor, saleInstallments, block);
   const limitMinor = saleId === undefined ? undefined : refundLimitMinor(await account.holds.saleOf(saleId));
-  const isLimited = limitMinor !== undefined && limitMinor < balanceMinor;
-  return { saleInstallments, block, availableMinor: isLimited ? limitMinor : balanceMinor };
+  return { saleInstallments, block, availableMinor: least(balanceMinor, limitMinor ?? balanceMinor) };
 }

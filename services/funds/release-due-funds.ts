@@ -5,6 +5,7 @@ import type {
   ReleaseDueFundsRequest,
   ReleaseDueFundsResponse,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { sumOf } from '../platform/amounts.ts';
 import { type CivilDate, civilDateAt, isCivilDate } from '../platform/civil-date.ts';
 import type { Database } from '../platform/database/database.ts';
 import { isDatabaseUnavailable } from '../platform/database/database-errors.ts';
@@ -83,7 +84,7 @@ export async function releaseDueFunds(
   const unfinished = released.filter(({ installments }) => installments === INSTALLMENTS_PER_ACCOUNT);
   return {
     $typeName: 'payments.funds.v1.ReleaseDueFundsResponse',
-    releasedAmountMinor: released.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    releasedAmountMinor: sumOf(released, ({ amountMinor }) => amountMinor),
     releasedInstallments: released.reduce((sum, { installments }) => sum + installments, 0),
     dueReservations: reservations.map(dueReservation),
     hasMore: next !== undefined || unfinished.length > 0,
@@ -122,10 +123,7 @@ async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date):
   const due = await account.installments.due(asOf, INSTALLMENTS_PER_ACCOUNT);
   const changes = due.map((before) => ({ before, after: release(before) }));
   await account.store(changes, releaseMovements(changes, at));
-  return {
-    installments: due.length,
-    amountMinor: due.reduce((sum, installment) => sum + remainingMinor(installment), 0n),
-  };
+  return { installments: due.length, amountMinor: sumOf(due, remainingMinor) };
 }
 
 function asOfDate(requested: string | undefined, today: CivilDate): CivilDate {

@@ -1,3 +1,4 @@
+import { MAX_AMOUNT_MINOR } from '../platform/amounts.ts';
 import type { CivilDate } from '../platform/civil-date.ts';
 import { outOfRange } from '../platform/errors.ts';
 import {
@@ -7,9 +8,6 @@ import {
   type ReleaseStatus,
   statusOf,
 } from './installment.ts';
-
-/** The largest sum that a row or a day may reach: JSON numbers are exact up to it. */
-export const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
 
 /** The sums of the installments of one date and status. Their remaining amount is the amount that the status names. */
 export interface ReleaseRow {

@@ -3,6 +3,7 @@ import type {
   ReserveForAdvanceRequest,
   ReserveForAdvanceResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { sumOf } from '../platform/amounts.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
@@ -33,7 +34,7 @@ export function reserveForAdvance(
     const reserved = reserveQuoted(quoted, installments, advanceRequestId, account.today);
     await account.store(reserved, []);
     const dates = reserved.map(({ after }) => after.date).toSorted();
-    const amountMinor = reserved.reduce((sum, { after }) => sum + after.reservation!.amountMinor, 0n);
+    const amountMinor = sumOf(reserved, ({ after }) => after.reservation!.amountMinor);
     const { lastDate } = tx.create(ReservationEntity, {
       advanceRequestId,
       state: 'HELD',

@@ -3,6 +3,7 @@ import type {
   ReverseDeductionRequest,
   ReverseDeductionResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { sumOf } from '../platform/amounts.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
@@ -60,7 +61,7 @@ export function reverseDeduction(
       { sourceId, saleIds, canceledMinor },
       allocations.map((allocation, index) => ({ ...deducted[index]!, ...allocation })),
     );
-    const restoredMinor = deducted.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+    const restoredMinor = sumOf(deducted, ({ amountMinor }) => amountMinor);
     const amounts = { restoredMinor: String(restoredMinor), canceledDebtMinor: String(canceledMinor) };
     tx.logStep('a deduction was reversed', { sourceId, ...amounts });
     for (const [id, sale] of before) await deductLostDisputes(tx, account, id, sale);

@@ -1,4 +1,4 @@
-import { atLeastZero } from '../platform/at-least-zero.ts';
+import { atLeastZero, greatest, least, sumOf } from '../platform/amounts.ts';
 import type { Block, OpenBlock } from './installment.ts';
 
 /**
@@ -75,7 +75,7 @@ export function deductionsOnReversal(
     const hadMinor = disputableMinor(amountMinor, { ...before, lostMinor: before.lostMinor - deductedMinor });
     const hasMinor = disputableMinor(amountMinor, { ...after, lostMinor: lostMinor - deductedMinor });
     // Less may have been deducted than the sale had: a block can be lost without its unmet part. That stays so.
-    const doneMinor = larger(hadMinor ?? 0n, deductedMinor);
+    const doneMinor = greatest(hadMinor ?? 0n, deductedMinor);
     const dueMinor = (hasMinor ?? 0n) - doneMinor;
     if (dueMinor <= 0n) return [];
     lostMinor += dueMinor;
@@ -90,7 +90,7 @@ export function deductionsOnReversal(
 function disputableMinor(amountMinor: bigint, sale: UsedSale): bigint | undefined {
   const leftMinor = restMinor(sale);
   if (leftMinor === undefined) return usedMinor(sale) === 0n ? amountMinor : undefined;
-  return amountMinor < leftMinor ? amountMinor : leftMinor;
+  return least(amountMinor, leftMinor);
 }
 
 /** The rest of a sale; undefined until the sale is recorded. */
@@ -100,9 +100,5 @@ function restMinor(sale: UsedSale): bigint | undefined {
 }
 
 function usedMinor({ refundsMinor, lostMinor }: UsedSale): bigint {
-  return [...refundsMinor.values()].reduce((sum, minor) => sum + minor, lostMinor);
-}
-
-function larger(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
+  return lostMinor + sumOf(refundsMinor.values(), (minor) => minor);
 }

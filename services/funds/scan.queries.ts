@@ -10,7 +10,7 @@ import type {
   RefundDebitEntity,
   ReservationEntity,
 } from './funds.entity.ts';
-import { amountsDeductedFor, lostMinorOf } from './lost-disputes.sql.ts';
+import { amountsDeductedFor, usedMinorOf } from './sale-rest.sql.ts';
 
 type BlockTable = ReadTable<typeof BlockEntity>;
 type RefundDebitTable = ReadTable<typeof RefundDebitEntity>;
@@ -105,11 +105,7 @@ const DEDUCTED_MINOR = sql.raw<bigint>(`(
 
 /** Of the sale whose block was lost last; a source has more than one only if other teams block by it. */
 const SALE_REST_MINOR = sql.raw<bigint | null>(`(
-  select sale.gross_minor
-         - (select coalesce(sum(refund_debit.amount_minor), 0) from funds.refund_debit
-             where refund_debit.merchant_id = source.merchant_id and refund_debit.environment = source.environment
-               and refund_debit.sale_id = sale.id and refund_debit.reversed_at is null)
-         - ${lostMinorOf('sale.id', OF_SOURCE)}
+  select sale.gross_minor - ${usedMinorOf('sale.id', OF_SOURCE)}
     from funds.block join funds.sale
       on sale.merchant_id = source.merchant_id and sale.environment = source.environment and sale.id = block.sale_id
    where block.merchant_id = source.merchant_id and block.environment = source.environment

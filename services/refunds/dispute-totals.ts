@@ -4,6 +4,7 @@ import {
   type DisputeTotal,
   type ListDisputesRequest,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { sumOf } from '../platform/amounts.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { within64Bits } from '../platform/within-64-bits.ts';
@@ -28,7 +29,7 @@ export async function disputeTotals(
       outcome: DisputeOutcome[row.outcome ?? 'UNSPECIFIED'],
       count: BigInt(row.count),
       amountMinor: within64Bits(BigInt(row.amount_minor)),
-      deductedAmountMinor: within64Bits([...deducted.values()].reduce((sum, amount) => sum + amount, 0n)),
+      deductedAmountMinor: within64Bits(sumOf(deducted.values(), (amount) => amount)),
     };
   });
   return (await Promise.all(totals)).sort((one, other) => one.outcome - other.outcome);

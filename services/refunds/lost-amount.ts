@@ -1,4 +1,4 @@
-import { atLeastZero } from '../platform/at-least-zero.ts';
+import { atLeastZero, least } from '../platform/amounts.ts';
 import type { Dispute } from './dispute.ts';
 
 /** A payment of which a dispute closes, and what refunds and other disputes have used of it. Amounts in centavos. */
@@ -46,8 +46,7 @@ export function lostWithoutSale(
   { paidAmountMinor, returnedMinor }: Pick<DisputedPayment, 'paidAmountMinor' | 'returnedMinor'>,
 ): bigint {
   if (paidAmountMinor === null) return amountMinor;
-  const restMinor = atLeastZero(paidAmountMinor - returnedMinor);
-  return amountMinor < restMinor ? amountMinor : restMinor;
+  return least(amountMinor, atLeastZero(paidAmountMinor - returnedMinor));
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
-import { atLeastZero } from '../platform/at-least-zero.ts';
+import { atLeastZero } from '../platform/amounts.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import type { DisputeOutcome } from './dispute.ts';

@@ -1,3 +1,4 @@
+import { atLeastZero, greatest, least } from '../platform/amounts.ts';
 import type { Dispute } from './dispute.ts';
 import { undisputedMinor } from './lost-amount.ts';
 
@@ -25,20 +26,13 @@ export function paymentAmounts(
 ): { readonly lostMinor: bigint; readonly refundableMinor: bigint } {
   const closed = disputes.filter(({ closedAt }) => closedAt !== null);
   // A lost dispute took no more than refunds had left.
-  const lostMinor = least(
-    paidAmountMinor - undisputedMinor(paidAmountMinor, closed),
-    paidAmountMinor - refundedMinor,
+  const lostMinor = atLeastZero(
+    paidAmountMinor - greatest(undisputedMinor(paidAmountMinor, closed), refundedMinor),
   );
   const ofPaymentMinor = paidAmountMinor - refundedMinor - inProgressMinor;
   // A case that a dispute blocks waits for what the others leave.
   const unblockedMinor = inProgressMinor - blockedMinor;
   const besideDisputesMinor = undisputedMinor(paidAmountMinor, disputes) - refundedMinor - unblockedMinor;
   const ofSaleMinor = saleRestMinor ?? ofPaymentMinor;
-  return { lostMinor, refundableMinor: least(ofPaymentMinor, besideDisputesMinor, ofSaleMinor) };
-}
-
-/** The least of amounts, but not less than zero. */
-function least(...amounts: readonly [bigint, ...bigint[]]): bigint {
-  const minor = amounts.reduce((one, other) => (one < other ? one : other));
-  return minor > 0n ? minor : 0n;
+  return { lostMinor, refundableMinor: atLeastZero(least(ofPaymentMinor, besideDisputesMinor, ofSaleMinor)) };
 }

@@ -1,4 +1,4 @@
-import { atLeastZero } from '../platform/at-least-zero.ts';
+import { atLeastZero } from '../platform/amounts.ts';
 import { failedPrecondition, invalidArgument } from '../platform/errors.ts';
 
 const DAY_MS = 86_400_000;

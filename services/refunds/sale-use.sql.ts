@@ -1,3 +1,4 @@
+import { MAX_AMOUNT_MINOR } from '../platform/amounts.ts';
 import type { RefundedSale } from './payment-facts.ts';
 
 /** SQL expressions of a payment and of the sale that it names. */
@@ -28,7 +29,7 @@ select cases.minor::text as sale_committed_minor, lost.minor::text as sale_lost_
          where merchant_id = ${merchantId} and environment = ${environment} and sale_id = ${saleId}
            and status not in ('FAILED', 'CANCELED', 'REJECTED')) as cases
  cross join (
-   select coalesce(sum(coalesce(lost_minor, amount_minor, 9007199254740991)), 0) as minor
+   select coalesce(sum(coalesce(lost_minor, amount_minor, ${MAX_AMOUNT_MINOR})), 0) as minor
      from refunds.dispute
     where merchant_id = ${merchantId} and environment = ${environment} and sale_id = ${saleId}
       and payment_intent_id <> ${paymentIntentId} and outcome = 'LOST') as lost`;

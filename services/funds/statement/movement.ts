@@ -1,3 +1,4 @@
+import { sumOf } from '../../platform/amounts.ts';
 import { type CivilDate, civilDateAt, startOfDay } from '../../platform/civil-date.ts';
 import type { DebtAllocation } from '../allocation.ts';
 import type { PostingKind } from '../funds.entity.ts';
@@ -118,7 +119,7 @@ export function releaseMovements(changes: readonly InstallmentChange[], at: Date
 export function debtCollectionMovements(collected: readonly DebtAllocation[], occurredAt: Date): Movement[] {
   const bySource = Map.groupBy(collected, ({ sourceId }) => sourceId);
   return [...bySource].flatMap(([sourceId, ofDebt]) => {
-    const collectedMinor = ofDebt.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+    const collectedMinor = sumOf(ofDebt, ({ amountMinor }) => amountMinor);
     return movementOf(causeOf('DEBT_COLLECTION', sourceId), ofDebt, occurredAt, -collectedMinor);
   });
 }

@@ -1,4 +1,4 @@
-import { lostMinorOf } from '../lost-disputes.sql.ts';
+import { usedMinorOf } from '../sale-rest.sql.ts';
 import { compare, subject } from './difference.sql.ts';
 
 const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'installment.id' };
@@ -17,7 +17,7 @@ select ${subject(INSTALLMENT)}, 'HOLD', 'held_by', 'an open block of the sale', 
  where not exists (select from block where block.id = held.id and block.sale_id = installment.sale_id
                       and closed_at is null)`;
 
-const LOST_MINOR = lostMinorOf('block.sale_id', {
+const USED_MINOR = usedMinorOf('block.sale_id', {
   merchantId: 'block.merchant_id',
   environment: 'block.environment',
   schema: '',
@@ -34,16 +34,13 @@ const HELD_AMOUNTS = `
 select ${subject({ sale: 'sale_id', source: 'source_id' })}, figure.* from (
   select block.id, block.sale_id, block.source_id, held.*, greatest(0, case
            when block.reason = 'REFUND_IN_PROGRESS' and block.amount_minor is not null
-             then block.amount_minor - refunds.own_minor
+             then block.amount_minor - coalesce((
+               select amount_minor from refund_debit
+                where refund_case_id = block.source_id and sale_id = block.sale_id and reversed_at is null), 0)
            when block.reason = 'HOLD_OR_DISPUTE' or block.amount_minor is null
-             then least(block.amount_minor, sale.gross_minor - refunds.all_minor - ${LOST_MINOR})
+             then least(block.amount_minor, sale.gross_minor - ${USED_MINOR})
            else block.amount_minor end) as wanted_minor
     from block join sale on sale.id = block.sale_id
-    cross join lateral (
-      select coalesce(sum(amount_minor), 0) as all_minor,
-             coalesce(sum(amount_minor) filter (where refund_case_id = block.source_id), 0) as own_minor
-        from refund_debit where refund_debit.sale_id = block.sale_id and reversed_at is null
-    ) as refunds
     cross join lateral (
       select ${sumWhere('block.id = any(held_by)')} as held_minor,
              ${sumWhere('held_by = array[block.id]')} as alone_minor,

@@ -1,4 +1,4 @@
-import { MAX_AMOUNT_MINOR } from '../release-rows.ts';
+import { MAX_AMOUNT_MINOR } from '../../platform/amounts.ts';
 import { compare, recomputed, subject } from './difference.sql.ts';
 
 /** The distinct sales of a row that have several parts; of other sales, a row has one part each. */

@@ -13,12 +13,12 @@ import {
 import {
   applyToReleases,
   blockedReasons,
-  MAX_AMOUNT_MINOR,
   type ReleaseRow,
   rowKey,
   rowOriginalMinor,
   rowRemainingMinor,
 } from '../../../services/funds/release-rows.ts';
+import { MAX_AMOUNT_MINOR } from '../../../services/platform/amounts.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { FundsModel } from './funds-model.ts';
 

@@ -3,7 +3,6 @@ import type { Installment } from '../../../services/funds/installment.ts';
 import {
   applyToReleases,
   blockedReasons,
-  MAX_AMOUNT_MINOR,
   mergeChanges,
   type ReleaseRow,
   requireExactSums,
@@ -11,6 +10,7 @@ import {
   rowOriginalMinor,
   rowRemainingMinor,
 } from '../../../services/funds/release-rows.ts';
+import { MAX_AMOUNT_MINOR } from '../../../services/platform/amounts.ts';
 
 const DATE = '2026-12-01';
 const NONE_HELD = { HOLD_OR_DISPUTE: 0, REFUND_IN_PROGRESS: 0, KYC_PENDING: 0, COMPLIANCE_HOLD: 0 };

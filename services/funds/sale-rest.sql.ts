@@ -48,3 +48,12 @@ export function lostMinorOf(saleId: string, scope: Scope): string {
    cross join lateral (${amountsDeductedFor('lost.source_id', scope, saleId)}
    ) as deducted)`;
 }
+
+/** What refunds and lost disputes have used of a sale, like `UsedSale`; `saleId` is an SQL expression. */
+export function usedMinorOf(saleId: string, scope: Scope): string {
+  const { merchantId, environment, schema } = scope;
+  return `((
+  select coalesce(sum(debit.amount_minor), 0) from ${schema}refund_debit as debit
+   where debit.merchant_id = ${merchantId} and debit.environment = ${environment}
+     and debit.sale_id = ${saleId} and debit.reversed_at is null) + ${lostMinorOf(saleId, scope)})`;
+}

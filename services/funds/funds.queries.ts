@@ -1,3 +1,4 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
 import type { CivilDate } from '../platform/civil-date.ts';
 import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
@@ -109,29 +110,30 @@ export interface BalanceReadRow {
   scheduled_minor: string;
   blocked_minor: string;
   open_debts_minor: string;
+  last_debt_at: Timestamp | null;
 }
 
-/** The sums of an account's rows by status, and of its open debts. */
-export const selectBalance = prepareRead<Tenant, BalanceReadRow>((parameters) =>
-  releases(parameters)
+/** The sums of an account's rows by status and of its open debts, and when the last of these arose. */
+export const selectBalance = prepareRead<Tenant, BalanceReadRow>((parameters) => {
+  const openDebts = db
+    .selectFrom('funds.deduction')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('open_debt_minor', '>', sql<bigint>`0`);
+  const sum = sql<string>`coalesce(sum(open_debt_minor), 0)::text`.as('sum');
+  return releases(parameters)
     .select([
       remainingOfAll('RELEASED').as('released_minor'),
       remainingOfAll('SCHEDULED').as('scheduled_minor'),
       remainingOfAll('BLOCKED').as('blocked_minor'),
-    ])
-    .select((eb) =>
-      eb
-        .selectFrom('funds.deduction')
-        .where('merchant_id', '=', parameters('merchantId'))
-        .where('environment', '=', parameters('environment'))
-        .where('open_debt_minor', '>', sql<bigint>`0`)
-        .select(sql<string>`coalesce(sum(open_debt_minor), 0)::text`.as('sum'))
+      openDebts.select(sum).$asScalar().$notNull().as('open_debts_minor'),
+      openDebts
+        .select(({ fn }) => fn.max('occurred_at').as('last'))
         .$asScalar()
-        .$notNull()
-        .as('open_debts_minor'),
-    )
-    .compile(),
-);
+        .as('last_debt_at'),
+    ])
+    .compile();
+});
 
 /** The version of an account's schedule, with an installment that an advance can cover, or none. */
 type AdvanceableReadRow = { schedule_id: string } & (

@@ -21,5 +21,6 @@ export async function getBalance(
     scheduledAmountMinor: within64Bits(BigInt(row.scheduled_minor)),
     blockedAmountMinor: within64Bits(BigInt(row.blocked_minor)),
     openDebtsAmountMinor: within64Bits(debts),
+    lastDebtAt: row.last_debt_at ?? undefined,
   };
 }

@@ -643,6 +643,13 @@ export declare type GetBalanceResponse = Message<"payments.funds.v1.GetBalanceRe
    * @generated from field: int64 open_debts_amount_minor = 5;
    */
   openDebtsAmountMinor: bigint;
+
+  /**
+   * When the last of the open debts arose; absent without one.
+   *
+   * @generated from field: google.protobuf.Timestamp last_debt_at = 6;
+   */
+  lastDebtAt?: Timestamp | undefined;
 };
 
 /**
@@ -827,6 +834,8 @@ export declare type Debt = Message<"payments.funds.v1.Debt"> & {
   openAmountMinor: bigint;
 
   /**
+   * When it arose: at the deduction or, if that was covered or paid by then, when it was raised.
+   *
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
   occurredAt?: Timestamp | undefined;
@@ -1030,7 +1039,8 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
   openDebtAmountMinor: bigint;
 
   /**
-   * The first deduction. More may follow: for a lost dispute, when a refund that had covered a part of it is reversed.
+   * The first deduction. More may follow: for a lost dispute, when a refund that had covered a part of it is reversed. If
+   * no block of the source was lost, and a later deduction became a debt when nothing was owed, the time of that one.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */

@@ -27,6 +27,8 @@ export async function deductFrom(
   const free = await account.installments.free(amountMinor);
   const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, account.today);
   if (earlier) {
+    // A debt dates from when it arose, not from a deduction that was covered or paid.
+    if (missingMinor > 0n && earlier.openDebtMinor === 0n) earlier.occurredAt = account.at;
     earlier.amountMinor += amountMinor;
     earlier.openDebtMinor += missingMinor;
   } else {

@@ -112,10 +112,10 @@ export class FundsModel {
     this.chargedMinor += amountMinor;
     this.#take(sourceId, allocations);
     const earlier = this.deductions.get(sourceId) ?? { amountMinor: 0n, on: this.today };
-    const { on } = earlier;
+    const open = this.debts.find((debt) => debt.sourceId === sourceId);
+    const on = missingMinor > 0n && !open ? this.today : earlier.on;
     this.deductions.set(sourceId, { saleId, amountMinor: earlier.amountMinor + amountMinor, on });
     if (missingMinor > 0n) {
-      const open = this.debts.find((debt) => debt.sourceId === sourceId);
       this.debts = this.debts.filter((debt) => debt !== open);
       this.debts.push({ sourceId, openMinor: missingMinor + (open?.openMinor ?? 0n), on });
       this.debts.sort((one, other) => (one.on + one.sourceId < other.on + other.sourceId ? -1 : 1));

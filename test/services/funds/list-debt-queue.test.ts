@@ -45,6 +45,26 @@ it('says that a debt awaits sales, and from its due time on that its payment is 
   }
 });
 
+it('counts the due time of a raised deduction from when it owes, and not anew while some of it is owed', async () => {
+  const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
+  const sourceId = randomUUID();
+  const raiseTo = (amountMinor: bigint, on?: string) =>
+    client.applyDeduction({ ...write(on), sourceId, amountMinor, raise: true });
+  const queued = async () => (await client.listDebtQueue(tenant)).items;
+  const recordPayment = (amountMinor: bigint) =>
+    client.recordDebtPayment({ ...write(), paymentId: randomUUID(), amountMinor });
+  await raiseTo(70n, '2020-06-01');
+  await raiseTo(90n);
+  expect(await queued()).toMatchObject([
+    { debt: { openAmountMinor: 90n }, nextAction: DebtAction.COLLECT_PAYMENT },
+  ]);
+  await recordPayment(90n);
+  await raiseTo(100n);
+  expect(await queued()).toMatchObject([
+    { debt: { openAmountMinor: 10n }, nextAction: DebtAction.AWAIT_SALES },
+  ]);
+});
+
 it('leaves out the debts of a merchant whose released funds cover them', async () => {
   const { queue, sell, balance } = await debtor();
   await sell({ gross: 119n, instant: true });

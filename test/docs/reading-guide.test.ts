@@ -16,9 +16,9 @@ const STAGES = GUIDE.split(/^#### /m)
     files: [...section.matchAll(/^\d+\. \[.*?\]\(\.\.\/(.*?)\)/gm)].map(([, file]) => file!),
   }));
 const SUCCESS = STAGES[0]!.files;
-const MAX_SUCCESS_FILES = 12;
+const MAX_SUCCESS_FILES = 13;
 /** Including those of the first attempt, which failed attempts pass too. */
-const MAX_FAILURE_FILES = 22;
+const MAX_FAILURE_FILES = 21;
 /** What callers and callees share when neither imports the other: a service's messages, or a workflow's input. */
 const CONTRACT = /^(proto\/gen|services\/contracts)\//;
 

@@ -8,7 +8,6 @@ import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
 import { isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
 import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
-import { RECORD_SUCCESSES, type SucceededRow, successRow } from '../deliveries/end-deliveries.ts';
 import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
@@ -16,6 +15,7 @@ import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
 import { type PlannedReport, type PlanSettings, planReports, type ReportedRow } from './plan-reports.ts';
 import { LOCK_REPORTED, READ_REPORTED, RECORD, RECORD_LATE, recordRow } from './record-attempts.sql.ts';
+import { RECORD_SUCCESSES, type SucceededRow, successRow } from './record-successes.sql.ts';
 import { storeHealths } from './store-health.ts';
 
 /** The state of a delivery after a report of it is recorded. */

@@ -1,34 +1,11 @@
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
-import {
-  END_FAILED_RETRIES,
-  endDeliveries,
-  FENCE,
-  RECORD_IN_WORKFLOW,
-  RESULT_COLUMNS,
-  RESULT_DEFINITIONS,
-  resultRow,
-} from '../deliveries/end-deliveries.ts';
+import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
+import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.ts';
 import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
-
-/**
- * The delivery `d` of each id in `input`, for a `from` clause: dispatch knows only the ids of deliveries. Ended
- * deliveries are read only for ids that are not open, and only from the partition of the id's time.
- */
-export const DELIVERY_BY_ID = `
- cross join lateral (
-   select o.merchant_id, o.environment, o.id, o.subscription_id, o.event_id, o.event_type, o.object_id, o.request_id,
-          o.ordered, o.status, o.attempt_count, o.next_attempt_at, null::timestamptz as ended_at, o.in_flight_until,
-          o.requested, o.lane
-     from webhooks.open_delivery o where o.id = input.id
-   union all
-   select e.merchant_id, e.environment, e.id, e.subscription_id, e.event_id, e.event_type, e.object_id, e.request_id,
-          e.ordered, e.status, e.attempt_count, null, e.ended_at, null, false,
-          webhooks.lane_of(e.subscription_id)
-     from webhooks.ended_delivery e where e.id = input.id
-   limit 1
- ) d`;
+import { RECORD_IN_WORKFLOW } from './record-in-workflow.sql.ts';
+import { FENCE, RESULT_COLUMNS, RESULT_DEFINITIONS, resultRow } from './reports.sql.ts';
 
 /**
  * Locks subscriptions and then deliveries, each in a fixed order, so that two reports do not deadlock. Returns the

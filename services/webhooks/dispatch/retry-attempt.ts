@@ -11,8 +11,8 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
-import { DELIVERY_BY_ID } from '../attempts/record-attempts.sql.ts';
 import type { AttemptFailureName, DeliveryStatusName } from '../deliveries/delivery.ts';
+import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
 
 /** The owner of the lane reads the change. With `now`, the attempt is due whatever its time. */
 const REQUEST: Statement = {

@@ -1,7 +1,7 @@
 import { LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { DELIVERY_BY_ID } from '../attempts/record-attempts.sql.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
+import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
 import type { ReportBuffer } from './report-buffer.ts';
 
 interface LostRow {

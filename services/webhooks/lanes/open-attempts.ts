@@ -1,12 +1,10 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
-import { isTracing, traceFor } from '../../platform/tracing/tracing.ts';
 import type { RecordedDelivery } from '../attempts/attempt-recorder.ts';
 import { type Attempt, sendAttempt } from '../attempts/send-attempt.ts';
 import {
@@ -15,13 +13,14 @@ import {
   type LaneEpoch,
   type ReportedAttempt,
 } from '../deliveries/delivery.ts';
-import { RecordWorkflows } from '../deliveries/end-deliveries.ts';
 import { observeFirstAttempt } from '../dispatch/dispatch-metrics.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import type { LaneLeases } from './lane-leases.ts';
+import { RecordWorkflows } from './record-workflows.ts';
 import type { ReportBuffer } from './report-buffer.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
+import { traceAttempt } from './trace-attempt.ts';
 
 /** Attempts in flight in one process, each of which takes about 100 KB with TLS. */
 const MAX_OPEN = 2_000;
@@ -54,10 +53,10 @@ interface OpenAttempt {
   readonly owner: LaneEpoch;
   readonly startedAt: Date;
   readonly startedAtMs: number;
-  /** Whether it is being recorded as in flight. */
-  reported: boolean;
-  /** Whether it is recorded as in flight, so that any process may report its end. */
-  recorded: boolean;
+  /** Whether the buffer has the report that it is in flight. */
+  isReportedInFlight: boolean;
+  /** Whether that report is recorded: from then on, any process may report the end. */
+  isRecordedInFlight: boolean;
 }
 
 export interface OpenAttemptsDeps {
@@ -108,8 +107,8 @@ export class OpenAttempts {
       owner: { lane: subscription.lane, epoch },
       startedAt: new Date(),
       startedAtMs: performance.now(),
-      reported: false,
-      recorded: false,
+      isReportedInFlight: false,
+      isRecordedInFlight: false,
     };
     this.#open.set(delivery.id, attempt);
     queue.started(delivery, attempt.startedAtMs);
@@ -118,23 +117,23 @@ export class OpenAttempts {
   }
 
   /**
-   * Records attempts that take long as in flight. @param lanes records those of these lanes only, however long they
-   * take.
+   * Records attempts that take long as in flight.
+   * @param lanes records all attempts of these lanes instead, however short.
    */
   recordInFlight(lanes?: ReadonlySet<number>): void {
     const nowMs = performance.now();
     for (const attempt of this.#open.values()) {
-      if (attempt.reported) continue;
+      if (attempt.isReportedInFlight) continue;
       const due = lanes ? lanes.has(attempt.owner.lane) : nowMs - attempt.startedAtMs >= RECORD_AFTER_MS;
       if (!due) {
         // Attempts are in the order of their start, so the rest are younger.
         if (lanes) continue;
         return;
       }
-      attempt.reported = true;
+      attempt.isReportedInFlight = true;
       const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
       const onRecorded = (recorded: RecordedDelivery | undefined) => {
-        attempt.recorded = recorded !== undefined;
+        attempt.isRecordedInFlight = recorded !== undefined;
         this.#deps.onCommand();
       };
       this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
@@ -226,7 +225,7 @@ export class OpenAttempts {
       deliveryId: delivery.id,
       number: delivery.attempt_count + 1,
       generation,
-      owner: attempt.recorded && 'result' in outcome ? undefined : owner,
+      owner: attempt.isRecordedInFlight && 'result' in outcome ? undefined : owner,
       workflowId: succeeded ? this.#workflows.idFor(delivery.environment) : undefined,
       startedAt,
       outcome,
@@ -237,32 +236,4 @@ export class OpenAttempts {
 function outcomeOf(result: AttemptResult): string {
   if (isSuccess(result)) return 'delivered';
   return result.failure ?? `${Math.floor(result.httpStatus! / 100)}xx`;
-}
-
-const REQUEST_ID = /"requestId":("(?:[^"\\]|\\.)*")/;
-
-/** Makes an attempt part of the trace of the request that caused the event, if this process records traces. */
-function traceAttempt(
-  { id, merchant_id, attempt_count, body }: QueuedDelivery,
-  { eventId, subscriptionId }: Attempt,
-  send: () => Promise<AttemptResult>,
-): Promise<AttemptResult> {
-  if (!isTracing()) return send();
-  const [, requestId = '""'] = REQUEST_ID.exec(body) ?? [];
-  const attributes = {
-    'payments.merchant_id': merchant_id,
-    'payments.delivery_id': id,
-    'payments.event_id': eventId,
-    'payments.subscription_id': subscriptionId,
-    'payments.attempt': attempt_count + 1,
-  };
-  const traced = { name: 'webhook attempt', kind: SpanKind.CLIENT, attributes };
-  return traceFor(JSON.parse(requestId), traced, async (span) => {
-    const result = await send();
-    const { httpStatus, failure } = result;
-    if (httpStatus !== undefined) span?.setAttribute('http.response.status_code', httpStatus);
-    if (failure !== undefined) span?.setAttribute('error.type', failure);
-    if (!isSuccess(result)) span?.setStatus({ code: SpanStatusCode.ERROR });
-    return result;
-  });
 }

@@ -9,7 +9,7 @@ import {
   READ_REPORTED,
   RECORD,
 } from '../../../services/webhooks/attempts/record-attempts.sql.ts';
-import { RECORD_SUCCESSES } from '../../../services/webhooks/deliveries/end-deliveries.ts';
+import { RECORD_SUCCESSES } from '../../../services/webhooks/attempts/record-successes.sql.ts';
 import { FIND_BLOCKED } from '../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import {
   LANES as MEASURE_LANES,

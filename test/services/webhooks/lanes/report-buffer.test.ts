@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
-import { RecordWorkflows } from '../../../../services/webhooks/deliveries/end-deliveries.ts';
+import { RecordWorkflows } from '../../../../services/webhooks/lanes/record-workflows.ts';
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { eventually, startLanesFixture } from '../lanes-fixture.ts';

@@ -1,0 +1,45 @@
+import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.contract.ts';
+import type { EnvironmentName } from '../../platform/tenant.ts';
+
+/** The least period of a workflow, since its id names the second in which it begins. */
+const MIN_MS = 1_000;
+
+interface RecordWorkflow {
+  readonly id: string;
+  readonly sinceMs: number;
+  deliveries: number;
+}
+
+/**
+ * Names the workflows that show in Temporal what this process has delivered at the first attempt. A workflow costs as much
+ * as several deliveries, so each shows those of five seconds, or fewer if more could not be found by search or would not
+ * fit into one result.
+ */
+export class RecordWorkflows {
+  readonly #ownerId: string;
+  readonly #current = new Map<EnvironmentName, RecordWorkflow>();
+
+  constructor(ownerId: string) {
+    this.#ownerId = ownerId;
+  }
+
+  /** The id of the workflow that shows a delivery which has just succeeded. */
+  idFor(environment: EnvironmentName): string {
+    const nowMs = performance.now();
+    let workflow = this.#current.get(environment);
+    if (!workflow || isComplete(workflow, nowMs)) {
+      const id = recordDeliveries.workflowId(new Date(), environment, this.#ownerId);
+      workflow = { id, sinceMs: nowMs, deliveries: 0 };
+      this.#current.set(environment, workflow);
+    }
+    workflow.deliveries += 1;
+    return workflow.id;
+  }
+}
+
+function isComplete({ sinceMs, deliveries }: RecordWorkflow, nowMs: number): boolean {
+  const ageMs = nowMs - sinceMs;
+  if (ageMs < MIN_MS) return false;
+  const { PERIOD_MS, MAX_SEARCHABLE, MAX_RECORDS } = recordDeliveries;
+  return ageMs >= PERIOD_MS || deliveries === MAX_SEARCHABLE || deliveries >= MAX_RECORDS / 2;
+}

@@ -187,19 +187,10 @@ export class DeliveryReader {
       full,
       limit: PAGE,
     });
-    const seen = parseSnapshot(rows[0]!.snapshot);
     const changed = rows.filter(isDelivery);
     const inOrder = changed.filter(({ late }) => !late);
     const hasMore = inOrder.length === PAGE;
-    const inProgress = [...this.#earlierInProgress, ...seen.inProgress];
-    if (hasMore) {
-      const last = inOrder.at(-1)!;
-      this.#earlierInProgress = inProgress;
-      this.#position = { afterXid: last.xid, afterId: last.id, inProgress: [] };
-    } else {
-      this.#earlierInProgress = [];
-      this.#position = { afterXid: seen.next, afterId: NIL, inProgress: [...new Set(inProgress)] };
-    }
+    this.#advance(parseSnapshot(rows[0]!.snapshot), hasMore ? inOrder.at(-1) : undefined);
     return {
       deliveries: this.#sendable(
         changed.filter((row): row is typeof row & ReadDelivery => row.status !== 'BLOCKED'),
@@ -207,6 +198,21 @@ export class DeliveryReader {
       blocked: changed.filter(({ status }) => status === 'BLOCKED'),
       hasMore,
     };
+  }
+
+  /**
+   * Moves on to the page after `last`, or beyond the snapshot if that was the last page. The next read then starts with the
+   * transactions that any of the pages found in progress.
+   */
+  #advance(seen: Snapshot, last: { readonly xid: string; readonly id: string } | undefined): void {
+    const inProgress = [...this.#earlierInProgress, ...seen.inProgress];
+    if (last) {
+      this.#earlierInProgress = inProgress;
+      this.#position = { afterXid: last.xid, afterId: last.id, inProgress: [] };
+    } else {
+      this.#earlierInProgress = [];
+      this.#position = { afterXid: seen.next, afterId: NIL, inProgress: [...new Set(inProgress)] };
+    }
   }
 
   /** The next deliveries to send of a subscription, after the given one, up to a limit. */

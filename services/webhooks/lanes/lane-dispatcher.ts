@@ -40,9 +40,9 @@ export class LaneDispatcher {
     this.#deps = deps;
   }
 
-  /** Subscriptions that take no more deliveries into memory. */
+  /** Subscriptions whose new deliveries stay in the table for now. */
   get full(): string[] {
-    return [...this.#queues].filter(([, queue]) => queue.isFull || queue.hasMore).map(([id]) => id);
+    return [...this.#queues].filter(([, queue]) => !queue.takesNew).map(([id]) => id);
   }
 
   /** The longest that a subscription which could send has been waiting, in milliseconds. */
@@ -76,10 +76,6 @@ export class LaneDispatcher {
       if (!isCurrent(delivery.id) || !isCurrent(delivery.subscription_id)) continue;
       if (!isCurrent(laneKey(delivery.lane))) continue;
       const queue = this.queueOf(delivery.subscription_id);
-      if (queue.isFull && !queue.has(delivery.id)) {
-        queue.leaveInTable();
-        continue;
-      }
       if (!queue.reserve(delivery.id)) continue;
       const waitMs = this.#firstWaitMs(delivery);
       if (waitMs <= 0) this.#enqueue(queue, delivery);
@@ -105,7 +101,7 @@ export class LaneDispatcher {
     for (const id of subscriptionIds) {
       const queue = this.#queues.get(id);
       if (!queue) continue;
-      queue.clear();
+      queue.restart();
       this.#deps.reads.outdate(id);
       this.#deps.onNeedsMore(id);
     }
@@ -121,8 +117,7 @@ export class LaneDispatcher {
     for (const [id, queue] of this.#queues) {
       const lane = this.#deps.subscriptionOf(id)?.lane;
       if (lane !== undefined && this.#deps.leases.epochOf(lane) !== undefined) continue;
-      queue.clear();
-      queue.hasMore = false;
+      queue.laneLost();
       this.#readySinceMs.delete(id);
     }
   }
@@ -189,8 +184,7 @@ export class LaneDispatcher {
     if (delivery.status !== 'PENDING' || generation < delivery.generation) return false;
     if (this.#deps.leases.epochOf(lane) === undefined || !isCurrent(laneKey(lane)) || !isCurrent(id))
       return false;
-    const queue = this.queueOf(id);
-    return !queue.isFull && !queue.hasMore;
+    return this.queueOf(id).takesNew;
   }
 
   #enqueue(queue: SubscriptionQueue, delivery: QueuedDelivery): void {
@@ -217,7 +211,7 @@ export class LaneDispatcher {
     const { subscriptionOf, leases } = this.#deps;
     const queue = this.#queues.get(id);
     const subscription = subscriptionOf(id);
-    if (!queue || queue.isEmpty || !subscription) return false;
+    if (!queue?.hasReady || !subscription) return false;
     if (leases.epochOf(subscription.lane) === undefined || !this.#mayStart(subscription)) return false;
     const nowMs = performance.now();
     if (queue.capacity(subscription, nowMs) < 1) {
@@ -257,7 +251,7 @@ export class LaneDispatcher {
   }
 
   #freed(id: string, queue: SubscriptionQueue): void {
-    if (!queue.isEmpty) this.#markReady(id);
+    if (queue.hasReady) this.#markReady(id);
     else if (queue.needsMore) this.#deps.onNeedsMore(id);
     else if (queue.isIdle) this.#queues.delete(id);
     this.pump();

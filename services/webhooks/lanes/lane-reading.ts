@@ -87,11 +87,7 @@ export class LaneReading {
     const ids = await this.reader.findSubscriptions(lanes);
     await this.subscriptions.load(ids);
     this.#deps.dispatcher.changed(await this.subscriptions.reloadUnusable(ids));
-    for (const id of ids) {
-      const queue = this.#deps.dispatcher.queueOf(id);
-      queue.hasMore = true;
-      queue.cursor = undefined;
-    }
+    for (const id of ids) this.#deps.dispatcher.queueOf(id).readFromStart();
     // How many each takes into memory depends on their number.
     for (const id of ids) void this.readMore(id);
   }
@@ -121,10 +117,7 @@ export class LaneReading {
       this.#unreadSinceMs.delete(id);
       return;
     }
-    if (queue.isReading) return;
-    queue.isReading = true;
-    // Events that have been published since come before resent ones.
-    if (queue.cursor?.resent) queue.cursor = undefined;
+    if (!queue.startReading()) return;
     try {
       while (queue.hasMore && !queue.isFull && leases.epochOf(subscription.lane) !== undefined) {
         const addedNone = await this.#readPage(subscription, queue);
@@ -137,7 +130,7 @@ export class LaneReading {
       if (!this.#unreadSinceMs.has(id)) this.#unreadSinceMs.set(id, performance.now());
       setTimeout(() => readMore(id), RETRY_MS).unref();
     } finally {
-      queue.isReading = false;
+      queue.endReading();
     }
   }
 
@@ -162,7 +155,7 @@ export class LaneReading {
     const lane = this.subscriptions.get(id)?.lane;
     if (lane === undefined || this.#deps.leases.epochOf(lane) === undefined) return;
     const queue = this.#deps.dispatcher.queueOf(id);
-    queue.leaveInTable();
+    queue.leftInTable();
     if (queue.needsMore) void this.readMore(id);
   }
 
@@ -173,21 +166,19 @@ export class LaneReading {
     const { reads, reports, dispatcher } = this.#deps;
     const read = reads.begin();
     try {
-      const { cursor, leftCount } = queue;
-      if (cursor === undefined) queue.hasAdded = false;
+      const after = queue.startPage();
       const { deliveries, last } = await this.reader.readWaiting(
         subscription,
-        cursor,
+        after,
         queue.pageSize,
         reports.setAsideIds,
       );
       await this.subscriptions.loadFor(deliveries);
       // If the subscription has changed or its lane was lost, it is read from the start again.
       if (!read.isCurrent(subscription.id) || !read.isCurrent(laneKey(subscription.lane))) return false;
-      queue.cursor = last;
-      if (last === undefined && cursor === undefined && leftCount === queue.leftCount) queue.hasMore = false;
+      queue.endPage(after, last);
       dispatcher.add(deliveries, read.isCurrent);
-      return last === undefined && cursor !== undefined && !queue.hasAdded;
+      return last === undefined && after !== undefined && !queue.hasAdded;
     } finally {
       read.end();
     }

@@ -177,7 +177,7 @@ export class OpenAttempts {
       this.#deps.reads.outdate(delivery.id);
       queue.forget(delivery.id);
       if (recorded?.status === 'RETRYING') this.#deps.onCommand();
-      if (!recorded && this.#isTakenAgain(attempt.owner)) queue.leaveInTable();
+      if (!recorded && this.#isTakenAgain(attempt.owner)) queue.leftInTable();
       onFreed();
     };
     const isUrgent = !isSuccess(result) || delivery.status !== 'PENDING' || delivery.ordered;

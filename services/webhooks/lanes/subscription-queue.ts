@@ -24,23 +24,32 @@ export const readyLimit = (subscriptions: number) =>
 
 type Limits = Pick<LaneSubscription, 'maxConcurrentAttempts' | 'maxAttemptsPerSecond'>;
 
-/** The deliveries of one subscription in this process, and how many attempts it may start. */
+/**
+ * The deliveries of one subscription in this process, and how many attempts it may start.
+ *
+ * A delivery is known from `reserve` to `forget`: it is delayed, then ready, then in flight, then its result is being
+ * recorded. A known delivery is never added again.
+ *
+ * Deliveries that are not known may be waiting in the table, which is read in pages, new events before resent ones:
+ * - `hasMore` is true while any may be. Only a page from the start to the end, with nothing left in the table meanwhile,
+ *   makes it false, or the loss of the lane.
+ * - While it is true, new deliveries stay in the table, too, so that older ones are sent first.
+ * - There is one reader at a time, between `startReading` and `endReading`. It reads one page after the other, each between
+ *   `startPage` and `endPage`.
+ */
 export class SubscriptionQueue {
-  /** Whether the table may have more deliveries than memory. */
-  hasMore = false;
-  /** The last delivery read from the table; undefined to start from the beginning. */
-  cursor: WaitingPage['last'];
-  /** Whether any delivery was added since reading started from the beginning. */
-  hasAdded = false;
-  /** Counts deliveries that were left in the table. */
-  leftCount = 0;
-  isReading = false;
   /** Deliveries that wait for the time of their first attempt. */
   readonly #delayed = new Set<string>();
   readonly #ready: QueuedDelivery[] = [];
   readonly #resent: QueuedDelivery[] = [];
-  /** Deliveries that are ready, in flight, or whose result is not recorded yet. */
   readonly #known = new Set<string>();
+  #hasMore = false;
+  #isReading = false;
+  /** The last delivery of the previous page; undefined if the next page begins at the start. */
+  #cursor: WaitingPage['last'];
+  #hasAdded = false;
+  /** Whether any delivery has been left in the table since the last page began. */
+  #hasLeft = false;
   /** When each attempt in flight began, oldest first. */
   readonly #startedAtMs = new Map<string, number>();
   readonly #readyLimit: () => number;
@@ -53,13 +62,14 @@ export class SubscriptionQueue {
     this.#readyLimit = readyLimit;
   }
 
-  get isEmpty(): boolean {
-    return this.#ready.length + this.#resent.length === 0;
+  /** Whether any delivery waits only for the limits. */
+  get hasReady(): boolean {
+    return this.#ready.length + this.#resent.length > 0;
   }
 
-  /** Whether no delivery is in memory or known to be in the table, and no limit depends on earlier attempts. */
+  /** Whether no delivery is known or may be in the table, and no limit depends on earlier attempts. */
   get isIdle(): boolean {
-    if (this.#known.size > 0 || this.hasMore || this.isReading) return false;
+    if (this.#known.size > 0 || this.#hasMore || this.#isReading) return false;
     // After a second, any rate allows as much as in a new queue.
     return this.#tokens === undefined || performance.now() - this.#tokensAtMs >= 1_000;
   }
@@ -68,8 +78,24 @@ export class SubscriptionQueue {
     return this.#inMemory >= this.#readyLimit();
   }
 
+  /** Whether the table may have deliveries that are not known. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** Whether any delivery has been added since reading last began at the start. */
+  get hasAdded(): boolean {
+    return this.#hasAdded;
+  }
+
+  /** Whether new deliveries are taken into memory at once. */
+  get takesNew(): boolean {
+    return !this.isFull && !this.#hasMore;
+  }
+
+  /** Whether to read more deliveries from the table. */
   get needsMore(): boolean {
-    if (!this.hasMore || this.isReading) return false;
+    if (!this.#hasMore || this.#isReading) return false;
     return this.#inMemory < this.#readyLimit() / 4;
   }
 
@@ -87,11 +113,18 @@ export class SubscriptionQueue {
     return this.#known.has(id);
   }
 
-  /** Registers a delivery that is about to be queued. @returns false if it was known already. */
+  /**
+   * Registers a delivery that is about to be queued.
+   * @returns false if it was known already, or stays in the table because memory is full.
+   */
   reserve(id: string): boolean {
     if (this.#known.has(id)) return false;
+    if (this.isFull) {
+      this.leftInTable();
+      return false;
+    }
     this.#known.add(id);
-    this.hasAdded = true;
+    this.#hasAdded = true;
     return true;
   }
 
@@ -148,21 +181,61 @@ export class SubscriptionQueue {
     this.#known.delete(id);
   }
 
-  /** Removes the deliveries whose attempt has not begun; the table may still have them. */
-  clear(): void {
+  /** Removes the deliveries whose attempt has not begun, to read them again. */
+  restart(): void {
     for (const { id } of [...this.#ready, ...this.#resent]) this.#known.delete(id);
     for (const id of this.#delayed) this.#known.delete(id);
     this.#delayed.clear();
-    this.leaveInTable();
-    this.cursor = undefined;
     this.#ready.length = 0;
     this.#resent.length = 0;
+    this.readFromStart();
   }
 
-  /** The table has deliveries that are not in memory. */
-  leaveInTable(): void {
-    this.hasMore = true;
-    this.leftCount += 1;
+  /** Removes the deliveries whose attempt has not begun: the new owner of the lane sends them. */
+  laneLost(): void {
+    this.restart();
+    this.#hasMore = false;
+  }
+
+  /** The table has a delivery that is not known. */
+  leftInTable(): void {
+    this.#hasMore = true;
+    this.#hasLeft = true;
+  }
+
+  /** The table may have any deliveries: everything in it is read again. */
+  readFromStart(): void {
+    this.leftInTable();
+    this.#cursor = undefined;
+  }
+
+  /** @returns false if the table is being read already. */
+  startReading(): boolean {
+    if (this.#isReading) return false;
+    this.#isReading = true;
+    // Events that have been published since come before resent ones.
+    if (this.#cursor?.resent) this.#cursor = undefined;
+    return true;
+  }
+
+  endReading(): void {
+    this.#isReading = false;
+  }
+
+  /** @returns the delivery after which the page begins; undefined for the start of the table. */
+  startPage(): WaitingPage['last'] {
+    if (this.#cursor === undefined) this.#hasAdded = false;
+    this.#hasLeft = false;
+    return this.#cursor;
+  }
+
+  /**
+   * Call this before the deliveries of the page are added.
+   * @param after what `startPage` returned.
+   */
+  endPage(after: WaitingPage['last'], last: WaitingPage['last']): void {
+    this.#cursor = last;
+    if (after === undefined && last === undefined && !this.#hasLeft) this.#hasMore = false;
   }
 
   #isSlow(nowMs: number): boolean {

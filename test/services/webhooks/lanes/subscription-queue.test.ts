@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { SubscriptionQueue } from '../../../../services/webhooks/lanes/subscription-queue.ts';
 
 const limitsOf = (maxConcurrentAttempts: number | null = null) => ({
@@ -12,6 +12,50 @@ function queueAfter(outcomes: readonly boolean[], limits = limitsOf()): Subscrip
   for (const succeeded of outcomes) queue.ended('', succeeded, limits);
   return queue;
 }
+
+const last = { id: 'delivery', resent: false };
+
+describe('the deliveries of a subscription in the table', () => {
+  let queue: SubscriptionQueue;
+  beforeEach(() => {
+    queue = new SubscriptionQueue(() => 200);
+    queue.readFromStart();
+  });
+  const readPage = (end: typeof last | undefined, meanwhile = () => {}) => {
+    const after = queue.startPage();
+    meanwhile();
+    queue.endPage(after, end);
+  };
+
+  it('are read once more from the start before new ones are taken directly', () => {
+    readPage(last);
+    readPage(undefined);
+    expect(queue.takesNew).toBe(false);
+    readPage(undefined);
+    expect(queue.takesNew).toBe(true);
+  });
+
+  it.each(['leftInTable', 'readFromStart', 'restart'] as const)('are read again: %s', (change) => {
+    readPage(undefined, () => queue[change]());
+    expect(queue.hasMore).toBe(true);
+    readPage(undefined);
+    expect(queue.hasMore).toBe(false);
+  });
+
+  it('are read from the start after resent ones, because newer events come before these', () => {
+    readPage({ id: 'delivery', resent: true });
+    expect(queue.startReading()).toBe(true);
+    expect(queue.startPage()).toBeUndefined();
+  });
+
+  it('are left to the new owner of the lane', () => {
+    expect(queue.reserve('delivery')).toBe(true);
+    queue.delay('delivery');
+    queue.laneLost();
+    expect(queue.isIdle).toBe(true);
+    expect(queue.endDelay('delivery')).toBe(false);
+  });
+});
 
 const successes = (count: number) => Array<boolean>(count).fill(true);
 

@@ -157,7 +157,7 @@ export class LaneDispatcher {
   /** How many held deliveries of a subscription may be sent now. */
   heldCapacity(subscription: LaneSubscription): number {
     if (this.#stopped || !this.#deps.leases.isConfirmed || !this.#mayStart(subscription)) return 0;
-    return this.queueOf(subscription.id).capacity(subscription, performance.now());
+    return this.queueOf(subscription.id).limiter.capacity(subscription, performance.now());
   }
 
   /** Starts no more attempts. */
@@ -214,8 +214,8 @@ export class LaneDispatcher {
     if (!queue?.hasReady || !subscription) return false;
     if (leases.epochOf(subscription.lane) === undefined || !this.#mayStart(subscription)) return false;
     const nowMs = performance.now();
-    if (queue.capacity(subscription, nowMs) < 1) {
-      const waitMs = queue.waitForRateMs(subscription, nowMs);
+    if (queue.limiter.capacity(subscription, nowMs) < 1) {
+      const waitMs = queue.limiter.waitForRateMs(subscription, nowMs);
       if (waitMs !== undefined) this.#markReadyIn(id, waitMs);
       return false;
     }

@@ -1,17 +1,6 @@
+import { AttemptLimiter, type Limits } from './attempt-limiter.ts';
 import type { QueuedDelivery, WaitingPage } from './delivery-reader.ts';
-import type { LaneSubscription } from './subscription-cache.ts';
 
-/**
- * Attempts of one subscription in flight: starts here and rises with each success, up to the maximum or the
- * subscription's own limit.
- */
-const FIRST_CONCURRENCY = 10;
-const DEFAULT_MAX_CONCURRENCY = 50;
-/**
- * How many attempts may take longer than this before no other starts, so that an endpoint that hangs occupies few.
- */
-const SLOW_AFTER_MS = 250;
-const MAX_SLOW = 10;
 /** Deliveries in memory, of one subscription and of all; the others stay in the table. Each takes about 4 KB. */
 const MAX_READY = 200;
 const MIN_READY = 10;
@@ -22,22 +11,21 @@ const MAX_PAGE = 100;
 export const readyLimit = (subscriptions: number) =>
   Math.max(Math.min(Math.floor(MAX_READY_OF_ALL / subscriptions), MAX_READY), MIN_READY);
 
-type Limits = Pick<LaneSubscription, 'maxConcurrentAttempts' | 'maxAttemptsPerSecond'>;
-
 /**
- * The deliveries of one subscription in this process, and how many attempts it may start.
+ * The deliveries of one subscription in this process.
  *
  * A delivery is known from `reserve` to `forget`: it is delayed, then ready, then in flight, then its result is being
- * recorded. A known delivery is never added again.
+ * recorded. A held one is known from `started`. A known delivery is never added again.
  *
- * Deliveries that are not known may be waiting in the table, which is read in pages, new events before resent ones:
- * - `hasMore` is true while any may be. Only a page from the start to the end, with nothing left in the table meanwhile,
- *   makes it false, or the loss of the lane.
- * - While it is true, new deliveries stay in the table, too, so that older ones are sent first.
+ * Others may be left in the table, which is read in pages, new events before resent ones:
+ * - `hasMore` is true while any may be left. It becomes false when a page has reached from the start to the end, with
+ *   nothing left meanwhile, or when the lane is lost.
+ * - While it is true, new deliveries are left in the table, too, so that older ones are sent first.
  * - There is one reader at a time, between `startReading` and `endReading`. It reads one page after the other, each between
  *   `startPage` and `endPage`.
  */
 export class SubscriptionQueue {
+  readonly limiter = new AttemptLimiter();
   /** Deliveries that wait for the time of their first attempt. */
   readonly #delayed = new Set<string>();
   readonly #ready: QueuedDelivery[] = [];
@@ -50,12 +38,7 @@ export class SubscriptionQueue {
   #hasAdded = false;
   /** Whether any delivery has been left in the table since the last page began. */
   #hasLeft = false;
-  /** When each attempt in flight began, oldest first. */
-  readonly #startedAtMs = new Map<string, number>();
   readonly #readyLimit: () => number;
-  #concurrency = FIRST_CONCURRENCY;
-  #tokens: number | undefined;
-  #tokensAtMs = 0;
 
   /** @param readyLimit how many deliveries it may have in memory now. */
   constructor(readyLimit: () => number) {
@@ -67,18 +50,17 @@ export class SubscriptionQueue {
     return this.#ready.length + this.#resent.length > 0;
   }
 
-  /** Whether no delivery is known or may be in the table, and no limit depends on earlier attempts. */
+  /** Whether a new queue would be the same: no delivery is known or may be left in the table, and the rate is full. */
   get isIdle(): boolean {
     if (this.#known.size > 0 || this.#hasMore || this.#isReading) return false;
-    // After a second, any rate allows as much as in a new queue.
-    return this.#tokens === undefined || performance.now() - this.#tokensAtMs >= 1_000;
+    return this.limiter.hasFullRate;
   }
 
   get isFull(): boolean {
     return this.#inMemory >= this.#readyLimit();
   }
 
-  /** Whether the table may have deliveries that are not known. */
+  /** Whether deliveries may be left in the table. */
   get hasMore(): boolean {
     return this.#hasMore;
   }
@@ -143,20 +125,6 @@ export class SubscriptionQueue {
     (delivery.resent ? this.#resent : this.#ready).push(delivery);
   }
 
-  /** How many more attempts the limits allow, including those of resent deliveries. */
-  capacity(limits: Limits, nowMs: number): number {
-    const free = Math.min(this.#concurrency, maxInFlight(limits)) - this.#startedAtMs.size;
-    if (free <= 0 || this.#isSlow(nowMs)) return 0;
-    return Math.min(free, Math.floor(this.#tokensAt(limits.maxAttemptsPerSecond, nowMs)));
-  }
-
-  /** The milliseconds until the rate allows the next attempt; undefined if it does now. */
-  waitForRateMs({ maxAttemptsPerSecond: rate }: Limits, nowMs: number): number | undefined {
-    if (rate === null) return undefined;
-    const tokens = this.#tokensAt(rate, nowMs);
-    return tokens >= 1 ? undefined : (1_000 * (1 - tokens)) / rate;
-  }
-
   /** Takes the next delivery: new events before resent ones. */
   shift(): QueuedDelivery | undefined {
     return this.#ready.shift() ?? this.#resent.shift();
@@ -164,16 +132,12 @@ export class SubscriptionQueue {
 
   started(delivery: QueuedDelivery, nowMs: number): void {
     this.#known.add(delivery.id);
-    this.#startedAtMs.set(delivery.id, nowMs);
-    if (this.#tokens !== undefined) this.#tokens -= 1;
+    this.limiter.started(delivery.id, nowMs);
   }
 
   /** The attempt has ended; its result is not recorded yet. */
   ended(id: string, succeeded: boolean, limits: Limits): void {
-    this.#startedAtMs.delete(id);
-    this.#concurrency = succeeded
-      ? Math.min(this.#concurrency + 1, maxInFlight(limits))
-      : Math.max(Math.floor(this.#concurrency / 2), 1);
+    this.limiter.ended(id, succeeded, limits);
   }
 
   /** Call this when the result has been recorded or never will be. */
@@ -197,7 +161,7 @@ export class SubscriptionQueue {
     this.#hasMore = false;
   }
 
-  /** The table has a delivery that is not known. */
+  /** A delivery that is not known is in the table. */
   leftInTable(): void {
     this.#hasMore = true;
     this.#hasLeft = true;
@@ -237,30 +201,4 @@ export class SubscriptionQueue {
     this.#cursor = last;
     if (after === undefined && last === undefined && !this.#hasLeft) this.#hasMore = false;
   }
-
-  #isSlow(nowMs: number): boolean {
-    let slow = 0;
-    for (const startedAtMs of this.#startedAtMs.values()) {
-      if (nowMs - startedAtMs < SLOW_AFTER_MS) return false;
-      slow += 1;
-      if (slow >= MAX_SLOW) return true;
-    }
-    return false;
-  }
-
-  /** Attempts that the rate allows, with bursts of up to one second's worth. */
-  #tokensAt(rate: number | null, nowMs: number): number {
-    if (rate === null) {
-      this.#tokens = undefined;
-      return Number.POSITIVE_INFINITY;
-    }
-    // A new owner does not know what the previous one has sent, so it starts with a single attempt.
-    const before = this.#tokens ?? 1;
-    const elapsedMs = this.#tokens === undefined ? 0 : nowMs - this.#tokensAtMs;
-    this.#tokens = Math.min(before + (rate * elapsedMs) / 1_000, rate);
-    this.#tokensAtMs = nowMs;
-    return this.#tokens;
-  }
 }
-
-const maxInFlight = ({ maxConcurrentAttempts }: Limits) => maxConcurrentAttempts ?? DEFAULT_MAX_CONCURRENCY;

@@ -39,7 +39,7 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
       if (block.reason === 'KYC_PENDING') await notifyOfHold(tx, openedAt);
       const wasCovered = (await account.availableMinor()) >= 0n;
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
-      await account.store([], [], [saleId]);
+      await account.store({ saleIds: [saleId] });
       // The balance may have covered debts only with what is held now.
       if (wasCovered) await notifyIfUncovered(tx, account);
       tx.logStep('funds were blocked', { saleId, ...block, amountMinor: amountMinor && String(amountMinor) });

@@ -9,6 +9,7 @@ import type { AccountWrites } from './account-writes.ts';
 import { allocateRefund } from './allocation.ts';
 import { RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
+import { allocationChange } from './funds-change.ts';
 import { coverageFor } from './refund-coverage.ts';
 
 /**
@@ -44,7 +45,7 @@ export function debitForRefund(
     await account.pendingDebits.remove(refundCaseId);
     const allocations = allocateRefund(amountMinor, saleInstallments, released, block, account.today);
     const debit = { kind: 'REFUND_DEBIT', sourceId: refundCaseId, saleId } as const;
-    await account.storeAllocations(debit, allocations);
+    await account.store(allocationChange(debit, allocations, account.at));
     tx.logStep('a refund was debited', { refundCaseId, execution, amountMinor: String(amountMinor) });
     return {};
   });

@@ -3,6 +3,7 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { allocateDeduction } from './allocation.ts';
 import { DeductionEntity, type DeductionRow } from './funds.entity.ts';
 import type { FundsAccount } from './funds-account.ts';
+import { allocationChange } from './funds-change.ts';
 
 /** An amount in centavos that is deducted for a source. */
 export interface Deduction {
@@ -44,7 +45,7 @@ export async function deductFrom(
     });
   }
   const deducted = { kind: 'DEDUCTION', sourceId, saleId, debtMinor: missingMinor } as const;
-  await account.storeAllocations(deducted, allocations);
+  await account.store(allocationChange(deducted, allocations, account.at));
   if (missingMinor > 0n) await notifyIfUncovered(tx, account);
   return missingMinor;
 }

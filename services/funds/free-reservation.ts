@@ -46,7 +46,7 @@ export function freeReservation(
         const installments = await account.installments.reservedFor(advanceRequestId);
         reservation.state = 'FREED';
         const freed = installments.map((before) => ({ before, after: free(before) }));
-        await account.store(freed, []);
+        await account.store({ installments: freed });
         return {};
       }
       default:

@@ -48,6 +48,28 @@ export function adjustHolds(
   return sale.changes();
 }
 
+/** The sales of changed installments of which blocks may now hold more or less. */
+export function salesToHold(changes: readonly InstallmentChange[]): string[] {
+  return changes
+    .filter(({ before, after }) => (before ? holdableMinor(before) : 0n) !== holdableMinor(after))
+    .map(({ after }) => after.saleId);
+}
+
+/**
+ * Like `adjustHolds`, for the open blocks of several sales after changes.
+ * @param stored all installments of these sales before the changes.
+ */
+export function adjustHoldsOfSales(
+  stored: readonly Installment[],
+  changes: readonly InstallmentChange[],
+  holds: ReadonlyMap<string, readonly Hold[]>,
+  today: CivilDate,
+): InstallmentChange[] {
+  const current = new Map([...stored, ...changes.map(({ after }) => after)].map((each) => [each.id, each]));
+  const bySale = Map.groupBy(current.values(), ({ saleId }) => saleId);
+  return [...holds].flatMap(([saleId, open]) => adjustHolds(bySale.get(saleId) ?? [], open, today));
+}
+
 /** The parts of a sale while its holds are adjusted. */
 class SaleParts {
   readonly #today: CivilDate;

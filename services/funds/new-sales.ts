@@ -1,6 +1,6 @@
 import { DomainError } from '../platform/errors.ts';
-import { type Installment, statusOf } from './installment.ts';
-import { applyToReleases, type ReleaseRow, requireExactSums, rowKey } from './release-rows.ts';
+import type { Installment } from './installment.ts';
+import { applyToReleases, type ReleaseRow, requireExactSums, rowKey, withChanged } from './release-rows.ts';
 import type { SaleMethod } from './sale-schedule.ts';
 
 /** A sale to record, with the installments that the rules schedule. */
@@ -29,29 +29,22 @@ export interface AddedSale {
  * exact range. Returns the added sales and the rows that changed.
  */
 export function addSales(rows: Iterable<ReleaseRow>, sales: readonly NewSale[]) {
-  const current = new Map([...rows].map((row) => [rowKey(row), row]));
+  let current: readonly ReleaseRow[] = [...rows];
   const changed = new Set<string>();
   const added: AddedSale[] = [];
   for (const sale of sales) {
     const changes = sale.installments.map((after) => ({ before: null, after }));
-    const rowsAfter = applyToReleases(current.values(), changes);
-    const keys = new Set(rowsAfter.map(rowKey));
-    const dates = new Set(rowsAfter.map(({ date }) => date));
-    const others = [...current.values()].filter((row) => dates.has(row.date) && !keys.has(rowKey(row)));
-    if (!areExact([...others, ...rowsAfter])) continue;
-    for (const row of rowsAfter) {
-      current.set(rowKey(row), row);
-      changed.add(rowKey(row));
-    }
-    const entered = new Set(
-      sale.installments.map((each) => rowKey({ date: each.date, status: statusOf(each) })),
-    );
+    const rowsAfter = applyToReleases(current, changes);
+    const next = withChanged(current, rowsAfter);
+    if (!areExact(next)) continue;
+    current = next;
+    for (const row of rowsAfter) changed.add(rowKey(row));
     const released = rowsAfter
-      .filter((row) => row.status === 'RELEASED' && entered.has(rowKey(row)))
+      .filter(({ status }) => status === 'RELEASED')
       .toSorted((a, b) => (a.date < b.date ? -1 : 1));
     added.push({ sale, released });
   }
-  return { added, rows: [...changed].map((key) => current.get(key)!) };
+  return { added, rows: current.filter((row) => changed.has(rowKey(row))) };
 }
 
 function areExact(rows: readonly ReleaseRow[]): boolean {

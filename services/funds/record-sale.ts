@@ -53,7 +53,7 @@ function recordSaleAlone(
     tx.create(SaleEntity, saleColumnsOf(sale));
     await tx.flush();
     const changes = sale.installments.map((after) => ({ before: null, after }));
-    await account.store(changes, saleMovement(sale));
+    await account.store({ installments: changes, movements: saleMovement(sale) });
     const recorded = await account.installments.ofSale(id);
     return { saleId: id, installments: recorded.map(saleInstallmentMessage) };
   });

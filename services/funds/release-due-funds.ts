@@ -121,8 +121,8 @@ async function releaseEach(
 async function releaseAccount(tx: TenantTransaction, asOf: CivilDate, at: Date): Promise<Released> {
   const account = await FundsAccount.lock(tx, at);
   const due = await account.installments.due(asOf, INSTALLMENTS_PER_ACCOUNT);
-  const changes = due.map((before) => ({ before, after: release(before) }));
-  await account.store(changes, releaseMovements(changes, at));
+  const installments = due.map((before) => ({ before, after: release(before) }));
+  await account.store({ installments, movements: releaseMovements(installments, at) });
   return { installments: due.length, amountMinor: sumOf(due, remainingMinor) };
 }
 

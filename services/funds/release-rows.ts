@@ -52,6 +52,11 @@ export function rowKey(row: { date: CivilDate; status: ReleaseStatus }): string 
   return `${row.date} ${row.status}`;
 }
 
+/** Rows once others have changed. */
+export function withChanged(rows: Iterable<ReleaseRow>, changed: Iterable<ReleaseRow>): ReleaseRow[] {
+  return [...new Map([...rows, ...changed].map((row) => [rowKey(row), row])).values()];
+}
+
 /** original = gross - fees. */
 export function rowOriginalMinor(row: ReleaseRow): bigint {
   return row.grossMinor - row.feesMinor;

@@ -32,7 +32,7 @@ export function reserveForAdvance(
     if (known) return { reservedAmountMinor: known.amountMinor, lastDate: known.lastDate };
     const installments = await account.installments.byIds(quoted.map(({ installmentId }) => installmentId));
     const reserved = reserveQuoted(quoted, installments, advanceRequestId, account.today);
-    await account.store(reserved, []);
+    await account.store({ installments: reserved });
     const dates = reserved.map(({ after }) => after.date).toSorted();
     const amountMinor = sumOf(reserved, ({ after }) => after.reservation!.amountMinor);
     const { lastDate } = tx.create(ReservationEntity, {

@@ -11,6 +11,7 @@ import { reverse } from './allocation.ts';
 import { deductLostDisputes } from './deduct-lost-disputes.ts';
 import { BlockEntity, type BlockRow, DeductionEntity, type DeductionRow } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
+import { reversalChange } from './funds-change.ts';
 import type { UsedSale } from './sale-rest.ts';
 
 /** The amounts deducted from an installment for a source and not restored, in centavos. */
@@ -57,10 +58,10 @@ export function reverseDeduction(
     const allocations = reverse(deducted, await account.installments.byIds(ids), account.today);
     const canceledMinor = cancelDebt(tx, sourceId, deduction, at);
     for (const block of blocks) block.outcome = 'REVERSED';
-    await account.storeReversal(
-      { sourceId, saleIds, canceledMinor },
-      allocations.map((allocation, index) => ({ ...deducted[index]!, ...allocation })),
-    );
+    await tx.flush();
+    const reversal = { sourceId, saleIds, canceledMinor };
+    const restored = allocations.map((allocation, index) => ({ ...deducted[index]!, ...allocation }));
+    await account.store(reversalChange(reversal, restored, account.at));
     const restoredMinor = sumOf(deducted, ({ amountMinor }) => amountMinor);
     const amounts = { restoredMinor: String(restoredMinor), canceledDebtMinor: String(canceledMinor) };
     tx.logStep('a deduction was reversed', { sourceId, ...amounts });

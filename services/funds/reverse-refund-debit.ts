@@ -10,6 +10,7 @@ import { reverse } from './allocation.ts';
 import { deductLostDisputes } from './deduct-lost-disputes.ts';
 import { PostingEntity, RefundDebitEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
+import { allocationChange } from './funds-change.ts';
 
 /**
  * Restores a refund's debit, once, to the installments it was deducted from. Then deducts the amounts of the sale's
@@ -34,7 +35,8 @@ export function reverseRefundDebit(
     const before = saleId && (await account.holds.saleOf(saleId));
     debit.reversedAt = occurredAt;
     tx.logStep("a refund's debit was reversed", { refundCaseId, amountMinor: String(debit.amountMinor) });
-    await account.storeAllocations({ kind: 'REFUND_REVERSAL', sourceId: refundCaseId, saleId }, allocations);
+    const reversal = { kind: 'REFUND_REVERSAL', sourceId: refundCaseId, saleId } as const;
+    await account.store(allocationChange(reversal, allocations, account.at));
     if (saleId && before) await deductLostDisputes(tx, account, saleId, before);
     return {};
   });

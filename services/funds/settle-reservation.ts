@@ -8,6 +8,7 @@ import { occurredElsewhereAt } from '../platform/rpc/occurred-at.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { ReservationEntity } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
+import { allocationChange } from './funds-change.ts';
 import { settleReserved } from './reservation.ts';
 
 /** Pays out a reservation: the promised amounts of its installments are advanced. */
@@ -33,7 +34,8 @@ export function settleReservation(
         const installments = await account.installments.reservedFor(advanceRequestId);
         const allocations = settleReserved(installments, account.today);
         reservation.state = 'SETTLED';
-        await account.storeAllocations({ kind: 'ADVANCE', sourceId: advanceRequestId }, allocations);
+        const advance = { kind: 'ADVANCE', sourceId: advanceRequestId } as const;
+        await account.store(allocationChange(advance, allocations, account.at));
         return { advancedAmountMinor: reservation.amountMinor };
       }
       default:

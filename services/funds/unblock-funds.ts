@@ -15,6 +15,7 @@ import { deductFrom } from './deduction.ts';
 import { BlockEntity, type BlockRow, DeductionEntity } from './funds.entity.ts';
 import { saleInstallmentMessage } from './funds.message.ts';
 import { FundsAccount } from './funds-account.ts';
+import { allocationChange } from './funds-change.ts';
 import { heldMinor } from './holds.ts';
 import { type Block, type Installment, isHeldBy, unhold } from './installment.ts';
 import { blockCause, movementOf } from './statement/movement.ts';
@@ -66,7 +67,7 @@ async function fixLostAmount(
   const { capturedMinor } = await account.holds.saleOf(block.saleId);
   if (capturedMinor === undefined) return;
   block.amountMinor = lostMinor;
-  await account.store([], [], [block.saleId]);
+  await account.store({ saleIds: [block.saleId] });
 }
 
 /** Deducts all that the block holds. */
@@ -74,14 +75,16 @@ async function consume(account: FundsAccount, block: BlockRow, held: readonly In
   const { sourceId, saleId } = block;
   const cause = blockCause('CONSUMPTION', block, saleId);
   const allocations = allocateBlocked(held, block, account.today);
-  await account.storeAllocations({ kind: 'CONSUMPTION', sourceId, saleId }, allocations, cause);
+  const consumption = { kind: 'CONSUMPTION', sourceId, saleId } as const;
+  await account.store(allocationChange(consumption, allocations, account.at, cause));
 }
 
 /** Returns all that the block holds, and no other block, to the merchant. */
 async function release(account: FundsAccount, block: BlockRow, held: readonly Installment[]): Promise<void> {
-  const changes = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
+  const installments = held.map((before) => ({ before, after: unhold(before, block, account.today) }));
   const cause = blockCause('UNBLOCK', block, block.saleId);
-  await account.store(changes, movementOf(cause, changes, account.at), [block.saleId]);
+  const movements = movementOf(cause, installments, account.at);
+  await account.store({ installments, movements, saleIds: [block.saleId] });
 }
 
 /** Deducts what the sale's installments could not hold: the customer received the full amount of a lost dispute. */

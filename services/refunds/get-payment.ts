@@ -13,7 +13,7 @@ import { within64Bits } from '../platform/within-64-bits.ts';
 import { type PaymentReadRow, selectPayment } from './payment.queries.ts';
 import { paymentAmounts } from './payment-amounts.ts';
 import { refundWindowExpiresAt, saleRestMinor } from './payment-facts.ts';
-import { refundedSaleOf } from './sale-use.sql.ts';
+import { refundedSaleOf, refundSumsOf } from './payment-use.sql.ts';
 
 /** The refunded, lost and refundable amounts of a payment. NOT_FOUND (PAYMENT_NOT_FOUND). */
 export async function getPayment(
@@ -63,14 +63,9 @@ function amountsOf(row: PaymentReadRow) {
     outcome,
   }));
   const { lostMinor, refundableMinor } = paymentAmounts(
-    {
-      paidAmountMinor,
-      refundedMinor: BigInt(row.refunded_minor),
-      inProgressMinor: BigInt(row.in_progress_minor),
-      blockedMinor: BigInt(row.blocked_minor),
-      saleRestMinor: saleRestMinor(refundedSaleOf(row, row.sale_amount_minor)),
-    },
-    disputes,
+    paidAmountMinor,
+    { ...refundSumsOf(row), disputes },
+    saleRestMinor(refundedSaleOf(row, row.sale_amount_minor)),
   );
   return { paidAmountMinor, lostAmountMinor: lostMinor, refundableAmountMinor: refundableMinor };
 }

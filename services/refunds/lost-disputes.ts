@@ -1,10 +1,11 @@
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
-import { atLeastZero } from '../platform/amounts.ts';
+import { atLeastZero, sumOf } from '../platform/amounts.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
-import type { DisputeOutcome } from './dispute.ts';
+import type { Dispute, DisputeOutcome } from './dispute.ts';
 import { type DisputedPayment, lostWithoutSale, undisputedMinor } from './lost-amount.ts';
 import { DisputeEntity, type DisputeRow, type PaymentRow } from './refund-case.entity.ts';
+import { paymentUseOf } from './refund-case-store.ts';
 
 /** How a dispute of a payment closes. */
 interface Closing {
@@ -19,14 +20,12 @@ interface Closing {
  * the sale was known or for another sale. Funds do not count that deduction against the sale, so the payment must limit
  * later disputes. Null if it does, and without a sale.
  */
-export async function heldSaleOf(
-  tx: TenantTransaction,
-  { id: paymentIntentId, saleId }: Pick<PaymentRow, 'id' | 'saleId'>,
-): Promise<string | null> {
-  if (saleId === null) return null;
-  const withoutSale = { $or: [{ saleId: null }, { saleId: { $ne: saleId } }] };
-  const lost = await tx.findOne(DisputeEntity, { paymentIntentId, outcome: 'LOST', ...withoutSale });
-  return lost === null ? saleId : null;
+export function heldSaleOf(
+  { saleId }: Pick<PaymentRow, 'saleId'>,
+  disputes: readonly Pick<Dispute, 'saleId' | 'outcome'>[],
+): string | null {
+  const isLostWithoutIt = disputes.some((other) => other.outcome === 'LOST' && other.saleId !== saleId);
+  return isLostWithoutIt ? null : saleId;
 }
 
 /** A locked payment, with what determines the lost amount of one of its disputes that closes. SALE_NOT_RECORDED. */
@@ -41,11 +40,15 @@ export async function disputedPaymentOf(
     isLostWithoutAmount && paidAmountMinor === null
       ? await unpaidOfSale(tx, id, dispute.saleId, saleAmountMinor)
       : null;
+  const paidAtMostMinor = paidAmountMinor ?? unpaidOfSaleMinor;
+  const { refundedMinor, processingMinor, disputes } = await paymentUseOf(tx, id);
+  const lost = disputes.filter(isLost);
   return {
-    saleId: await heldSaleOf(tx, payment),
+    saleId: heldSaleOf(payment, lost),
     paidAmountMinor,
-    undisputedMinor: await leftByLostDisputes(tx, id, paidAmountMinor ?? unpaidOfSaleMinor),
-    ...(await returnedOf(tx, payment)),
+    undisputedMinor: paidAtMostMinor === null ? null : undisputedMinor(paidAtMostMinor, lost),
+    refundedMinor: refundedMinor + processingMinor,
+    returnedMinor: refundedMinor + processingMinor + lostWithoutSaleMinor(payment, lost),
   };
 }
 
@@ -64,10 +67,12 @@ export async function raiseLostDisputes(
     { paymentIntentId: payment.id, outcome: 'LOST', amountMinor: { $ne: null }, lostMinor: { $ne: null } },
     { orderBy: { closedAt: 'asc', id: 'asc' } },
   );
+  const use = await paymentUseOf(tx, payment.id);
   for (const dispute of disputes) {
     const earlierMinor = dispute.lostMinor!;
     // The dispute's own deduction does not limit it.
-    const returnedMinor = (await returnedOf(tx, payment)).returnedMinor - earlierMinor;
+    const others = use.disputes.filter((other) => isLost(other) && other.id !== dispute.id);
+    const returnedMinor = use.refundedMinor + use.processingMinor + lostWithoutSaleMinor(payment, others);
     const lostMinor = lostWithoutSale(dispute.amountMinor!, { ...payment, returnedMinor });
     if (lostMinor <= earlierMinor) continue;
     dispute.lostMinor = lostMinor;
@@ -79,38 +84,21 @@ export async function raiseLostDisputes(
   }
 }
 
-const RETURNED = `
-select refunded.minor::text as refunded_minor, (refunded.minor + lost.minor)::text as returned_minor
-  from (select coalesce(sum(amount_minor), 0) as minor from refunds.refund_case
-         where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-           and status in ('PROCESSING', 'SUCCEEDED')) as refunded
- cross join (
-   select coalesce(sum(coalesce(lost_minor, amount_minor, :paidAmountMinor::bigint)), 0) as minor
-     from refunds.dispute
-    where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-      and outcome = 'LOST' and (sale_id is null or sale_id is distinct from :saleId::uuid)) as lost`;
+const isLost = ({ outcome }: Pick<Dispute, 'outcome'>) => outcome === 'LOST';
 
-/** A lost dispute of unknown amount counts with the paid amount: it may have returned everything that refunds had not. */
-async function returnedOf(
-  tx: TenantTransaction,
-  { id: paymentIntentId, saleId, paidAmountMinor }: PaymentRow,
-): Promise<Pick<DisputedPayment, 'refundedMinor' | 'returnedMinor'>> {
-  await tx.flush();
-  const [row] = await tx.execute<{ refunded_minor: string; returned_minor: string }>(RETURNED, {
-    paymentIntentId,
-    saleId,
-    paidAmountMinor,
-  });
-  return { refundedMinor: BigInt(row!.refunded_minor), returnedMinor: BigInt(row!.returned_minor) };
-}
-
-async function leftByLostDisputes(
-  tx: TenantTransaction,
-  paymentIntentId: string,
-  paidAtMostMinor: bigint | null,
-): Promise<bigint | null> {
-  if (paidAtMostMinor === null) return null;
-  return undisputedMinor(paidAtMostMinor, await tx.find(DisputeEntity, { paymentIntentId, outcome: 'LOST' }));
+/**
+ * What disputes lost without the payment's sale have returned to the customer. One of unknown amount counts with the paid
+ * amount: it may have returned everything that refunds had not.
+ */
+function lostWithoutSaleMinor(
+  { saleId, paidAmountMinor }: Pick<PaymentRow, 'saleId' | 'paidAmountMinor'>,
+  lost: readonly DisputeRow[],
+): bigint {
+  const withoutSale = lost.filter((dispute) => dispute.saleId === null || dispute.saleId !== saleId);
+  return sumOf(
+    withoutSale,
+    ({ lostMinor, amountMinor }) => lostMinor ?? amountMinor ?? paidAmountMinor ?? 0n,
+  );
 }
 
 const PAID_ELSEWHERE = `

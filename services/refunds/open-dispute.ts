@@ -46,7 +46,8 @@ export function openDispute(
     );
     requireDisputable(rows);
     payment.saleId = disputedSale(payment, request.saleId?.toLowerCase());
-    const saleId = await heldSaleOf(tx, payment);
+    const lost = await tx.find(DisputeEntity, { paymentIntentId: payment.id, outcome: 'LOST' });
+    const saleId = heldSaleOf(payment, lost);
     const dispute = tx.create(DisputeEntity, {
       id,
       paymentIntentId: payment.id,

@@ -14,6 +14,7 @@ import { enumName } from '../platform/enum-name.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { committedMinor, unclaimedMinor } from './payment-amounts.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,
@@ -24,12 +25,11 @@ import {
 import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
-  committedMinorOf,
   executeIfApproved,
   lockPayment,
+  paymentUseOf,
   publishEvents,
   type RefundExecutionMode,
-  undisputedMinorOf,
 } from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
@@ -66,17 +66,16 @@ export async function openRefundCase(
     const opened = await findReferenced(tx, payment.id, request);
     if (opened) return { refundCase: storedRefundCaseMessage(opened) };
     const { amountMinor } = request;
-    const { allMinor, unblockedMinor } = await committedMinorOf(tx, payment.id);
-    requireRefundable(facts, amountMinor, allMinor, at);
+    if (facts.saleId !== null) payment.saleAmountMinor ??= saleAmountMinor;
+    const use = await paymentUseOf(tx, payment.id);
+    requireRefundable(facts, amountMinor, committedMinor(use), at);
     if (facts.saleId !== null) {
-      payment.saleAmountMinor ??= saleAmountMinor;
       const sale = await lockRefundedSale(tx, payment.id, facts.saleId, payment.saleAmountMinor);
       requireLeftOfSale(sale, amountMinor);
     }
     const id = uuidv7();
     const exceeded = await exceededLimits(tx, limits, { id, amountMinor }, at);
-    const undisputedMinor = await undisputedMinorOf(tx, payment.id, facts.paidAmountMinor);
-    const disputed = unblockedMinor + amountMinor > undisputedMinor;
+    const disputed = amountMinor > unclaimedMinor(facts.paidAmountMinor, use);
     const opening = {
       initiator: enumName(RefundInitiator, request.initiator),
       approvalMode: request.approvalMode === undefined ? null : enumName(ApprovalMode, request.approvalMode),

@@ -2,37 +2,52 @@ import { atLeastZero, greatest, least } from '../platform/amounts.ts';
 import type { Dispute } from './dispute.ts';
 import { undisputedMinor } from './lost-amount.ts';
 
-/** What is known of a payment that determines how much of it can be refunded. Amounts in centavos. */
-export interface RefundedPayment {
-  readonly paidAmountMinor: bigint;
-  /** The sum of its SUCCEEDED refunds. */
+/** The sums of a payment's refund cases that are open or succeeded. Amounts in centavos. */
+export interface RefundSums {
+  /** Of those that SUCCEEDED. */
   readonly refundedMinor: bigint;
-  /** The sum of its open refund cases, and of those among them that a dispute blocks. */
+  /** Of the open ones, and among them of those that are PROCESSING and of those that a dispute blocks. */
   readonly inProgressMinor: bigint;
+  readonly processingMinor: bigint;
   readonly blockedMinor: bigint;
-  /** The part of its sale left for refunds of all payments that name the sale; null if that is not known. */
-  readonly saleRestMinor: bigint | null;
 }
 
-type PaymentDispute = Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>;
+/** What refunds and disputes use of a payment. */
+export interface PaymentUse extends RefundSums {
+  /** Those that were won or reversed use nothing. */
+  readonly disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>[];
+}
+
+/** What refunds that are open or succeeded use of a payment, in centavos. */
+export const committedMinor = ({ refundedMinor, inProgressMinor }: RefundSums) =>
+  refundedMinor + inProgressMinor;
+
+/**
+ * The part of a payment that its disputes, and the refunds that none of them blocks, leave for a new or a blocked refund.
+ * In centavos; zero or less while a dispute is open.
+ */
+export function unclaimedMinor(paidAmountMinor: bigint, use: PaymentUse): bigint {
+  return undisputedMinor(paidAmountMinor, use.disputes) - (committedMinor(use) - use.blockedMinor);
+}
 
 /**
  * The amount of a payment lost in disputes, and the amount for which a new refund case can be opened without being
  * blocked by a dispute: nothing while one is open, and no more than its sale has left. In centavos.
+ * @param saleRestMinor the part of its sale left for refunds of all payments that name the sale; null if that is not known.
  */
 export function paymentAmounts(
-  { paidAmountMinor, refundedMinor, inProgressMinor, blockedMinor, saleRestMinor }: RefundedPayment,
-  disputes: readonly PaymentDispute[],
+  paidAmountMinor: bigint,
+  use: PaymentUse,
+  saleRestMinor: bigint | null,
 ): { readonly lostMinor: bigint; readonly refundableMinor: bigint } {
-  const closed = disputes.filter(({ closedAt }) => closedAt !== null);
+  const closed = use.disputes.filter(({ closedAt }) => closedAt !== null);
   // A lost dispute took no more than refunds had left.
-  const lostMinor = atLeastZero(
-    paidAmountMinor - greatest(undisputedMinor(paidAmountMinor, closed), refundedMinor),
+  const lostMinor = paidAmountMinor - greatest(undisputedMinor(paidAmountMinor, closed), use.refundedMinor);
+  const uncommittedMinor = paidAmountMinor - committedMinor(use);
+  const restMinor = least(
+    uncommittedMinor,
+    unclaimedMinor(paidAmountMinor, use),
+    saleRestMinor ?? uncommittedMinor,
   );
-  const ofPaymentMinor = paidAmountMinor - refundedMinor - inProgressMinor;
-  // A case that a dispute blocks waits for what the others leave.
-  const unblockedMinor = inProgressMinor - blockedMinor;
-  const besideDisputesMinor = undisputedMinor(paidAmountMinor, disputes) - refundedMinor - unblockedMinor;
-  const ofSaleMinor = saleRestMinor ?? ofPaymentMinor;
-  return { lostMinor, refundableMinor: atLeastZero(least(ofPaymentMinor, besideDisputesMinor, ofSaleMinor)) };
+  return { lostMinor: atLeastZero(lostMinor), refundableMinor: atLeastZero(restMinor) };
 }

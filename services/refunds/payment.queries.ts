@@ -4,8 +4,8 @@ import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import type { RecordKey } from '../platform/tenant.ts';
 import type { DisputeOutcome } from './dispute.ts';
+import { type RefundSumsRow, refundSums, type SaleUseRow, saleUse } from './payment-use.sql.ts';
 import { PaymentEntity } from './refund-case.entity.ts';
-import { type SaleUseRow, saleUse } from './sale-use.sql.ts';
 
 /** A dispute of a payment that is open or was lost, as JSON. Amounts in centavos, as text. */
 interface JsonDispute {
@@ -17,40 +17,31 @@ interface JsonDispute {
 
 /** A payment with the sums of its refund cases in centavos, as text, and its disputes that are open or were lost. */
 export type PaymentReadRow = ReadTable<typeof PaymentEntity> &
-  SaleUseRow & {
-    refunded_minor: string;
-    in_progress_minor: string;
-    blocked_minor: string;
+  SaleUseRow &
+  RefundSumsRow & {
     disputes: readonly JsonDispute[];
   };
 
 const db = queryBuilder<{ 'refunds.payment': ReadTable<typeof PaymentEntity> }>();
 
-const OF_PAYMENT = sql`merchant_id = payment.merchant_id and environment = payment.environment
-  and payment_intent_id = payment.id`;
+const PAYMENT = {
+  merchantId: 'payment.merchant_id',
+  environment: 'payment.environment',
+  saleId: 'payment.sale_id',
+  paymentIntentId: 'payment.id',
+} as const;
 
-const CASES = sql<Pick<PaymentReadRow, 'refunded_minor' | 'in_progress_minor' | 'blocked_minor'>>`lateral (
-  select coalesce(sum(amount_minor) filter (where status = 'SUCCEEDED'), 0)::text as refunded_minor,
-         coalesce(sum(amount_minor) filter (where status <> 'SUCCEEDED'), 0)::text as in_progress_minor,
-         coalesce(sum(amount_minor) filter (where 'PAYMENT_DISPUTED' = any(blocked_by)), 0)::text as blocked_minor
-    from refunds.refund_case
-   where ${OF_PAYMENT} and status not in ('FAILED', 'CANCELED', 'REJECTED'))`;
+const CASES = sql<RefundSumsRow>`lateral (${sql.raw(refundSums(PAYMENT))})`;
 
-const OF_SALE = sql<SaleUseRow>`lateral (${sql.raw(
-  saleUse({
-    merchantId: 'payment.merchant_id',
-    environment: 'payment.environment',
-    saleId: 'payment.sale_id',
-    paymentIntentId: 'payment.id',
-  }),
-)})`;
+const OF_SALE = sql<SaleUseRow>`lateral (${sql.raw(saleUse(PAYMENT))})`;
 
 const DISPUTES = sql<Pick<PaymentReadRow, 'disputes'>>`lateral (
   select coalesce(json_agg(json_build_object(
            'amount_minor', amount_minor::text, 'lost_minor', lost_minor::text, 'outcome', outcome,
            'closed_at_ms', (extract(epoch from closed_at) * 1000)::float8)), '[]') as disputes
     from refunds.dispute
-   where ${OF_PAYMENT} and (closed_at is null or outcome = 'LOST'))`;
+   where merchant_id = payment.merchant_id and environment = payment.environment and payment_intent_id = payment.id
+     and (closed_at is null or outcome = 'LOST'))`;
 
 /** The sale of a payment, if it is known, and what was captured of it. */
 export const selectSaleOfPayment = prepareRead<
@@ -77,7 +68,13 @@ export const selectPayment = prepareRead<RecordKey, PaymentReadRow>((parameters)
     .where('payment.environment', '=', parameters('environment'))
     .where('payment.id', '=', parameters('id'))
     .select(columnsOf(PaymentEntity, 'payment'))
-    .select(['cases.refunded_minor', 'cases.in_progress_minor', 'cases.blocked_minor', 'disputed.disputes'])
+    .select([
+      'cases.refunded_minor',
+      'cases.processing_minor',
+      'cases.in_progress_minor',
+      'cases.blocked_minor',
+    ])
+    .select('disputed.disputes')
     .select(['of_sale.sale_committed_minor', 'of_sale.sale_lost_elsewhere_minor', 'of_sale.sale_is_shared'])
     .compile(),
 );

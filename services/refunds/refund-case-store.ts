@@ -3,7 +3,7 @@ import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
 import { disputeNotFound } from './dispute.ts';
-import { undisputedMinor } from './lost-amount.ts';
+import { type RefundSumsRow, refundSums, refundSumsOf } from './payment-use.sql.ts';
 import {
   DisputeEntity,
   type DisputeRow,
@@ -63,43 +63,17 @@ export async function lockDisputedPayment(
   return { payment, dispute: await lockDispute(tx, disputeId) };
 }
 
-/** The sums of a payment's open and succeeded refunds in centavos: of all refunds, and of the unblocked ones. */
-export async function committedMinorOf(
-  tx: TenantTransaction,
-  paymentIntentId: string,
-): Promise<{ allMinor: bigint; unblockedMinor: bigint }> {
-  const [row] = await tx.execute<{ all: string; unblocked: string }>(
-    `select coalesce(sum(amount_minor), 0)::text as all,
-            coalesce(sum(amount_minor) filter (where not 'PAYMENT_DISPUTED' = any(blocked_by)), 0)::text as unblocked
-       from refunds.refund_case
-      where merchant_id = :merchantId and environment = :environment and payment_intent_id = :paymentIntentId
-        and status not in ('FAILED', 'CANCELED', 'REJECTED')`,
-    { paymentIntentId },
-  );
-  return { allMinor: BigInt(row!.all), unblockedMinor: BigInt(row!.unblocked) };
-}
+const REFUND_SUMS = refundSums({
+  merchantId: ':merchantId',
+  environment: ':environment',
+  paymentIntentId: ':paymentIntentId',
+});
 
-/** The part of the payment that its disputes leave for refunds, in centavos. */
-export async function undisputedMinorOf(
-  tx: TenantTransaction,
-  paymentIntentId: string,
-  paidAmountMinor: bigint,
-): Promise<bigint> {
+/** What the refunds and disputes of a payment use of it at this moment. The payment is locked. */
+export async function paymentUseOf(tx: TenantTransaction, paymentIntentId: string) {
   await tx.flush();
-  return undisputedMinor(paidAmountMinor, await tx.find(DisputeEntity, { paymentIntentId }));
-}
-
-/**
- * The part of a payment left for blocked refunds by disputes and by refunds that are not blocked, in centavos; zero or
- * less while a dispute is open. The payment is locked.
- */
-export async function unclaimedMinorOf(
-  tx: TenantTransaction,
-  paymentIntentId: string,
-  paidAmountMinor: bigint,
-): Promise<bigint> {
-  const undisputed = await undisputedMinorOf(tx, paymentIntentId, paidAmountMinor);
-  return undisputed - (await committedMinorOf(tx, paymentIntentId)).unblockedMinor;
+  const [row] = await tx.execute<RefundSumsRow>(REFUND_SUMS, { paymentIntentId });
+  return { ...refundSumsOf(row!), disputes: await tx.find(DisputeEntity, { paymentIntentId }) };
 }
 
 /** Stores a change and publishes its events. If the change closes the case, also ends the case's hold on funds. */

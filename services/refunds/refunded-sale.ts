@@ -8,7 +8,7 @@ import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectSaleOfPayment } from './payment.queries.ts';
 import type { RefundedSale } from './payment-facts.ts';
-import { refundedSaleOf, type SaleUseRow, saleUse } from './sale-use.sql.ts';
+import { refundedSaleOf, type SaleUseRow, saleUse } from './payment-use.sql.ts';
 
 export interface SaleReads {
   readonly database: Database;

@@ -9,15 +9,16 @@ import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.t
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { unclaimedMinor } from './payment-amounts.ts';
 import type { PaymentRow, RefundCaseRow } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
   lockPaymentOf,
   lockRefundCase,
+  paymentUseOf,
   type RefundExecutionMode,
   storeChange,
-  unclaimedMinorOf,
 } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 import { approveInReview, rejectInReview } from './refund-review.ts';
@@ -56,7 +57,7 @@ async function unblockIfCovered(
   at: Date,
 ): Promise<void> {
   const isBlocked = row.status === 'SERVICE_REVIEW' && row.blockedBy.includes('PAYMENT_DISPUTED');
-  if (isBlocked && row.amountMinor <= (await unclaimedMinorOf(tx, id, paidAmountMinor!))) {
+  if (isBlocked && row.amountMinor <= unclaimedMinor(paidAmountMinor!, await paymentUseOf(tx, id))) {
     await storeChange(tx, row, unblockDisputed(row, at));
   }
 }

@@ -1,6 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { unclaimedMinor } from './payment-amounts.ts';
 import { type PaymentRow, RefundCaseEntity, type RefundCaseRow } from './refund-case.entity.ts';
-import { storeChange, unclaimedMinorOf } from './refund-case-store.ts';
+import { paymentUseOf, storeChange } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
 
 /**
@@ -14,8 +15,7 @@ export async function unblockCovered(
   at: Date,
 ): Promise<RefundCaseRow[]> {
   if (paidAmountMinor === null) return [];
-  await tx.flush();
-  let remainingMinor = await unclaimedMinorOf(tx, paymentIntentId, paidAmountMinor);
+  let remainingMinor = unclaimedMinor(paidAmountMinor, await paymentUseOf(tx, paymentIntentId));
   if (remainingMinor <= 0n) return [];
   const blocked = await tx.lock(
     RefundCaseEntity,

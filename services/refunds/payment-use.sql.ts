@@ -1,4 +1,5 @@
 import { MAX_AMOUNT_MINOR } from '../platform/amounts.ts';
+import type { RefundSums } from './payment-amounts.ts';
 import type { RefundedSale } from './payment-facts.ts';
 
 /** SQL expressions of a payment and of the sale that it names. */
@@ -8,6 +9,31 @@ interface Scope {
   readonly saleId: string;
   readonly paymentIntentId: string;
 }
+
+/** `RefundSums`, as text. */
+export interface RefundSumsRow {
+  refunded_minor: string;
+  processing_minor: string;
+  in_progress_minor: string;
+  blocked_minor: string;
+}
+
+/** The sums of a payment's refund cases that are open or succeeded. */
+export const refundSums = ({ merchantId, environment, paymentIntentId }: Omit<Scope, 'saleId'>) => `
+select coalesce(sum(amount_minor) filter (where status = 'SUCCEEDED'), 0)::text as refunded_minor,
+       coalesce(sum(amount_minor) filter (where status = 'PROCESSING'), 0)::text as processing_minor,
+       coalesce(sum(amount_minor) filter (where status <> 'SUCCEEDED'), 0)::text as in_progress_minor,
+       coalesce(sum(amount_minor) filter (where 'PAYMENT_DISPUTED' = any(blocked_by)), 0)::text as blocked_minor
+  from refunds.refund_case
+ where merchant_id = ${merchantId} and environment = ${environment} and payment_intent_id = ${paymentIntentId}
+   and status not in ('FAILED', 'CANCELED', 'REJECTED')`;
+
+export const refundSumsOf = (row: RefundSumsRow): RefundSums => ({
+  refundedMinor: BigInt(row.refunded_minor),
+  processingMinor: BigInt(row.processing_minor),
+  inProgressMinor: BigInt(row.in_progress_minor),
+  blockedMinor: BigInt(row.blocked_minor),
+});
 
 /** The used part of a sale. Amounts in centavos, as text. */
 export interface SaleUseRow {

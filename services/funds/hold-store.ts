@@ -7,7 +7,7 @@ import { isLimitedByRest, type LostDispute, type UsedSale, wantedMinor } from '.
 
 const LOST = `
 select input.id, ${lostMinorOf('input.id', TENANT_SCOPE)}::text as lost_minor
-  from (select value::uuid as id from json_array_elements_text(:ids::json)) as input`;
+  from unnest(:ids::uuid[]) as input (id)`;
 
 const LOST_DISPUTES = `
 select lost.source_id, lost.amount_minor::text, (
@@ -93,8 +93,7 @@ export class HoldStore {
   /** The amounts that lost disputes have deducted from these sales, by sale. */
   async #lost(saleIds: ReadonlySet<string>): Promise<Map<string, bigint>> {
     if (saleIds.size === 0) return new Map();
-    const ids = JSON.stringify([...saleIds]);
-    const rows = await this.#tx.execute<{ id: string; lost_minor: string }>(LOST, { ids });
+    const rows = await this.#tx.execute<{ id: string; lost_minor: string }>(LOST, { ids: [...saleIds] });
     return new Map(rows.map((row) => [row.id, BigInt(row.lost_minor)]));
   }
 

@@ -31,7 +31,7 @@ update funds.sale as sale set status = current.status
   from (select sale_id, ${SALE_STATUS_SQL} as status
           from funds.installment
          where merchant_id = :merchantId and environment = :environment
-           and sale_id in (select value::uuid from json_array_elements_text(:ids::json))
+           and sale_id = any (:ids::uuid[])
          group by sale_id) as current
  where sale.merchant_id = :merchantId and sale.environment = :environment and sale.id = current.sale_id
    and sale.status <> current.status`;
@@ -46,20 +46,19 @@ export async function updateSaleStatuses(
   );
   if (moved.length === 0) return;
   const ids = new Set(moved.map(({ after }) => after.saleId));
-  await tx.execute(UPDATE_STATUSES, { ids: JSON.stringify([...ids]) });
+  await tx.execute(UPDATE_STATUSES, { ids: [...ids] });
 }
 
 const RECORDED_OR_HELD = `
-with input as (select value::uuid as id from json_array_elements_text(:ids::json))
 select id from funds.sale
- where merchant_id = :merchantId and environment = :environment and id in (select id from input)
+ where merchant_id = :merchantId and environment = :environment and id = any (:ids::uuid[])
 union
 select sale_id from funds.block
- where merchant_id = :merchantId and environment = :environment and sale_id in (select id from input)
+ where merchant_id = :merchantId and environment = :environment and sale_id = any (:ids::uuid[])
    and closed_at is null`;
 
 /** The ids among these whose sale is recorded or has an open block. */
 export async function recordedOrHeld(tx: TenantTransaction, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await tx.execute<{ id: string }>(RECORDED_OR_HELD, { ids: JSON.stringify(ids) });
+  const rows = await tx.execute<{ id: string }>(RECORDED_OR_HELD, { ids });
   return new Set(rows.map(({ id }) => id));
 }

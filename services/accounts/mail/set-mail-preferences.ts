@@ -17,20 +17,20 @@ export async function setMailPreferences(
   context: HandlerContext,
 ): Promise<SetMailPreferencesResponse> {
   const { accountId } = request;
-  const unwanted = JSON.stringify(request.unwanted.map((topic) => enumName(MailTopic, topic)));
+  const unwanted = request.unwanted.map((topic) => enumName(MailTopic, topic));
   await database.transaction(async (em) => {
     const known = await executeNamed(em, 'select from accounts.account where id = :accountId', { accountId });
     if (known.length === 0) throw notFound('ACCOUNT_NOT_FOUND', 'the account does not exist');
     await executeNamed(
       em,
       `delete from accounts.unwanted_mail
-        where account_id = :accountId and topic not in (select json_array_elements_text(:unwanted::json))`,
+        where account_id = :accountId and topic <> all (:unwanted::text[])`,
       { accountId, unwanted },
     );
     await executeNamed(
       em,
       `insert into accounts.unwanted_mail (account_id, topic)
-       select :accountId::uuid, json_array_elements_text(:unwanted::json) on conflict do nothing`,
+       select :accountId::uuid, unnest(:unwanted::text[]) on conflict do nothing`,
       { accountId, unwanted },
     );
     await recordSessionAudit(em, accountId, request, context);

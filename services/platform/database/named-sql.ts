@@ -32,15 +32,22 @@ const bindForEntityManager: Bind = binder((name, names) => {
   return '?';
 });
 
-/** Runs a statement in a transaction of the entity manager; returns its rows. */
+/** Runs a statement in a transaction of the entity manager; returns its rows. It binds arrays of text, ids and numbers. */
 export async function executeNamed<Row>(
   em: EntityManager,
   sql: string,
   parameters: NamedParameters = {},
 ): Promise<Row[]> {
   const { text, values } = bindForEntityManager(sql, parameters);
-  return em.execute<Row[]>(text, values);
+  return em.execute<Row[]>(
+    text,
+    values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value)),
+  );
 }
+
+/** The entity manager itself would bind a list, as `in` takes it. */
+const arrayLiteral = (values: readonly unknown[]) =>
+  `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 
 /** @param placeholder returns the placeholder of a use of a name, and adds to the names of the values to pass. */
 function binder(placeholder: (name: string, names: string[]) => string): Bind {

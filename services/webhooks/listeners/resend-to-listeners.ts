@@ -6,7 +6,6 @@ import type {
 import type { OutboxSignal } from '../../platform/outbox/outbox-signal.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { requireEvent } from '../events/require-event.ts';
-import { uuidArray } from '../resends/resend-progress.ts';
 
 /** The lock keeps a listener from being removed before its delivery commits. */
 const LOCK_LISTENERS = `
@@ -41,7 +40,7 @@ export async function resendToListeners(
     await requireEvent((sql, parameters) => tx.execute(sql, parameters), eventId);
     const listenerIds = (await tx.execute<{ id: string }>(LOCK_LISTENERS)).map(({ id }) => id);
     if (listenerIds.length > 0) {
-      await tx.execute(ADD_DELIVERIES, { eventId, listenerIds: uuidArray(listenerIds) });
+      await tx.execute(ADD_DELIVERIES, { eventId, listenerIds });
     }
     return { listenerCount: listenerIds.length };
   });

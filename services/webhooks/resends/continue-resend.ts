@@ -15,7 +15,7 @@ import type { WorkflowLink } from '../workflow-link.ts';
 import type { ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
 import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
-import { countEnded, countWaiting, uuidArray } from './resend-progress.ts';
+import { countEnded, countWaiting } from './resend-progress.ts';
 import { lockResend, resendNotFound } from './resend-store.ts';
 
 interface Dependencies {
@@ -131,7 +131,7 @@ async function createDeliveries(tx: TenantTransaction, resend: ResendRow, capaci
     ...parameters,
     resendId: resend.id,
     capacity,
-    targets: uuidArray(targets.map(({ id }) => id)),
+    targets: targets.map(({ id }) => id),
     afterSubscriptionId: resend.afterSubscriptionId,
   });
   const { created, has_more: hasMore, examined, ...position } = row!;

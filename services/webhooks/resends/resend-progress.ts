@@ -30,7 +30,7 @@ const COUNTS = {
 /** Counts the ended deliveries of a resend. The transaction must have locked the resend. */
 export async function countEnded(tx: TenantTransaction, resend: ResendRow): Promise<void> {
   if (resend.openIds.length === 0) return;
-  const ended = await tx.execute<EndedRow>(ENDED, { openIds: uuidArray(resend.openIds) });
+  const ended = await tx.execute<EndedRow>(ENDED, { openIds: resend.openIds });
   for (const { status } of ended) resend[COUNTS[status]] += 1n;
   const gone = new Set(ended.map(({ id }) => id));
   resend.openIds = resend.openIds.filter((id) => !gone.has(id));
@@ -54,12 +54,6 @@ export async function countWaiting(
   tx: TenantTransaction,
   { openIds, subscriptionId }: ResendRow,
 ): Promise<number> {
-  const [row] = await tx.execute<{ waiting: string }>(WAITING, {
-    openIds: uuidArray(openIds),
-    subscriptionId,
-  });
+  const [row] = await tx.execute<{ waiting: string }>(WAITING, { openIds, subscriptionId });
   return Number(row!.waiting);
 }
-
-/** Formats ids as a PostgreSQL array. */
-export const uuidArray = (ids: readonly string[]) => `{${ids.join(',')}}`;

@@ -1,5 +1,6 @@
 import pg, { type PoolClient } from 'pg';
-import { type Database, inTransaction, retryTransaction } from './database.ts';
+import { type Database, retryTransaction } from './database.ts';
+import { inTransaction } from './in-transaction.ts';
 import { bindNamed, type NamedParameters } from './named-sql.ts';
 import { traceSql } from './trace-sql.ts';
 

@@ -5,6 +5,7 @@ import type { PreparedRead } from '../reads/prepared-read.ts';
 import { createSocket, readOptions, replicaOptions, writeOptions } from './connection-settings.ts';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
+import { inTransaction } from './in-transaction.ts';
 import { watchPool } from './pool-metrics.ts';
 import { ReadPool, type ReadStatement } from './read-pool.ts';
 import { ReadReplicas, type ReplicaOptions } from './read-replicas.ts';
@@ -236,28 +237,6 @@ export class Database {
       this.#statementNames.set(sql, name);
     }
     return name;
-  }
-}
-
-/** Runs work in a transaction of a connection, which it releases. */
-export async function inTransaction<T>(
-  connection: PoolClient,
-  begin: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  let broken = false;
-  try {
-    await connection.query(begin);
-    const result = await work();
-    await connection.query('commit');
-    return result;
-  } catch (error) {
-    await connection.query('rollback').catch(() => {
-      broken = true;
-    });
-    throw error;
-  } finally {
-    connection.release(broken);
   }
 }
 

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import type { Logger } from 'pino';
 import { messageOf } from '../errors.ts';
 import { isDatabaseFailing, isLockTimeout } from './database-errors.ts';
+import { inTransaction } from './in-transaction.ts';
 import { bindNamed } from './named-sql.ts';
 import { sqlStatements } from './sql-statements.ts';
 
@@ -119,19 +120,12 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   }
 }
 
-async function applyInTransaction(client: Client, migration: Migration): Promise<void> {
-  await client.query('begin');
-  try {
-    await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+function applyInTransaction(client: Client, migration: Migration): Promise<void> {
+  return inTransaction(client, `begin; set local lock_timeout = '${LOCK_TIMEOUT}'`, async () => {
     // Citus takes changes of distributed tables only one by one.
     for (const statement of sqlStatements(migration.sql)) await client.query(statement);
     await recordApplied(client, migration);
-    await client.query('commit');
-  } catch (error) {
-    // Without a connection there is nothing to roll back.
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  }
+  });
 }
 
 async function applyAlone(client: Client, migration: Migration): Promise<void> {

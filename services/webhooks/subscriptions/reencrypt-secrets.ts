@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { NIL } from 'uuid';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { bindNamed } from '../../platform/database/named-sql.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
@@ -72,7 +73,7 @@ export async function reencryptSecrets(
   let resealed = 0;
   let position: SecretPosition | undefined = { merchantId: NIL, environment: '', id: NIL };
   while (position && !signal?.aborted) {
-    const batch = await inTransaction(client, () => resealBatch(client, keys, position!, batchSize));
+    const batch = await inTransaction(client, 'begin', () => resealBatch(client, keys, position!, batchSize));
     resealed += batch.resealed;
     unopened.push(...batch.unopened);
     position = batch.last;
@@ -125,18 +126,5 @@ function reseal(keys: KeyRing, row: SecretRow): Uint8Array | undefined {
     return sealSecret(keys, owner, openSecret(keys, owner, { keyId, sealed })).sealed;
   } catch {
     return undefined;
-  }
-}
-
-async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
-  await client.query('begin');
-  try {
-    const result = await work();
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    // Without a connection there is nothing to roll back.
-    await client.query('rollback').catch(() => undefined);
-    throw error;
   }
 }

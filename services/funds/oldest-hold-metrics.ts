@@ -1,5 +1,5 @@
 import type { CrossTenantDatabase, Statement } from '../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges } from '../platform/process/measured-gauges.ts';
+import { registerMeasuredGauges, rowOf } from '../platform/process/measured-gauges.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../platform/tenant.ts';
 
 /** Only internal teams end these; disputes and refunds end the others. */
@@ -38,10 +38,7 @@ export function registerOldestHoldMetrics(db: CrossTenantDatabase): void {
         name: 'payments_funds_oldest_hold_seconds',
         help: 'How long ago the oldest open block of KYC_PENDING and of COMPLIANCE_HOLD began, by environment and reason; 0 without one.',
         labels: LABELS,
-        read: (rows, labels) =>
-          rows.find(
-            ({ environment, reason }) => environment === labels.environment && reason === labels.reason,
-          )?.seconds ?? 0,
+        read: (rows, labels) => rowOf(rows, labels)?.seconds ?? 0,
       },
     ],
   });

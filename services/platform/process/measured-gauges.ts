@@ -45,6 +45,13 @@ export function registerMeasuredGauges<Measured>(options: MeasuredGauges<Measure
   }
 }
 
+/** The row of a label set: the one whose columns have its values. */
+export function rowOf<Row extends object>(rows: readonly Row[], labels: Labels): Row | undefined {
+  return rows.find((row) =>
+    Object.entries(labels).every(([name, value]) => row[name as keyof Row] === value),
+  );
+}
+
 /**
  * A gauge with a value for each environment, measured as at most one row for each. Without a row, or with null, it is 0.
  */
@@ -58,7 +65,7 @@ export function environmentGauge<Row extends { readonly environment: Environment
     help,
     labels: ENVIRONMENTS.map((environment) => ({ environment })),
     read(rows, labels) {
-      const row = rows.find(({ environment }) => environment === labels.environment);
+      const row = rowOf(rows, labels);
       return (row && readRow(row)) ?? 0;
     },
   };

@@ -1,5 +1,5 @@
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
+import { registerMeasuredGauges, rowOf } from '../../platform/process/measured-gauges.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { EXECUTION_DUE_AFTER_MS, type Owner, type QueueRules } from './refund-next-step.ts';
 
@@ -11,7 +11,7 @@ const COUNTED_OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const satisfies 
 
 interface OverdueRow {
   readonly environment: EnvironmentName;
-  readonly owner: Owner;
+  readonly owner: Lowercase<Owner>;
   readonly cases: number;
 }
 
@@ -19,7 +19,7 @@ interface OverdueRow {
 const MEASURE: Statement = {
   name: 'measure_overdue_cases',
   text: `
-select environment, owner, count(*)::int as cases
+select environment, lower(owner) as owner, count(*)::int as cases
   from (
     (select environment, 'MERCHANT' as owner
        from refunds.refund_case
@@ -69,11 +69,7 @@ export function registerOverdueCaseMetrics(
         labels: ENVIRONMENTS.flatMap((environment) =>
           COUNTED_OWNERS.map((owner) => ({ environment, owner: owner.toLowerCase() })),
         ),
-        read: (rows, labels) => {
-          const isLabelled = ({ environment, owner }: OverdueRow) =>
-            environment === labels.environment && owner.toLowerCase() === labels.owner;
-          return rows.find(isLabelled)?.cases ?? 0;
-        },
+        read: (rows, labels) => rowOf(rows, labels)?.cases ?? 0,
       },
     ],
   });

@@ -1,6 +1,6 @@
 import { Histogram } from 'prom-client';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
+import { registerMeasuredGauges, rowOf } from '../../platform/process/measured-gauges.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { idTimeMs } from '../id-time.ts';
@@ -31,13 +31,16 @@ select (select count(*) from webhooks.lane l
           from webhooks.open_delivery where status = 'RETRYING' order by next_attempt_at limit 1) as retry_overdue`,
 };
 
-interface CountRow {
+interface StatusRow {
   readonly environment: string;
-  readonly kind: string;
+  readonly status: string;
   readonly count: number;
 }
 
-interface ConditionRow extends CountRow {
+interface ConditionRow {
+  readonly environment: string;
+  readonly condition: string;
+  readonly count: number;
   readonly longest: number | null;
 }
 
@@ -47,7 +50,7 @@ const SAMPLED_SHARE = `least(1, ${SAMPLE_BLOCKS} * 8192.0 / greatest(pg_relation
 const OPEN: Statement = {
   name: 'measure_open',
   text: `
-select environment, status as kind, round(count(*) / ${SAMPLED_SHARE})::float8 as count
+select environment, status, round(count(*) / ${SAMPLED_SHARE})::float8 as count
   from webhooks.open_delivery tablesample system (100 * ${SAMPLED_SHARE})
  group by environment, status`,
 };
@@ -56,13 +59,13 @@ select environment, status as kind, round(count(*) / ${SAMPLED_SHARE})::float8 a
 export const SUBSCRIPTIONS: Statement = {
   name: 'measure_subscriptions',
   text: `
-select environment, kind, count(*)::int as count, extract(epoch from now() - min(paused_at))::float8 as longest
-  from (select environment, 'ERROR' as kind, null::timestamptz as paused_at
+select environment, condition, count(*)::int as count, extract(epoch from now() - min(paused_at))::float8 as longest
+  from (select environment, 'ERROR' as condition, null::timestamptz as paused_at
           from webhooks.subscription where state = 'ERROR'
          union all
         select environment, case when paused_at is null then 'HOLDING' else 'PAUSED' end, paused_at
           from webhooks.subscription where holding) troubled
- group by environment, kind`,
+ group by environment, condition`,
 };
 
 interface PartitionsRow {
@@ -149,14 +152,14 @@ function registerLanes(db: CrossTenantDatabase): void {
 
 function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
-    measure: () => db.run<CountRow>(OPEN),
+    measure: () => db.run<StatusRow>(OPEN),
     cacheMs: 10_000,
     gauges: [
       {
         name: 'payments_webhook_open_deliveries',
         help: 'Deliveries that have not ended, by environment and status; estimated from a sample if they are many.',
         labels: withEach('status', OPEN_STATUSES),
-        read: (rows, { environment, status }) => countOf(rows, environment, status),
+        read: (rows, labels) => rowOf(rows, labels)?.count ?? 0,
       },
     ],
   });
@@ -171,13 +174,13 @@ function registerSubscriptions(db: CrossTenantDatabase): void {
         name: 'payments_webhook_troubled_subscriptions',
         help: 'Subscriptions in state ERROR, PAUSED by operations, or HOLDING deliveries because their endpoint fails.',
         labels: withEach('condition', CONDITIONS),
-        read: (rows, { environment, condition }) => countOf(rows, environment, condition),
+        read: (rows, labels) => rowOf(rows, labels)?.count ?? 0,
       },
       {
         name: 'payments_webhook_longest_pause_seconds',
         help: 'How long the subscription that was paused first has been paused, by environment; 0 if none is.',
         labels: BY_ENVIRONMENT,
-        read: (rows, { environment }) => Math.max(rowOf(rows, environment, 'PAUSED')?.longest ?? 0, 0),
+        read: (rows, labels) => Math.max(rowOf(rows, { ...labels, condition: 'PAUSED' })?.longest ?? 0, 0),
       },
     ],
   });
@@ -192,23 +195,14 @@ function registerPartitions(db: CrossTenantDatabase): void {
         name: 'payments_webhook_partition_runway_seconds',
         help: 'How far into the future partitions of events, deliveries and attempts exist, by environment.',
         labels: BY_ENVIRONMENT,
-        read: (rows, { environment }) => rows.find((row) => row.environment === environment)!.runway,
+        read: (rows, labels) => rowOf(rows, labels)!.runway,
       },
       {
         name: 'payments_webhook_partition_age_seconds',
         help: 'How long ago the oldest partition of them begins, by environment.',
         labels: BY_ENVIRONMENT,
-        read: (rows, { environment }) => rows.find((row) => row.environment === environment)!.age,
+        read: (rows, labels) => rowOf(rows, labels)!.age,
       },
     ],
   });
 }
-
-const rowOf = <Row extends CountRow>(
-  rows: readonly Row[],
-  environment: string | undefined,
-  kind: string | undefined,
-) => rows.find((row) => row.environment === environment && row.kind === kind);
-
-const countOf = (rows: readonly CountRow[], environment: string | undefined, kind: string | undefined) =>
-  rowOf(rows, environment, kind)?.count ?? 0;

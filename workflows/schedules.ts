@@ -74,10 +74,7 @@ const DEFINITION = 'definition';
  * @param beforeCreate runs before the first one is created. If it fails, none is created, and the next call finds them
  *   missing again.
  */
-export async function ensureSchedules(
-  client: Client,
-  beforeCreate: () => Promise<unknown> = async () => undefined,
-): Promise<void> {
+export async function ensureSchedules(client: Client, beforeCreate: () => Promise<unknown>): Promise<void> {
   const missing: Schedule[] = [];
   for (const schedule of SCHEDULES) if (!(await update(client, schedule))) missing.push(schedule);
   if (missing.length > 0) await beforeCreate();

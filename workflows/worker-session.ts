@@ -79,7 +79,7 @@ const RESEND_TIMEOUT_MS = 30_000;
  */
 export function bundleWorkflows(
   logger: Logger,
-  encodesFailures = false,
+  encodesFailures: boolean,
 ): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),

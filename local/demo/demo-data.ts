@@ -11,7 +11,7 @@ import {
 import { createDemoProducts } from './data/demo-products.ts';
 import { openDemoRefunds, topUpDemoRefunds } from './data/demo-refunds.ts';
 import { blockAndDeduct, type DemoSale, planDemoSales, recordDemoSale } from './data/demo-sales.ts';
-import { DemoTenant, FULL_SIZE, SMALL_SIZE } from './data/demo-tenant.ts';
+import { type DemoSize, DemoTenant, SMALL_SIZE } from './data/demo-tenant.ts';
 import { endCompletedWorkflows } from './demo-workflows.ts';
 
 const MERCHANT_ID = '5b0a1c9e-7c3d-4f2a-9a41-0d6c2f8e1b77';
@@ -41,7 +41,7 @@ export interface DemoAccess {
 export async function writeDemoData(
   transport: Transport,
   now: Date,
-  firstSize = FULL_SIZE,
+  firstSize: DemoSize,
 ): Promise<DemoAccess> {
   const tenant = (merchantId: string, environment: Environment) => {
     const size = merchantId === MERCHANT_ID ? firstSize : SMALL_SIZE;
@@ -88,7 +88,7 @@ export async function writeDemoTenant(
   transport: Transport,
   { merchantId, environment }: { merchantId: string; environment: Environment },
   now: Date,
-  size = FULL_SIZE,
+  size: DemoSize,
 ) {
   const demo = new DemoTenant(transport, merchantId, environment, now, size);
   const productIds = await createDemoProducts(demo);

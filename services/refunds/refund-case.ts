@@ -86,7 +86,7 @@ export function transition(
   refundCase: RefundCase,
   status: RefundStatus,
   at: Date,
-  changes: Partial<RefundCase> = {},
+  changes: Partial<RefundCase>,
   ...events: RefundEventType[]
 ): Change {
   const changedAt = notBefore(refundCase, at);

@@ -21,7 +21,7 @@ export async function setUpTemporal(project: TestProject): Promise<() => Promise
   const folder = await mkdtemp(join(tmpdir(), 'payments-workflows-'));
   const [temporal, { code }] = await Promise.all([
     startTemporal({ durable: false }),
-    bundleWorkflows(createLogger('fatal')),
+    bundleWorkflows(createLogger('fatal'), false),
   ]);
   await writeFile(join(folder, bundleFile(false)), code);
   project.provide('temporalAddress', temporal.address);

@@ -1,7 +1,7 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
 import { inputField } from '../shell/components.ts';
-import { type Html, html, nothing } from '../shell/html.ts';
+import { type Html, html } from '../shell/html.ts';
 import { MAX_AMOUNT_MINOR, parseReais } from '../shell/reais-input.ts';
 import type { View } from '../shell/view.ts';
 
@@ -51,7 +51,7 @@ interface Typed {
 export function typedField(
   draft: Draft | undefined,
   { name, label, hint, initial }: Typed,
-  more: Html = nothing,
+  more: Html,
 ): Html {
   const about = { name, label, ...(hint && { hint }), fault: draft?.faults[name] };
   return inputField(about, draft?.values[name] ?? initial, html`autocomplete="off" ${more}`);

@@ -11,7 +11,7 @@ const NAMESPACE = '6f3d1c9a-52b1-4a0e-9b7e-0c64b7a2d5e1';
 const DAY_MS = 86_400_000;
 
 /** How much a demo merchant has in one environment. */
-interface DemoSize {
+export interface DemoSize {
   readonly sales: number;
   readonly refundCases: number;
   readonly pastAdvances: number;

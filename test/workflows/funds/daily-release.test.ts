@@ -135,7 +135,7 @@ it('is started by Temporal at once, then every hour, so that it runs soon after 
   const { harness, temporal } = workflows;
   const funds = fundsCaller(harness.transports.inProcess);
   await funds.sell({ on: SOLD, gross: 70n });
-  await ensureSchedules(temporal.client);
+  await ensureSchedules(temporal.client, vi.fn());
   const schedule = temporal.client.schedule.getHandle(scheduleId);
   const { info } = await schedule.describe();
   const [next, afterNext] = info.nextActionTimes;
@@ -156,7 +156,7 @@ it('updates a Schedule of another version to its own definition, and keeps a pau
     spec: { intervals: [{ every: '1 day' }] },
     action: { ...now.action, memo: { definition: 'of another version' } },
   }));
-  await ensureSchedules(client);
+  await ensureSchedules(client, vi.fn());
   const { spec, state } = await schedule.describe();
   expect(spec.intervals).toMatchObject([{ every: 3_600_000 }]);
   expect(state.paused).toBe(true);

@@ -71,8 +71,8 @@ it('continues after an account that cannot be verified', async () => {
 
 it('is started by Temporal every night, after the daily release', async () => {
   const { temporal } = workflows;
-  await ensureSchedules(temporal.client);
-  await ensureSchedules(temporal.client);
+  await ensureSchedules(temporal.client, vi.fn());
+  await ensureSchedules(temporal.client, vi.fn());
   const schedule = temporal.client.schedule.getHandle(scheduleId);
   const { spec, info } = await schedule.describe();
   expect(spec.timezone).toBe('America/Sao_Paulo');

@@ -57,8 +57,8 @@ it('is applied by a Schedule every hour, and reports what was dropped', async ()
   await fixture.subscribe(tenant);
   await backdate(fixture, tenant.merchantId, '68 days');
   const before = await partitionNames(fixture, 'live');
-  await ensureSchedules(temporal.client);
-  await ensureSchedules(temporal.client);
+  await ensureSchedules(temporal.client, vi.fn());
+  await ensureSchedules(temporal.client, vi.fn());
   const schedule = temporal.client.schedule.getHandle(scheduleId);
   const { info, policies } = await schedule.describe();
   expect(policies.catchupWindow).toBe(60_000);

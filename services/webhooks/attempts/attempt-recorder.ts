@@ -29,7 +29,7 @@ export interface RecordedDelivery {
 export interface Recording {
   /** The known deliveries by id, except those whose report is refused because another process owns the lane. */
   readonly recorded: ReadonlyMap<string, RecordedDelivery>;
-  /** Deliveries to report again, because another transaction holds their subscription. */
+  /** Deliveries to report again, because another transaction has locked their subscription. */
   readonly locked: ReadonlySet<string>;
 }
 
@@ -108,11 +108,11 @@ export class AttemptRecorder {
   }
 
   async #recordOthers(reports: readonly ReportedAttempt[]): Promise<Decisions> {
-    const notDisabled = await this.#disableGone(reports);
+    const lockedByOthers = await this.#disableGone(reports);
     return this.#deps.db.transaction(async (run) => {
-      const ids = reports.map(({ deliveryId }) => deliveryId).filter((id) => !notDisabled.has(id));
-      const held = await run<{ readonly id: string }>(LOCK_REPORTED, { ids });
-      const locked = new Set([...notDisabled, ...held.map(({ id }) => id)]);
+      const ids = reports.map(({ deliveryId }) => deliveryId).filter((id) => !lockedByOthers.has(id));
+      const skipped = await run<{ readonly id: string }>(LOCK_REPORTED, { ids });
+      const locked = new Set([...lockedByOthers, ...skipped.map(({ id }) => id)]);
       const planned = await this.#plan(
         run,
         reports.filter(({ deliveryId }) => !locked.has(deliveryId)),
@@ -147,27 +147,27 @@ export class AttemptRecorder {
 
   /**
    * A 410 disables the subscription before it is recorded, so that no crash in between leaves it enabled.
-   * @returns the deliveries whose subscription is not disabled, because another transaction holds it.
+   * @returns the deliveries whose subscription is not disabled, because another transaction has locked it.
    */
   async #disableGone(reports: readonly ReportedAttempt[]): Promise<ReadonlySet<string>> {
-    const notDisabled = new Set<string>();
+    const lockedByOthers = new Set<string>();
     const gone = reports.filter(({ outcome }) => 'result' in outcome && outcome.result.httpStatus === GONE);
-    if (gone.length === 0) return notDisabled;
+    if (gone.length === 0) return lockedByOthers;
     const lockedMerchants = new Set<string>();
     for (const { row, change, report } of await this.#plan(this.#deps.db.run, gone)) {
       if (!change || report.generation !== row.generation) continue;
       const isLocked = lockedMerchants.has(row.merchant_id) || !(await this.#disable(row, report));
       if (!isLocked) continue;
       lockedMerchants.add(row.merchant_id);
-      notDisabled.add(row.id);
+      lockedByOthers.add(row.id);
     }
-    return notDisabled;
+    return lockedByOthers;
   }
 
   /**
    * Disables the subscription of a delivery. Waits only briefly for other transactions, because the results of all merchants
    * wait for it.
-   * @returns false if another transaction holds the subscription.
+   * @returns false if another transaction has locked the subscription.
    */
   async #disable(row: ReportedRow, { generation }: ReportedAttempt): Promise<boolean> {
     try {

@@ -49,7 +49,7 @@ export class ReportBuffer {
   /** What is being recorded. */
   #recording: readonly Pending[] = [];
   readonly #setAside = new Map<string, Pending>();
-  #isWaiting = false;
+  #isRetryScheduled = false;
   #running: Promise<void> | undefined;
   /** When the pending results are due to be recorded, by `performance.now()`. */
   #dueAtMs = Number.POSITIVE_INFINITY;
@@ -183,10 +183,9 @@ export class ReportBuffer {
   /** Moves results behind those of other deliveries, but before later ones of the same delivery. */
   #postpone(locked: readonly Pending[]): void {
     const ids = new Set(locked.map(({ report }) => report.deliveryId));
-    const [later, others] = [true, false].map((isLater) =>
-      this.#pending.filter(({ report }) => ids.has(report.deliveryId) === isLater),
-    );
-    this.#pending = [...others!, ...locked, ...later!];
+    const later = this.#pending.filter(({ report }) => ids.has(report.deliveryId));
+    const others = this.#pending.filter(({ report }) => !ids.has(report.deliveryId));
+    this.#pending = [...others, ...locked, ...later];
     this.#recordWithin(FLUSH_MS);
   }
 
@@ -201,10 +200,10 @@ export class ReportBuffer {
     // The second of two reports of one delivery is the result.
     this.#setAside.set(deliveryId, pending);
     pending.onSetAside?.();
-    if (this.#isWaiting) return;
-    this.#isWaiting = true;
+    if (this.#isRetryScheduled) return;
+    this.#isRetryScheduled = true;
     setTimeout(() => {
-      this.#isWaiting = false;
+      this.#isRetryScheduled = false;
       this.#pending.push(...this.#setAside.values());
       if (this.#pending.length > 0) this.#recordWithin(FLUSH_MS);
     }, this.#tryAgainMs).unref();

@@ -55,35 +55,3 @@ export function allocationChange(
 export function postingOf(kind: PostingKind, sourceId: string, { after, amountMinor }: Allocation): Posting {
   return { kind, sourceId, installmentId: after.id, amountMinor };
 }
-
-/** The reversal of the deductions for a source. */
-interface Reversal {
-  readonly sourceId: string;
-  /** The sales whose lost disputes it changes. */
-  readonly saleIds: readonly string[];
-  /** The debt that is canceled, in centavos. */
-  readonly canceledMinor: bigint;
-}
-
-/** An amount restored to an installment: what lost blocks had consumed of it, plus what a deduction or its debt had deducted. */
-type Restored = Allocation & { readonly consumedMinor: bigint; readonly deductedMinor: bigint };
-
-/** Restores all that was deducted for a source, at a time. */
-export function reversalChange(
-  { sourceId, saleIds, canceledMinor }: Reversal,
-  restored: readonly Restored[],
-  at: Date,
-): FundsChange {
-  const [saleId] = saleIds.length === 1 ? saleIds : [];
-  const cause = causeOf('DEDUCTION_REVERSAL', sourceId, saleId);
-  const postings = restored.flatMap((each) => [
-    postingOf('CONSUMPTION_REVERSAL', sourceId, { ...each, amountMinor: each.consumedMinor }),
-    postingOf('DEDUCTION_REVERSAL', sourceId, { ...each, amountMinor: each.deductedMinor }),
-  ]);
-  return {
-    installments: restored,
-    postings: postings.filter(({ amountMinor }) => amountMinor > 0n),
-    movements: movementOf(cause, restored, at, -canceledMinor),
-    saleIds,
-  };
-}

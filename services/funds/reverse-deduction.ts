@@ -11,8 +11,8 @@ import { reverse } from './allocation.ts';
 import { deductLostDisputes } from './deduct-lost-disputes.ts';
 import { BlockEntity, type BlockRow, DeductionEntity, type DeductionRow } from './funds.entity.ts';
 import { FundsAccount } from './funds-account.ts';
-import { reversalChange } from './funds-change.ts';
 import type { UsedSale } from './sale-rest.ts';
+import { causeOf, movementOf } from './statement/movement.ts';
 
 /** The amounts deducted from an installment for a source and not restored, in centavos. */
 interface DeductedRow {
@@ -59,9 +59,13 @@ export function reverseDeduction(
     const canceledMinor = cancelDebt(tx, sourceId, deduction, at);
     for (const block of blocks) block.outcome = 'REVERSED';
     await tx.flush();
-    const reversal = { sourceId, saleIds, canceledMinor };
-    const restored = allocations.map((allocation, index) => ({ ...deducted[index]!, ...allocation }));
-    await account.store(reversalChange(reversal, restored, account.at));
+    const cause = causeOf('DEDUCTION_REVERSAL', sourceId, saleIds.length === 1 ? saleIds[0] : undefined);
+    await account.store({
+      installments: allocations,
+      postings: deducted.flatMap(({ reversals }) => reversals),
+      movements: movementOf(cause, allocations, at, -canceledMinor),
+      saleIds,
+    });
     const restoredMinor = sumOf(deducted, ({ amountMinor }) => amountMinor);
     const amounts = { restoredMinor: String(restoredMinor), canceledDebtMinor: String(canceledMinor) };
     tx.logStep('a deduction was reversed', { sourceId, ...amounts });
@@ -75,13 +79,18 @@ function salesOf(deduction: DeductionRow | null, blocks: readonly BlockRow[]): s
   return [...new Set([...blocks.map(({ saleId }) => saleId), ...deducted])].toSorted();
 }
 
+/** The installments from which amounts were deducted for a source, and the postings that reverse them. */
 async function deductedFor(tx: TenantTransaction, sourceId: string) {
   await tx.flush();
   const rows = await tx.execute<DeductedRow>(SELECT_DEDUCTED, { sourceId });
-  return rows.map((row) => {
+  return rows.map(({ installment_id: installmentId, ...row }) => {
+    const posting = { sourceId, installmentId };
     const [consumedMinor, deductedMinor] = [BigInt(row.consumed_minor), BigInt(row.deducted_minor)];
-    const amountMinor = consumedMinor + deductedMinor;
-    return { installmentId: row.installment_id, consumedMinor, deductedMinor, amountMinor };
+    const reversals = [
+      { ...posting, kind: 'CONSUMPTION_REVERSAL', amountMinor: consumedMinor } as const,
+      { ...posting, kind: 'DEDUCTION_REVERSAL', amountMinor: deductedMinor } as const,
+    ].filter(({ amountMinor }) => amountMinor > 0n);
+    return { installmentId, amountMinor: consumedMinor + deductedMinor, reversals };
   });
 }
 

@@ -3,7 +3,7 @@ import { asyncLocalStorage } from '@temporalio/activity';
 import { REQUEST_ID_HEADER, WORKFLOW_HEADER } from '../services/platform/rpc/call-context.ts';
 import { causeOfActivity } from './temporal/activity-cause.ts';
 
-/** The deadline of a call without one of its own: no more than any activity has. */
+/** The deadline of a call without one of its own: no longer than the shortest timeout of an activity. */
 const DEADLINE_MS = 10_000;
 
 /**

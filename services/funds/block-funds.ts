@@ -37,11 +37,11 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
     else {
       if (request.once && (await wasLifted(tx, saleId, block))) return { unmetAmountMinor: 0n };
       if (block.reason === 'KYC_PENDING') await notifyOfHold(tx, openedAt);
-      const wasCovered = (await account.availableMinor()) >= 0n;
+      const didCoverDebts = await coversDebts(tx, account);
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
       await account.store({ saleIds: [saleId] });
-      // The balance may have covered debts only with what is held now.
-      if (wasCovered) await notifyIfUncovered(tx, account);
+      // What is held now may have covered them.
+      if (didCoverDebts) await notifyIfUncovered(tx, account);
       tx.logStep('funds were blocked', { saleId, ...block, amountMinor: amountMinor && String(amountMinor) });
     }
     const installments = await account.installments.ofSale(saleId);
@@ -76,6 +76,12 @@ function requireSameAmount(open: { amountMinor?: bigint | null }, amountMinor: b
   throw alreadyExists('BLOCK_AMOUNT_DIFFERS', 'the block is open with another amount', {
     amountMinor: String(open.amountMinor ?? ''),
   });
+}
+
+/** Whether the balance covers debts, about which mail is sent in live only. */
+async function coversDebts(tx: TenantTransaction, account: FundsAccount): Promise<boolean> {
+  if (tx.tenant.environment !== 'live' || (await account.openDebtsMinor()) === 0n) return false;
+  return (await account.availableMinor()) >= 0n;
 }
 
 async function wasLifted(tx: TenantTransaction, saleId: string, block: Block): Promise<boolean> {

@@ -29,13 +29,14 @@ export const selectDeduction = prepareRead<Tenant & { readonly sourceId: string 
       select (posted.consumed_minor + coalesce(deduction.amount_minor, 0))::bigint as amount_minor,
              coalesce(deduction.amount_minor - posted.deducted_minor, 0)::bigint as debt_minor,
              coalesce(deduction.open_debt_minor, 0) as open_debt_minor,
-             least(lost.closed_at, deduction.occurred_at) as occurred_at,
+             least(lost.closed_at, posted.deducted_at, deduction.occurred_at) as occurred_at,
              posted.restored_minor::bigint as restored_minor,
              coalesce(deduction.canceled_debt_minor, 0) as canceled_debt_minor, deduction.reversed_at
         from (select min(closed_at) as closed_at from funds.block
                where ${ofTenant} and reason = 'HOLD_OR_DISPUTE' and outcome in ('CONSUMED', 'REVERSED')) as lost
        cross join (select coalesce(sum(amount_minor) filter (where kind = 'CONSUMPTION'), 0) as consumed_minor,
                           coalesce(sum(amount_minor) filter (where kind = 'DEDUCTION'), 0) as deducted_minor,
+                          min(posted_at) filter (where kind = 'DEDUCTION') as deducted_at,
                           coalesce(sum(amount_minor)
                             filter (where kind in ('DEDUCTION_REVERSAL', 'CONSUMPTION_REVERSAL')), 0) as restored_minor
                      from funds.posting where ${ofTenant}) as posted

@@ -78,7 +78,7 @@ export class FundsAccount {
   }
 
   /**
-   * Stores what a command changes. Then adjusts the holds of the sales that it changed; collects open debts from free
+   * Stores what a command changes, together with the holds of the sales that it changed. Then collects open debts from free
    * installments, which may take only what no hold needs; publishes what was released, blocked or unblocked; and starts
    * the funding of refunds when the balance covers a pending debit.
    * OUT_OF_RANGE (AMOUNT_OUT_OF_RANGE) when the sums of a day would exceed the exact range.

@@ -49,7 +49,7 @@ export function lostMinorOf(saleId: string, scope: Scope): string {
    ) as deducted)`;
 }
 
-/** What refunds and lost disputes have used of a sale, like `UsedSale`; `saleId` is an SQL expression. */
+/** What refunds and lost disputes have used of a sale, like `usedMinor` in sale-rest.ts; `saleId` is an SQL expression. */
 export function usedMinorOf(saleId: string, scope: Scope): string {
   const { merchantId, environment, schema } = scope;
   return `((

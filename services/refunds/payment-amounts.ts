@@ -14,7 +14,7 @@ export interface RefundSums {
 
 /** What refunds and disputes use of a payment. */
 export interface PaymentUse extends RefundSums {
-  /** Those that were won or reversed use nothing. */
+  /** All its disputes. Those that were won or reversed use nothing. */
   readonly disputes: readonly Pick<Dispute, 'amountMinor' | 'closedAt' | 'outcome' | 'lostMinor'>[];
 }
 

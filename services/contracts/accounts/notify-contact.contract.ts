@@ -41,7 +41,7 @@ export interface NotifyContactInput extends Tenant {
    * cases, debts and funds.
    */
   readonly subjectId: string;
-  /** When the occasion of the last notice happened (ISO 8601); recipients are not notified of it again. */
+  /** Identifies the occasion of the last notice; recipients are not notified of it again. */
   readonly lastHappenedAt?: string | undefined;
   /** Until when nothing is sent (ISO 8601): a later occasion, or the quiet period of the previous run. */
   readonly quietUntil?: string | undefined;

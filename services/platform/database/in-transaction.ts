@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 
-/** A connection, which goes back to its pool if it is of one. */
+/** A connection, which is released to its pool if it has one. */
 type Connection = ClientBase & { release?(broken: boolean): void };
 
 /** Runs work in a transaction of a connection, which it releases. */

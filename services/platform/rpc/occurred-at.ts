@@ -23,6 +23,7 @@ export function occurredAtOf(request: { occurredAt?: Timestamp }, context: Handl
 /** Like `occurredAtOf`, for a time that another process has taken from its own clock: one in the future is now. */
 export function occurredElsewhereAt(request: { occurredAt?: Timestamp }, context: HandlerContext): Date {
   const now = new Date();
-  const isAhead = request.occurredAt !== undefined && timestampDate(request.occurredAt) > now;
-  return isAhead ? now : occurredAtOf(request, context);
+  if (!request.occurredAt || timestampDate(request.occurredAt) <= now) return occurredAtOf(request, context);
+  requireGrant(context, 'backdate');
+  return now;
 }

@@ -11,7 +11,7 @@ interface RecordWorkflow {
 }
 
 /**
- * Names the workflows that show in Temporal what this process has delivered at the first attempt. A workflow costs as much
+ * Names the workflows that show in Temporal what this process has delivered without a retry workflow. A workflow costs as much
  * as several deliveries, so each shows those of five seconds, or fewer if more could not be found by search or would not
  * fit into one result.
  */

@@ -50,7 +50,7 @@ export class SubscriptionQueue {
     return this.#ready.length + this.#resent.length > 0;
   }
 
-  /** Whether a new queue would be the same: no delivery is known or may be left in the table, and the rate is full. */
+  /** Whether the queue can be forgotten: no delivery is known or may be left in the table, and the rate is full. */
   get isIdle(): boolean {
     if (this.#known.size > 0 || this.#hasMore || this.#isReading) return false;
     return this.limiter.hasFullRate;

@@ -286,6 +286,23 @@ describe('FundsService', () => {
     await expectRefusal(again, Code.AlreadyExists, 'DEDUCTION_ALREADY_APPLIED');
   });
 
+  it('dates a deduction from its first part, although its debt arose when it was raised', async () => {
+    const funds = newFunds();
+    await funds.sell({ on: '2020-06-20', gross: 60n });
+    const sourceId = randomUUID();
+    const first = funds.write('2020-06-21');
+    const deduct = (write: typeof first, amountMinor: bigint) =>
+      funds.client.applyDeduction({ ...write, sourceId, amountMinor, raise: true });
+    await deduct(first, 60n);
+    const raised = funds.write('2020-06-25');
+    expect(await deduct(raised, 90n)).toMatchObject({ debtAmountMinor: 30n });
+    expect((await funds.client.getDeduction({ ...funds.tenant, sourceId })).occurredAt).toEqual(
+      first.occurredAt,
+    );
+    const { debts } = await funds.client.listDebts(funds.tenant);
+    expect(debts[0]!.occurredAt).toEqual(raised.occurredAt);
+  });
+
   it('raises the deduction of a source on request, also by concurrent calls, and never lowers it', async () => {
     const funds = newFunds();
     const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });

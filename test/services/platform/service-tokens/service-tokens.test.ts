@@ -113,6 +113,15 @@ test('a rotated token works for the overlap, and an expired one not at all', asy
   expect(overlapMs).toBe(3_600_000);
   await vi.waitFor(() => Promise.all([listEvents(token), listEvents(successor)]), WITHIN_5S);
 
+  // The clock of the process that issued the token is ahead.
+  const createdAt = new Date(Date.now() + 60_000);
+  await sqlOf(harness, 'update platform.service_token set created_at = $2 where id = $1', [
+    serviceToken!.id,
+    createdAt,
+  ]);
+  const end = { serviceTokenId: serviceToken!.id, tokenSha256: sha256(newToken()), overlapSeconds: 0 };
+  expect(timestampMs((await tokens().rotateServiceToken(end)).rotated!.expiresAt!)).toBe(createdAt.getTime());
+
   const brief = newToken();
   await issue(brief, ['webhooks:read'], Date.now() + 1_500);
   await vi.waitFor(() => listEvents(brief), WITHIN_5S);

@@ -188,7 +188,8 @@ export declare type RotateApiKeyRequest = Message<"payments.apikeys.v1.RotateApi
   apiKeyId: string;
 
   /**
-   * How long the old key stays valid, in seconds; at most 30 days.
+   * How long the old key stays valid, in seconds; at most 30 days. To end it at once whatever the clocks of the processes
+   * say, also call RevokeApiKey.
    *
    * @generated from field: int32 overlap_seconds = 5;
    */

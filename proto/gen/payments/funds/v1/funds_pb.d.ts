@@ -1039,8 +1039,8 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
   openDebtAmountMinor: bigint;
 
   /**
-   * The first deduction. More may follow: for a lost dispute, when a refund that had covered a part of it is reversed. If
-   * no block of the source was lost, and a later deduction became a debt when nothing was owed, the time of that one.
+   * When installments first covered a part of it or, if none has, when its debt arose. More may follow: for a lost dispute,
+   * when a refund that had covered a part of it is reversed.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */

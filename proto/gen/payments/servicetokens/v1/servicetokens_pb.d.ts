@@ -147,7 +147,8 @@ export declare type RotateServiceTokenRequest = Message<"payments.servicetokens.
   tokenSha256: Uint8Array;
 
   /**
-   * How long the old token stays valid, in seconds; at most 30 days.
+   * How long the old token stays valid, in seconds; at most 30 days. To end it at once whatever the clocks of the processes
+   * say, also call RevokeServiceToken.
    *
    * @generated from field: int32 overlap_seconds = 3;
    */

@@ -34,15 +34,3 @@ function finalOnRefusal(activity: Activity): Activity {
     }
   };
 }
-
-/** The result of a call, or the one that a refusal for one of these reasons stands for. Other errors are thrown. */
-export function unlessRefused<Result, Instead>(
-  call: Promise<Result>,
-  refusals: Readonly<Record<string, Instead>>,
-): Promise<Result | Instead> {
-  return call.catch((error: unknown) => {
-    const { reason = '' } = errorInfoOf(error) ?? {};
-    if (!Object.hasOwn(refusals, reason)) throw error;
-    return refusals[reason]!;
-  });
-}

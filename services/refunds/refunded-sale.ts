@@ -4,7 +4,7 @@ import type { OpenRefundCaseRequest } from '../../proto/gen/payments/refunds/v1/
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
-import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
+import { unlessRefused } from '../platform/rpc/connect-errors.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { selectSaleOfPayment } from './payment.queries.ts';
 import type { RefundedSale } from './payment-facts.ts';
@@ -34,13 +34,9 @@ export async function saleAmountOf(
     saleId = known.sale_id;
   }
   const call = { ...callFor(context), signal: context.signal };
-  try {
-    const { sale } = await funds.getSale({ merchantId, environment, saleId }, call);
-    return sale?.grossAmountMinor ?? null;
-  } catch (error) {
-    if (errorInfoOf(error)?.reason === 'SALE_NOT_FOUND') return null;
-    throw error;
-  }
+  const reading = funds.getSale({ merchantId, environment, saleId }, call);
+  const read = await unlessRefused(reading, { SALE_NOT_FOUND: null });
+  return read?.sale?.grossAmountMinor ?? null;
 }
 
 const SALE_USE = saleUse({

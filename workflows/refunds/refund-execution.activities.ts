@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
-import { unlessRefused } from '../final-refusal.ts';
+import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /**

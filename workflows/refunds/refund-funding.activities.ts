@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RefundCase, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
+import { errorInfoOf, unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
-import { unlessRefused } from '../final-refusal.ts';
 import { type CaseInput, isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 /** The largest int32: covers every execution of a case. */

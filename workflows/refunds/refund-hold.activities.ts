@@ -7,9 +7,8 @@ import {
 import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
-import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
+import { errorInfoOf, unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { type TenantFields, tenantFields } from '../../services/platform/tenant.ts';
-import { unlessRefused } from '../final-refusal.ts';
 import { isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
 type HoldResult = refundHold.HoldResult;

@@ -5,8 +5,8 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
+import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { callProvider } from '../call-provider.ts';
-import { unlessRefused } from '../final-refusal.ts';
 import { referenceOf } from '../provider-reference.ts';
 import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
 

@@ -2,8 +2,8 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { GetDeductionResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
+import { unlessRefused } from '../../../services/platform/rpc/connect-errors.ts';
 import { money } from '../shell/components.ts';
-import { unlessRefused } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { stateOf } from './dispute.components.ts';
@@ -16,7 +16,9 @@ import { disputesTexts } from './disputes.texts.ts';
 export async function deductionOf(view: View, dispute: Dispute): Promise<GetDeductionResponse | undefined> {
   const state = stateOf(dispute);
   if (state !== 'LOST' && state !== 'REVERSED') return undefined;
-  return unlessRefused(view.clients.funds.getDeduction({ sourceId: dispute.id }), 'DEDUCTION_NOT_FOUND');
+  return unlessRefused(view.clients.funds.getDeduction({ sourceId: dispute.id }), {
+    DEDUCTION_NOT_FOUND: undefined,
+  });
 }
 
 /** What a lost dispute has deducted and how much of it became a debt, or what was returned; nothing for other disputes. */

@@ -1,13 +1,13 @@
 import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { unlessRefused } from '../../../services/platform/rpc/connect-errors.ts';
 import { amountCard, link, notice } from '../shell/components.ts';
-import { unlessRefused } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { fundsTexts } from './funds.texts.ts';
 
 /** The balance; undefined when its totals are out of range. */
 export function balanceOf({ clients }: View): Promise<GetBalanceResponse | undefined> {
-  return unlessRefused(clients.funds.getBalance({}), 'AMOUNT_OUT_OF_RANGE');
+  return unlessRefused(clients.funds.getBalance({}), { AMOUNT_OUT_OF_RANGE: undefined });
 }
 
 /** A card for each amount of the balance. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Sale, SaleInstallment } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { unlessRefused } from '../../../services/platform/rpc/connect-errors.ts';
 import type { Disputes } from '../disputes/find-disputes.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import {
@@ -14,7 +15,6 @@ import {
   pageParameter,
   pager,
 } from '../shell/components.ts';
-import { unlessRefused } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -63,7 +63,7 @@ ${disputesOfSaleTable(view, disputes)}`,
 async function productName(view: View, { productId }: Sale): Promise<string | undefined> {
   if (productId === undefined) return undefined;
   const reading = view.clients.products.getProduct({ productId });
-  const read = await unlessRefused(reading, 'PRODUCT_NOT_FOUND');
+  const read = await unlessRefused(reading, { PRODUCT_NOT_FOUND: undefined });
   return read && (read.product!.name.trim() || productId);
 }
 

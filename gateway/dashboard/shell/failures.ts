@@ -43,16 +43,6 @@ export function codeOf(error: unknown): Code | undefined {
   return error instanceof ConnectError ? error.code : undefined;
 }
 
-/** What a call returns; undefined when it is refused for this reason. */
-export async function unlessRefused<T>(call: Promise<T>, reason: string): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (reasonOf(error) === reason) return undefined;
-    throw error;
-  }
-}
-
 /** A feature's message for a refused call; undefined when it has none. */
 export function refusalText(error: unknown, refusals: Refusals, language: Language): string | undefined {
   const reason = reasonOf(error);

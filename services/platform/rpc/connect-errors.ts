@@ -52,6 +52,18 @@ export function errorInfoOf(error: unknown) {
   return error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : undefined;
 }
 
+/** The result of a call, or the one that a refusal for one of these reasons stands for. Other errors are thrown. */
+export function unlessRefused<Result, Instead>(
+  call: Promise<Result>,
+  refusals: Readonly<Record<string, Instead>>,
+): Promise<Result | Instead> {
+  return call.catch((error: unknown) => {
+    const { reason = '' } = errorInfoOf(error) ?? {};
+    if (!Object.hasOwn(refusals, reason)) throw error;
+    return refusals[reason]!;
+  });
+}
+
 /** The fields at fault in a refused request, with paths in proto names, on either side of the wire. */
 export function fieldViolationsOf(error: ConnectError) {
   return error.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];

@@ -40,7 +40,7 @@ export class LaneDispatcher {
     this.#deps = deps;
   }
 
-  /** Subscriptions whose new deliveries stay in the table for now. */
+  /** Subscriptions whose new deliveries are left in the table, because memory is full or others are left there. */
   get full(): string[] {
     return [...this.#queues].filter(([, queue]) => !queue.takesNew).map(([id]) => id);
   }

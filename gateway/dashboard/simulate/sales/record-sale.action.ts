@@ -1,7 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { reasonOf, refusalText, unlessRefused } from '../../shell/failures.ts';
+import { unlessRefused } from '../../../../services/platform/rpc/connect-errors.ts';
+import { reasonOf, refusalText } from '../../shell/failures.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { parseReais } from '../../shell/reais-input.ts';
 import { textsFor, type View } from '../../shell/view.ts';
@@ -72,7 +73,7 @@ async function publishPayment(
   };
   const event = { type: 'payment.succeeded.v1', objectId, data, idempotencyKey: saleId };
   // A resubmission at another time differs in paidAt; the event has been published already.
-  await unlessRefused(view.clients.events.publishEvent(event), 'IDEMPOTENCY_KEY_REUSED');
+  await unlessRefused(view.clients.events.publishEvent(event), { IDEMPOTENCY_KEY_REUSED: undefined });
 }
 
 function saleOf(view: View, form: Static<typeof SaleForm>) {

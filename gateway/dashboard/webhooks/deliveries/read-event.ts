@@ -1,8 +1,9 @@
 import type { Event } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { unlessRefused } from '../../shell/failures.ts';
+import { unlessRefused } from '../../../../services/platform/rpc/connect-errors.ts';
 import type { View } from '../../shell/view.ts';
 
 /** Reads an event; undefined if there is none, or once its retention period has ended. */
 export async function readEvent(view: View, eventId: string): Promise<Event | undefined> {
-  return (await unlessRefused(view.clients.events.getEvent({ eventId }), 'EVENT_NOT_FOUND'))?.event;
+  const read = await unlessRefused(view.clients.events.getEvent({ eventId }), { EVENT_NOT_FOUND: undefined });
+  return read?.event;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { unlessRefused } from '../../shell/failures.ts';
+import { unlessRefused } from '../../../../services/platform/rpc/connect-errors.ts';
 import type { View } from '../../shell/view.ts';
 
 /**
@@ -9,5 +9,5 @@ import type { View } from '../../shell/view.ts';
 export async function revealOnce(view: View, subscriptionId: string): Promise<string | undefined> {
   const request = { subscriptionId, idempotencyKey: randomUUID() };
   const revealing = view.clients.webhookSubscriptions.revealSigningSecret(request);
-  return (await unlessRefused(revealing, 'SIGNING_SECRET_ALREADY_REVEALED'))?.signingSecret;
+  return (await unlessRefused(revealing, { SIGNING_SECRET_ALREADY_REVEALED: undefined }))?.signingSecret;
 }

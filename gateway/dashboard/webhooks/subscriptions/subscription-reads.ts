@@ -2,7 +2,7 @@ import type {
   SigningSecretStatus,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { unlessRefused } from '../../shell/failures.ts';
+import { unlessRefused } from '../../../../services/platform/rpc/connect-errors.ts';
 import type { View } from '../../shell/view.ts';
 
 /** What lists of deliveries show of their subscriptions, by id. */
@@ -57,7 +57,7 @@ export function findSubscription(
   view: View,
   subscriptionId: string,
 ): Promise<WebhookSubscription | undefined> {
-  return unlessRefused(readSubscription(view, subscriptionId), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
+  return unlessRefused(readSubscription(view, subscriptionId), { WEBHOOK_SUBSCRIPTION_NOT_FOUND: undefined });
 }
 
 /** The status of a subscription's signing secrets, the current one first. */

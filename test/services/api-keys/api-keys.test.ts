@@ -13,6 +13,7 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness, testConfig } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 
 const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
 
@@ -114,13 +115,8 @@ describe('ApiKeyService', () => {
     const tenant = newTenant();
     const { apiKey } = await issue(tenant);
     const createdAt = new Date(Date.now() + 60_000);
-    const database = new Client({ connectionString: harness.databaseUrl });
-    await database.connect();
-    await database.query('update api_keys.api_key set created_at = $2 where id = $1', [
-      apiKey!.id,
-      createdAt,
-    ]);
-    await database.end();
+    const setCreation = 'update api_keys.api_key set created_at = $2 where id = $1';
+    await sqlOf(harness, setCreation, [apiKey!.id, createdAt]);
     const rotation = { ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id, overlapSeconds: 0 };
     const { rotated } = await client().rotateApiKey(rotation);
     expect(rotated!.expiresAt).toEqual(timestampFromDate(createdAt));

@@ -30,6 +30,8 @@ declare module 'fastify' {
     caller: ApiCaller;
     /** The client's Idempotency-Key, on routes that require one. */
     idempotencyKey: string;
+    /** Whether it counts towards the limit of requests that are handled at once. */
+    isCounted: boolean;
     /** The code of the error response, if any. */
     problemCode: ProblemCode | '';
   }
@@ -40,5 +42,6 @@ export function decorateRequests(app: GatewayApp): void {
   app.decorateRequest('operation', '');
   app.decorateRequest('caller', null as unknown as ApiCaller);
   app.decorateRequest('idempotencyKey', '');
+  app.decorateRequest('isCounted', false);
   app.decorateRequest('problemCode', '');
 }

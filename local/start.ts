@@ -1,4 +1,5 @@
 import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { allocateInYoungGeneration } from '../services/platform/process/garbage-collection.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
 import { startTracing } from '../services/platform/tracing/start-tracing.ts';
 import { stopTracing } from '../services/platform/tracing/tracing.ts';
@@ -37,6 +38,7 @@ const print = (line: string) => console.log(line);
 
 /** `npm start`: the whole system in one process, with its own PostgreSQL and Temporal server. */
 async function start(stack: AsyncDisposableStack): Promise<void> {
+  allocateInYoungGeneration();
   // Reports faulty settings before anything is created.
   const { DATA_DIR } = readConfig(process.env, { unused: KEY_RINGS });
   const folder = DataFolder.open(DATA_DIR);

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { countOverloads } from '../../services/platform/process/overload.ts';
 import type { GatewayApp } from '../gateway-app.ts';
 import { serviceUnavailable } from '../problems/rpc-problems.ts';
@@ -10,23 +9,29 @@ import { serviceUnavailable } from '../problems/rpc-problems.ts';
  */
 export function limitRequests(app: GatewayApp, maxConcurrent: number): void {
   const countRefusal = countOverloads('public');
-  const running = new Set<FastifyRequest>();
+  // A Set of requests would keep them in memory: V8 leaves the entries of a table that a Set has outgrown until the next
+  // full garbage collection.
+  let running = 0;
   app.addHook('onRoute', (route) => {
     if (!route.url.startsWith('/v1/')) return;
     route.preHandler = [
       (request, _reply, done) => {
-        if (running.size >= maxConcurrent) {
+        if (running >= maxConcurrent) {
           countRefusal();
           return done(serviceUnavailable());
         }
-        running.add(request);
+        request.isCounted = true;
+        running += 1;
         done();
       },
       ...[route.preHandler ?? []].flat(),
     ];
     route.onSend = [
       (request, _reply, payload, done) => {
-        running.delete(request);
+        if (request.isCounted) {
+          request.isCounted = false;
+          running -= 1;
+        }
         done(null, payload);
       },
       ...[route.onSend ?? []].flat(),

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LISTEN_OPTIONS } from '../../gateway/plugins/listening.ts';
+import { allocateInYoungGeneration } from '../../services/platform/process/garbage-collection.ts';
 
 const CPU_USAGE = 'cpu usage';
 /** Messages to `services-server.ts`, which sends them back when done. */
@@ -16,11 +17,15 @@ export interface BenchProcess {
   readonly child: ChildProcess;
 }
 
-/** In a server's process: listens on a free port and tells the bench which. */
+/**
+ * In a server's process: listens on a free port and tells the bench which. The bare servers have the same setting of V8 as
+ * ours; it makes no difference to them.
+ */
 export async function announcePort(app: {
   listen(options: typeof LISTEN_OPTIONS & { host: string; port: number }): Promise<unknown>;
   server: { address(): AddressInfo | string | null };
 }): Promise<void> {
+  allocateInYoungGeneration();
   await app.listen({ ...LISTEN_OPTIONS, host: '127.0.0.1', port: 0 });
   process.send?.((app.server.address() as AddressInfo).port);
 }

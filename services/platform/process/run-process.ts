@@ -1,5 +1,6 @@
 import { messageOf } from '../errors.ts';
 import { stopTracing } from '../tracing/tracing.ts';
+import { allocateInYoungGeneration } from './garbage-collection.ts';
 
 /** A process that runs until closed. */
 export interface Running {
@@ -12,6 +13,7 @@ export interface Running {
  * end the process immediately.
  */
 export async function runProcess(name: string, start: () => Promise<Running>): Promise<void> {
+  allocateInYoungGeneration();
   let running: Running | undefined;
   const stop = async () => {
     process.off('SIGTERM', stop).off('SIGINT', stop);

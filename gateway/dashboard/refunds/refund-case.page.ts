@@ -145,7 +145,7 @@ ${canCall(view, RefundCaseService.method.decideRefundCase) ? decisionForms(view,
 function record(view: View, { refundCase, disputes, payment, events }: CaseDetails): Html {
   const t = textsFor(view, refundCaseTexts);
   return html`<h2>${textsFor(view, paymentTexts).title}</h2>${paymentAmounts(view, payment)}
-<h2>${t.timeline}</h2>${caseTimeline(view, refundCase)}
+<h2>${t.timeline}</h2>${caseTimeline(view, refundCase, events)}
 <h2>${t.provider}</h2>${providerSide(view, refundCase)}
 <h2>${t.disputes}</h2>${disputeTable(view, disputes)}
 <h2>${t.events}</h2>${eventTable(view, events)}`;

@@ -6,6 +6,7 @@ import {
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { identifiedSale, type SaleNames } from '../funds/sale-names.ts';
 import { copyable, details, moment, type TimelineStep, timeline } from '../shell/components.ts';
@@ -67,8 +68,16 @@ function refundWindow(view: View, { refundWindow: window }: RefundCase): Html | 
 type TimeName = keyof (typeof refundCaseTexts)['en']['times'];
 type NamedTime = readonly [name: TimeName, at: Timestamp];
 
-/** The timeline of a case, past and future. */
-export function caseTimeline(view: View, refundCase: RefundCase): Html {
+/** The events of outcomes. A refund that was paid may still fail, when the bank returns it. */
+const OUTCOMES: Readonly<Record<string, TimeName>> = {
+  'refund.succeeded.v1': 'succeeded',
+  'refund.failed.v1': 'failed',
+  'refund.canceled.v1': 'canceled',
+  'refund.rejected.v1': 'rejected',
+};
+
+/** The timeline of a case, past and future. The times of outcomes are those of its events. */
+export function caseTimeline(view: View, refundCase: RefundCase, events: readonly Event[]): Html {
   const t = textsFor(view, refundCaseTexts);
   const now = Date.now();
   const step = ([name, at]: NamedTime): TimelineStep => {
@@ -78,10 +87,14 @@ export function caseTimeline(view: View, refundCase: RefundCase): Html {
     const content = html`<strong>${t.times[name]}</strong> ${moment(view, at)}${left}`;
     return { state: isAhead ? 'waiting' : 'done', content };
   };
-  return timeline(timesOf(refundCase).map(step));
+  return timeline(timesOf(refundCase, events).map(step));
 }
 
-function timesOf(refundCase: RefundCase): NamedTime[] {
+function timesOf(refundCase: RefundCase, events: readonly Event[]): NamedTime[] {
+  const outcomes = events.flatMap(({ type, timestamp }) => {
+    const name = OUTCOMES[type];
+    return name ? [[name, timestamp] as const] : [];
+  });
   const awaitsDecision = refundCase.status === RefundCaseStatus.MERCHANT_REVIEW;
   // A deadline that was met is no longer relevant.
   const isExpired = refundCase.merchantDecision?.decision === MerchantDecisionKind.EXPIRED;
@@ -91,7 +104,8 @@ function timesOf(refundCase: RefundCase): NamedTime[] {
     ['decided', refundCase.merchantDecision?.decidedAt],
     ['executing', refundCase.executionStartedAt],
     ['submitted', refundCase.provider?.submittedAt],
-    ['updated', awaitsDecision ? undefined : refundCase.updatedAt],
+    ...outcomes,
+    ['updated', awaitsDecision || outcomes.length > 0 ? undefined : refundCase.updatedAt],
     ['deadline', awaitsDecision || isExpired ? refundCase.merchantReviewDeadlineAt : undefined],
     ['windowEnd', refundCase.refundWindow?.expiresAt],
   ];

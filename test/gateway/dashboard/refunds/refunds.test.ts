@@ -133,6 +133,31 @@ it('shows every detail of a case: blockers, disputes, the provider and its event
     expect(paid).toContain(text);
 });
 
+it('ends the timeline of a closed case with its outcome, and keeps that time when the provider reports more', async () => {
+  const { visitor, list, processing, open, refunds, write } = await merchant(Role.VIEWER);
+  const timeline = async (id: string) => {
+    const steps = (await visitor.get(`${list}/${id}`)).document.querySelectorAll('.timeline li.done');
+    return steps.map((step) => [
+      step.querySelector('strong')!.text,
+      step.querySelector('time')!.getAttribute('datetime'),
+    ]);
+  };
+  const { id } = await processing();
+  const report = (outcome: ProviderOutcome, submissionStatus?: string) =>
+    refunds.recordProviderOutcome({ ...write(), refundCaseId: id, outcome, submissionStatus });
+  const { refundCase: paid } = await report(ProviderOutcome.SUCCEEDED);
+  const outcome = ['Refund paid to the customer', timestampDate(paid!.updatedAt!).toISOString()];
+  expect((await timeline(id)).at(-1)).toEqual(outcome);
+  await report(ProviderOutcome.SUBMITTED, 'sent');
+  expect((await timeline(id)).at(-1)).toEqual(outcome);
+  await report(ProviderOutcome.FAILED);
+  const returned = await timeline(id);
+  expect(returned.slice(-2).map(([name]) => name)).toEqual([outcome[0], 'Refund failed']);
+  const { id: canceled } = await open();
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: canceled });
+  expect((await timeline(canceled)).at(-1)![0]).toBe('Refund canceled');
+});
+
 it('does not announce the execution of a disputed case that the merchant approves', async () => {
   const { visitor, list, open, refunds, write } = await merchant();
   const { id, paymentIntentId } = await open();

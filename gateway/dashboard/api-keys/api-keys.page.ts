@@ -9,13 +9,15 @@ import {
   confirmForm,
   details,
   docsLink,
+  field,
+  hiddenFields,
   moment,
   pageParameter,
   pager,
   select,
   type Tone,
 } from '../shell/components.ts';
-import { codeOf, Failure } from '../shell/failures.ts';
+import { codeOf } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { type Page, textsFor, type View } from '../shell/view.ts';
@@ -37,7 +39,7 @@ const DEFAULT_OVERLAP_S = '86400';
 const SPEC = { section: 'api-keys' } as const;
 const ACTION = { ...SPEC, refusals: apiKeysTexts };
 const { listApiKeys, issueApiKey, rotateApiKey, revokeApiKey } = ApiKeyService.method;
-const expires = Type.Optional(Type.String({ maxLength: 10 }));
+const expires = Type.Optional(Type.String({ maxLength: 40 }));
 
 /** API keys: developers issue, rotate and revoke them. */
 export function apiKeysPages(pages: Pages): void {
@@ -89,14 +91,18 @@ const typedKey = ({ name, scopes = [], expires: day = '' }: Static<typeof ISSUE_
 
 function rotateAction(pages: Pages): void {
   const overlap = Type.Union(OVERLAPS_S.map((seconds) => Type.Literal(String(seconds))));
-  const form = Type.Object({ overlap, expires });
+  const form = Type.Object({ overlap, expires, page: pageParameter });
   const path = `${API_KEYS_PATH}/:apiKeyId/rotate`;
   pages.action({ ...ACTION, rpc: rotateApiKey, path, form }, async (view, { params, form: typed, key }) => {
     const expiresAt = expiryAt(typed.expires ?? '');
-    if (typeof expiresAt === 'string') throw Failure.with(422, apiKeysTexts, (t) => t.faults[expiresAt]);
+    const apiKeyId = params.apiKeyId!;
+    if (typeof expiresAt === 'string') {
+      const { page, ...entered } = typed;
+      return apiKeysPage(view, { page, rotation: { apiKeyId, ...entered, fault: expiresAt } });
+    }
     const request = {
       idempotencyKey: key,
-      apiKeyId: params.apiKeyId!,
+      apiKeyId,
       overlapSeconds: Number(typed.overlap),
       ...(expiresAt && { expiresAt }),
     };
@@ -115,36 +121,48 @@ function revokeAction(pages: Pages): void {
 
 const PAGE_SIZE = 25;
 
-/** The API keys of an environment, without their secrets. `entry` is a rejected form, shown again with its fault. */
-async function apiKeysPage(
-  view: View,
-  { page = '', entry }: { readonly page?: string | undefined; readonly entry?: KeyEntry },
-): Promise<Page> {
+/** The submitted values of a rejected rotation, and what is wrong with its expiry. */
+interface RotationEntry {
+  readonly apiKeyId: string;
+  readonly overlap: string;
+  readonly expires?: string;
+  readonly fault: KeyFault;
+}
+
+/** The page of the list, and a rejected form to show again with its fault. */
+interface Shown {
+  readonly page?: string | undefined;
+  readonly entry?: KeyEntry;
+  readonly rotation?: RotationEntry;
+}
+
+/** The API keys of an environment, without their secrets. */
+async function apiKeysPage(view: View, { page = '', entry, rotation }: Shown): Promise<Page> {
   const t = textsFor(view, apiKeysTexts);
   const list = await view.clients.apiKeys.listApiKeys({ pageSize: PAGE_SIZE, pageToken: page });
   return {
     title: t.title,
-    ...(entry && { status: 422 }),
+    ...((entry || rotation) && { status: 422 }),
     notices: { revoked: t.revoked },
     body: html`<p>${t.lead[view.environment]}</p>
 ${docsLink(view, 'authentication', t.guide)}
-${keyList(view, list.apiKeys, new Date())}
+${keyList(view, list.apiKeys, { page, rotation })}
 ${pager(view, list.nextPageToken)}
 <h2 id="issue">${t.issue}</h2>
 ${keyForm(view, entry)}`,
   };
 }
 
-function keyList(view: View, keys: readonly ApiKey[], now: Date): Html {
+function keyList(view: View, keys: readonly ApiKey[], shown: Shown): Html {
   const t = textsFor(view, apiKeysTexts);
   if (keys.length === 0) return html`<p class="empty">${t.empty}</p>`;
-  return html`<p class="soft">${t.keys}</p><div class="keys">${keys.map((key) => keyCard(view, key, now))}</div>`;
+  return html`<p class="soft">${t.keys}</p><div class="keys">${keys.map((key) => keyCard(view, key, shown))}</div>`;
 }
 
-function keyCard(view: View, key: ApiKey, now: Date): Html {
+function keyCard(view: View, key: ApiKey, shown: Shown): Html {
   const t = textsFor(view, apiKeysTexts);
   const { name, hint, scopes, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
-  const state = keyState(key, now);
+  const state = keyState(key, new Date());
   const facts = details([
     [t.scopes, html`${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code> `)}`],
     [t.created, moment(view, createdAt)],
@@ -156,7 +174,7 @@ function keyCard(view: View, key: ApiKey, now: Date): Html {
   return html`<section class="card key"><h2>${name} ${badge(TONES[state], t.states[state])}</h2>
 <p><code>${hint}…</code></p>
 ${facts}
-${state === 'expired' || state === 'revoked' ? nothing : keyActions(view, key)}</section>`;
+${state === 'expired' || state === 'revoked' ? nothing : keyActions(view, key, shown)}</section>`;
 }
 
 type KeyState = 'active' | 'expiring' | 'replaced' | 'stillUsed' | 'expired' | 'revoked';
@@ -181,14 +199,17 @@ function keyState(key: ApiKey, now: Date): KeyState {
   return expiresSoon(at, now) ? 'expiring' : 'active';
 }
 
-function keyActions(view: View, { id, hint }: ApiKey): Html {
+function keyActions(view: View, { id, hint }: ApiKey, { page = '', rotation }: Shown): Html {
   const t = textsFor(view, apiKeysTexts);
+  const entry = rotation?.apiKeyId === id ? rotation : undefined;
   const overlaps = OVERLAPS_S.map((seconds) => [String(seconds), t.overlaps[seconds]] as const);
-  // Labels wrap their controls, as ids would repeat for each key.
-  const fields = html`<p><label>${t.overlap} ${select(overlaps, DEFAULT_OVERLAP_S)(html`name="overlap"`)}</label></p>
-<p><label>${t.newExpiresOn} ${expiryInput(html`name="expires"`)}</label></p><p class="hint">${t.expiresHint}</p>`;
+  const expiry = { name: 'expires', label: t.newExpiresOn, hint: t.expiresHint };
+  const fault = entry && t.faults[entry.fault];
+  const fields = html`${hiddenFields({ page })}
+${field({ name: 'overlap', id: `overlap-${id}`, label: t.overlap }, select(overlaps, entry?.overlap ?? DEFAULT_OVERLAP_S))}
+${field({ ...expiry, id: `expires-${id}`, fault }, (attributes) => expiryInput(attributes, entry?.expires))}`;
   const rotate = { action: `${API_KEYS_PATH}/${id}/rotate`, submit: t.rotateButton, fields };
   const revoke = { action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' } as const;
-  return html`<div class="key-actions">${confirmForm(view, t.rotate, { ...rotate, text: t.rotateText })}
+  return html`<div class="key-actions">${confirmForm(view, t.rotate, { ...rotate, text: t.rotateText, isOpen: entry !== undefined })}
 ${confirmForm(view, t.revoke, { ...revoke, text: t.revokeText(hint) })}</div>`;
 }

@@ -66,6 +66,8 @@ export function expiryInput(attributes: Html, value = ''): Html {
 /** The last second of a day in Brasília time; undefined for an empty one, a fault for a malformed, past or too late one. */
 export function expiryAt(day: string) {
   if (day === '') return undefined;
+  // Date inputs accept years of up to six digits.
+  if (/^\d{5,6}-\d\d-\d\d$/.test(day)) return 'lateExpiry';
   if (!isCivilDate(day) || day < civilDateAt(new Date())) return 'expiry';
   if (day > MAX_DAY) return 'lateExpiry';
   return timestampFromDate(new Date(startOfDay(addDays(day, 1)).getTime() - 1_000));

@@ -194,13 +194,20 @@ export function form(view: View, { action, submit, tone = 'primary', fields, has
   return personForm(view.person, pathTo(view, action), content, hasFile);
 }
 
+interface ConfirmOptions extends FormOptions {
+  readonly text: string;
+  readonly isOpen?: boolean;
+}
+
 /** A form for an action that cannot be undone: collapsed until opened, with a text that explains the effect. */
-export function confirmForm(view: View, title: string, options: FormOptions & { text: string }): Html {
-  return html`<details class="confirm"><summary>${title}</summary><p>${options.text}</p>${form(view, options)}</details>`;
+export function confirmForm(view: View, title: string, options: ConfirmOptions): Html {
+  return html`<details class="confirm"${options.isOpen ? html` open` : nothing}><summary>${title}</summary><p>${options.text}</p>${form(view, options)}</details>`;
 }
 
 interface Field {
   readonly name: string;
+  /** The name, unless the page has several fields of that name. */
+  readonly id?: string;
   readonly label: string;
   readonly hint?: string;
   /** Why the submitted value was rejected. */
@@ -211,15 +218,18 @@ interface Field {
  * A labeled control; `control` receives the attributes that link it to its label, hint and fault. The first field with a
  * fault is focused when the page opens.
  */
-export function field({ name, label, hint, fault }: Field, control: (attributes: Html) => Html): Html {
-  const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ');
-  const attributes = html`id="${name}" name="${name}"${
+export function field(
+  { name, id = name, label, hint, fault }: Field,
+  control: (attributes: Html) => Html,
+): Html {
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const attributes = html`id="${id}" name="${name}"${
     described ? html` aria-describedby="${described}"` : nothing
   }${fault ? html` aria-invalid="true" autofocus` : nothing}`;
-  return html`<div class="field"><label for="${name}">${label}</label>
-${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : nothing}
+  return html`<div class="field"><label for="${id}">${label}</label>
+${hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : nothing}
 ${control(attributes)}
-${fault ? html`<p class="fault" id="${name}-fault">${fault}</p>` : nothing}</div>`;
+${fault ? html`<p class="fault" id="${id}-fault">${fault}</p>` : nothing}</div>`;
 }
 
 /** A labeled text field, or another kind of input as its further attributes say. */

@@ -4,6 +4,9 @@ import { ACCOUNT_TIME_ZONE } from '../../../../services/platform/civil-date.ts';
 const LOCAL = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/;
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/i;
 
+/** 1000 to 2999: timestamps end with the year 9999 in UTC, and `Intl` writes early years with fewer digits. */
+const YEARS = /^[12]\d{3}-/;
+
 /** Formats for `<input type="datetime-local">`. */
 const wallClock = new Intl.DateTimeFormat('sv-SE', {
   timeZone: ACCOUNT_TIME_ZONE,
@@ -22,8 +25,9 @@ export function localTime(at: Timestamp): string {
   return wallClock.format(timestampDate(at)).replace(' ', 'T');
 }
 
-/** Parses the value of a datetime-local input, or RFC 3339; undefined when malformed or not a real date. */
+/** Parses the value of a datetime-local input, or RFC 3339; undefined when malformed, not a real date, or not of the years 1000 to 2999. */
 export function timeOf(text: string): Timestamp | undefined {
+  if (!YEARS.test(text)) return undefined;
   if (LOCAL.test(text)) {
     const wallMs = Date.parse(`${text}Z`);
     if (Number.isNaN(wallMs) || !new Date(wallMs).toISOString().startsWith(text.slice(0, 16)))

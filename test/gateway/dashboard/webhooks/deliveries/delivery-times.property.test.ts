@@ -30,6 +30,12 @@ describe('a local time of Brazil', () => {
     '2026-11-21T25:00',
     '2026-13-01T00:00',
     '2026-11-21T14:05-03:00',
+    // Out of the range of timestamps, also in another time zone.
+    '0000-01-01T00:00',
+    '0001-01-01T00:00',
+    '0001-01-01T00:00:00+14:00',
+    '9999-12-31T23:59',
+    '9999-12-31T23:59:59-14:00',
   ])('is not %s', (text) => {
     expect(timeOf(text)).toBeUndefined();
   });

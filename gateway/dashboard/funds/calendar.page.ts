@@ -22,13 +22,13 @@ import {
 } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
-import { queryForm } from '../shell/query-form.ts';
+import { filterParameter, queryForm } from '../shell/query-form.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { amountsOf, presentKinds, sumOf } from './amounts.ts';
 import { balanceCards, balanceOf } from './balance-cards.ts';
 import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';
-import { monthOf, monthShifted, weeksOf } from './months.ts';
+import { isMonth, monthOf, monthShifted, weeksOf, type YearMonth } from './months.ts';
 import { reconcileTexts } from './reconcile.texts.ts';
 import { saleIdLink } from './sale.components.ts';
 import { statementTexts } from './statement.texts.ts';
@@ -36,7 +36,7 @@ import { statementTexts } from './statement.texts.ts';
 const DEBTS_PER_PAGE = 20;
 
 const query = Type.Object({
-  month: Type.Optional(Type.String({ pattern: '^(?:(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2]))?$' })),
+  month: filterParameter,
   /** The page token of the debts. */
   page: pageParameter,
 });
@@ -46,10 +46,12 @@ export function calendarPage(pages: Pages): void {
   pages.page({ path: '/funds', role: Role.VIEWER, section: 'funds', query }, async (view, { query }) => {
     const t = textsFor(view, fundsTexts);
     const today = civilDateAt(new Date());
+    const typed = query.month || monthOf(today);
+    const month = isMonth(typed) ? typed : undefined;
     const debtPage = { pageSize: DEBTS_PER_PAGE, pageToken: query.page ?? '' };
     const [balance, calendar, debts] = await Promise.all([
       balanceOf(view),
-      view.clients.funds.getReleaseCalendar({ month: query.month || monthOf(today) }),
+      view.clients.funds.getReleaseCalendar({ month: month ?? monthOf(today) }),
       view.clients.funds.listDebts(debtPage),
     ]);
     const disputes = await findDisputes(
@@ -58,10 +60,11 @@ export function calendarPage(pages: Pages): void {
     );
     return {
       title: t.title,
+      ...(!month && { status: 422 }),
       body: html`${balanceCards(view, balance)}
 <p><a class="button plain" href="${pathTo(view, '/funds/projection')}">${t.toProjection}</a> <a class="button plain" href="${pathTo(view, '/funds/sales')}">${t.toSales}</a> <a class="button plain" href="${pathTo(view, '/funds/statement')}">${textsFor(view, statementTexts).link}</a> <a class="button plain" href="${pathTo(view, '/funds/reconcile')}">${textsFor(view, reconcileTexts).link}</a></p>
 <section aria-labelledby="calendar"><h2 id="calendar">${t.calendar}</h2>
-${monthNavigation(view, calendar.month, today)}
+${monthNavigation(view, calendar.month, today, typed)}
 ${monthTotals(view, calendar)}
 ${monthTable(view, calendar, today)}</section>
 ${debtsSection(view, debts, disputes, debtPage.pageToken !== '')}`,
@@ -69,7 +72,8 @@ ${debtsSection(view, debts, disputes, debtPage.pageToken !== '')}`,
   });
 }
 
-function monthNavigation(view: View, month: string, today: CivilDate): Html {
+/** Links to other months, and a form for any; `typed` is its value, perhaps not a month. */
+function monthNavigation(view: View, month: YearMonth, today: CivilDate, typed: string): Html {
   const t = textsFor(view, fundsTexts);
   const link = (rel: 'prev' | 'next', to: string | undefined) =>
     to === undefined
@@ -85,8 +89,8 @@ ${month === monthOf(today) ? nothing : html` <a href="${pathTo(view, '/funds')}"
 </nav>
 ${queryForm(view, {
   fields: inputField(
-    { name: 'month', label: t.month },
-    month,
+    { name: 'month', label: t.month, fault: isMonth(typed) ? undefined : t.monthFault },
+    typed,
     // Browsers without month inputs show a text field, whose title explains the pattern.
     html`type="month" pattern="[0-9]{4}-(0[1-9]|1[0-2])" title="${t.monthHint}"`,
   ),

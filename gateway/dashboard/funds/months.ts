@@ -5,6 +5,9 @@ export type YearMonth = string;
 
 const MONTHS_PER_YEAR = 12;
 
+/** Whether a string is a month of the years 1 to 9999. */
+export const isMonth = (text: string): text is YearMonth => isCivilDate(`${text}-01`);
+
 /** The month of a date. */
 export const monthOf = (date: CivilDate): YearMonth => date.slice(0, 7);
 

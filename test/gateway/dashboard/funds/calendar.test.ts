@@ -73,11 +73,18 @@ describe('the release calendar', () => {
     expect(none.querySelectorAll('td.today')).toHaveLength(1);
   });
 
-  it.each(['9999-99', '0000-01', '2026-13', '2026-1', 'x', '2026-11-01', '10000-01'])(
-    'returns 404 for %s, which is not a month',
+  // Browsers accept years of six digits.
+  it.each(['9999-99', '0000-01', '2026-13', '2026-1', 'x', '2026-11-01', '10000-01', '275760-09'])(
+    'says at its field that %s is not a month, and shows the current one',
     async (month) => {
       const { visitor, home } = await newMerchant();
-      expect((await visitor.get(`${home}?month=${month}`)).status).toBe(400);
+      const { status, document } = await visitor.get(`${home}?month=${month}`);
+      expect([
+        status,
+        document.querySelector('#month-fault')?.text,
+        document.querySelectorAll('td.today').length,
+      ]).toEqual([422, 'Enter a month, such as 2026-11.', 1]);
+      expect(document.querySelector('#month')?.getAttribute('value')).toBe(month);
       const typed = (await visitor.get(home)).document.querySelector('input[type=month]')!;
       const pattern = new RegExp(`^(?:${typed.getAttribute('pattern')})$`);
       // A year 0 looks like one.

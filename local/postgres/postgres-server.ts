@@ -71,7 +71,7 @@ interface Access {
 
 /**
  * Starts PostgreSQL on DATA_DIR/postgres, creating the cluster on first use, and restarts it whenever it ends. Fully
- * durable unless `throwaway`. Resolves when it accepts connections. Throws StartError: CHILD_DID_NOT_START, and those
+ * durable unless `throwaway`. Resolves when it accepts connections, and has ended a restore. Throws StartError: CHILD_DID_NOT_START, and those
  * of preparePostgres.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
@@ -86,7 +86,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       label: 'PostgreSQL',
       command: serverCommand(folder, installation, access, throwaway),
       prepare: () => removeStaleLock(folder.file('postgres')),
-      ready: (signal) => waitUntilReady(access, signal),
+      ready: (signal) => waitUntilReady(folder, access, signal),
       onDown: (detail) => log(`${detail}; restarting`),
     });
     try {
@@ -196,16 +196,24 @@ async function removeStaleLock(cluster: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
-async function waitUntilReady(access: Access, signal: AbortSignal): Promise<void> {
-  for (;;) {
+/** Waits until the server accepts connections and a restore from a backup has ended; a standby never ends its recovery. */
+async function waitUntilReady(folder: DataFolder, access: Access, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
     try {
-      return await withClient(access, async () => undefined);
+      if (!(await isRecovering(access)) || existsSync(folder.file('postgres/standby.signal'))) return;
     } catch (error) {
       if (signal.aborted) return;
       if ((error as { code?: string }).code?.startsWith(INVALID_AUTHORIZATION)) throw error;
-      await delay(50);
     }
+    await delay(50);
   }
+}
+
+function isRecovering(access: Access): Promise<boolean> {
+  return withClient(access, async (client) => {
+    const { rows } = await client.query('SELECT pg_is_in_recovery() AS recovering');
+    return rows[0].recovering;
+  });
 }
 
 async function createDatabase(access: Access): Promise<void> {

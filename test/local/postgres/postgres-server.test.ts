@@ -6,6 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { identifyProcess } from '../../../local/processes/process-identity.ts';
+import { configureRecovery, takeBaseBackup } from '../../support/base-backup.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
@@ -63,6 +64,21 @@ describe('the server', () => {
     const rows = await query(postgres.url, `SELECT t FROM unnest('{a,Z,á,B}'::text[]) AS t ORDER BY t`);
     expect(rows.map(({ t }) => t)).toEqual(['B', 'Z', 'a', 'á']);
   });
+});
+
+test('a restore to a moment has ended when the server is ready', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { folder } = stack.use(temporaryDataFolder());
+  await takeBaseBackup(postgres.url, data.folder, folder);
+  configureRecovery('recovery', folder, {
+    // The server accepts reads while it waits for WAL that does not exist.
+    restore_command: `cp ${data.folder.file('postgres')}/pg_wal/%f %p || { sleep 0.5; false; }`,
+  });
+  const restored = await startPostgres({ folder, log });
+  stack.defer(() => restored.stop());
+  expect(await query(restored.url, 'SELECT pg_is_in_recovery() AS recovering')).toEqual([
+    { recovering: false },
+  ]);
 });
 
 describe('a server that dies', () => {

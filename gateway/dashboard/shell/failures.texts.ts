@@ -9,6 +9,8 @@ export const failureTexts = {
     refused: 'Esta operação não é possível na situação atual.',
     inUse: 'Esta operação já está em andamento. Aguarde um momento.',
     unavailable: 'O serviço está temporariamente indisponível. Tente novamente em instantes.',
+    unsure:
+      'Mesmo assim, o formulário pode ter sido processado. Para ter certeza, recarregue esta página e envie-o de novo: ele só tem efeito uma vez.',
     tooMany: 'Muitas requisições em pouco tempo. Aguarde um momento e tente novamente.',
     internal: 'Ocorreu um erro do nosso lado. Tente novamente e, se persistir, fale com o suporte.',
     back: 'Voltar',
@@ -25,6 +27,8 @@ export const failureTexts = {
     refused: 'This operation is not possible in the current state.',
     inUse: 'This operation is already in progress. Wait a moment.',
     unavailable: 'The service is temporarily unavailable. Try again shortly.',
+    unsure:
+      'The form may have taken effect all the same. To be sure, reload this page and send it again: it takes effect only once.',
     tooMany: 'Too many requests. Wait a moment and try again.',
     internal: 'Something went wrong on our side. Try again, and contact support if the problem persists.',
     back: 'Back',

@@ -1,5 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { parse } from 'node-html-parser';
 import { beforeAll, expect, test } from 'vitest';
+import { createDashboard } from '../../../gateway/dashboard/dashboard.ts';
+import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
+import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { newKey, testConfig } from '../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard } from './dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -28,4 +35,43 @@ test.for([
   '',
 ])('a failure page links to this host only, not to %j', async (path) => {
   expect(await linksFor(path.startsWith('https:') ? path : `${fixture.baseUrl}${path}`)).toEqual(['/']);
+});
+
+test('a form whose effect is unknown says how to find out, and has one effect when it is sent again', async () => {
+  const merchant = randomUUID();
+  const { token } = await fixture.signIn({ [merchant]: Role.DEVELOPER });
+  let isAway = true;
+  const transport: Transport = {
+    ...fixture.transport,
+    unary: async (method, ...rest) => {
+      const response = await fixture.transport.unary(method, ...rest);
+      if (isAway && method.name === 'IssueApiKey') throw new ConnectError('too late', Code.DeadlineExceeded);
+      return response;
+    },
+  };
+  const config = testConfig({ OIDC_ISSUER: 'https://issuer.invalid' });
+  const dashboard = await createDashboard({ config, transport, logger: createLogger('fatal') });
+  const request = { cookies: { '__Host-session': token }, headers: { 'accept-language': 'en' } };
+  const payload = new URLSearchParams({
+    _csrf: csrfTokenOf(token),
+    _key: newKey(),
+    name: 'till',
+    scopes: 'funds:read',
+  }).toString();
+  const send = () =>
+    dashboard.inject({
+      method: 'POST',
+      url: `/live/${merchant}/api-keys/issue`,
+      cookies: request.cookies,
+      headers: { ...request.headers, 'content-type': 'application/x-www-form-urlencoded' },
+      payload,
+    });
+  const answer = await send();
+  expect(answer.statusCode).toBe(504);
+  expect(answer.body).toContain('The form may have taken effect all the same.');
+  isAway = false;
+  expect((await send()).statusCode).toBe(200);
+  const list = await dashboard.inject({ ...request, url: `/live/${merchant}/api-keys` });
+  expect(parse(list.body).querySelectorAll('.key')).toHaveLength(1);
+  await dashboard.close();
 });

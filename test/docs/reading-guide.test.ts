@@ -34,7 +34,7 @@ describe('following an event through the code', () => {
 
   it('leads from the service that accepts an event to the row of its delivery, along imports', () => {
     expect(SUCCESS.at(0)).toBe('services/webhooks/events/events.service.ts');
-    expect(SUCCESS.at(-1)).toBe('services/webhooks/deliveries/end-deliveries.ts');
+    expect(SUCCESS.at(-1)).toBe('services/webhooks/deliveries/end-deliveries.sql.ts');
     expect(SUCCESS.length).toBeLessThanOrEqual(MAX_SUCCESS_FILES);
     const unconnected = SUCCESS.slice(1).filter(
       (file, index) =>

@@ -2,7 +2,7 @@ import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
-import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.ts';
+import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
 import { RECORD_IN_WORKFLOW } from './record-in-workflow.sql.ts';
 import { FENCE, RESULT_COLUMNS, RESULT_DEFINITIONS, resultRow } from './reports.sql.ts';

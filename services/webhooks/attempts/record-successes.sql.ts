@@ -1,6 +1,6 @@
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
-import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import { endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 import type { OrderedObjectRow } from '../deliveries/ordered-deliveries.ts';
 import { RECORD_IN_WORKFLOW } from './record-in-workflow.sql.ts';
 import { FENCE, RESULT_COLUMNS, RESULT_DEFINITIONS, resultRow } from './reports.sql.ts';

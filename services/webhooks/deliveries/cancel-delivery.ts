@@ -10,7 +10,7 @@ import type { WorkflowLink } from '../workflow-link.ts';
 import { storedDeliveryMessage } from './delivery.message.ts';
 import type { DeliveryStatusName } from './delivery.ts';
 import { deliveryState, readDelivery } from './delivery-store.ts';
-import { endDeliveries } from './end-deliveries.ts';
+import { endDeliveries } from './end-deliveries.sql.ts';
 import { unblockNext } from './ordered-deliveries.ts';
 
 const CANCEL_DELIVERY = `

@@ -2,7 +2,7 @@ import { NIL } from 'uuid';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { DeliveryStatusName } from './delivery.ts';
-import { endDeliveries } from './end-deliveries.ts';
+import { endDeliveries } from './end-deliveries.sql.ts';
 
 /** The column with the id of the deliveries' owner. */
 type Owner = 'subscription_id' | 'resend_id';

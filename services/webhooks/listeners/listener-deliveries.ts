@@ -5,7 +5,7 @@ import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import { excerptOf } from '../attempts/exchange.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
-import { endDeliveries } from '../deliveries/end-deliveries.ts';
+import { endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 
 /** An open delivery of a listener, with the body to send. */
 export interface ListenerDeliveryRow {

@@ -5,7 +5,7 @@ import { isDatabaseUnavailable } from '../../platform/database/database-errors.t
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
-import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.ts';
+import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionError } from '../subscriptions/subscription.ts';

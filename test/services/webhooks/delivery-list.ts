@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { endDeliveries } from '../../../services/webhooks/deliveries/end-deliveries.ts';
+import { endDeliveries } from '../../../services/webhooks/deliveries/end-deliveries.sql.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListFilters, type ListSubject, rpcPage } from '../../support/list-walk.ts';

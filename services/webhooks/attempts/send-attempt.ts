@@ -32,7 +32,8 @@ export interface Attempt {
 }
 
 const TIMED_OUT = new Error('the deadline of the attempt has passed');
-const ABORTED = new Error('the attempt was aborted');
+/** The reason to stop the exchange of an attempt with, if it is to be made again. */
+export const ABORTED = new Error('the attempt was aborted');
 /** The failure of an attempt that exceeds its deadline, by the step in progress. */
 const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
   DNS: 'DNS_TIMEOUT',
@@ -45,9 +46,9 @@ const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
 /**
  * Sends one webhook and waits for the response. The egress guard checks the URL again, and each address when it
  * connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1, is
- * shorter than it declares or consists of interim responses only; WORKER_LOST, if `signal` aborts it; and those of the
+ * shorter than it declares or consists of interim responses only; WORKER_LOST, if it is {@link ABORTED}; and those of the
  * guard.
- * @param signal aborts the attempt.
+ * @param exchange a new one, with which the caller may stop the attempt.
  * @returns a result, whatever the receiver or the network does.
  * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is not a valid header
  *   value.
@@ -55,10 +56,9 @@ const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
 export async function sendAttempt(
   { guard, totalTimeoutMs = ATTEMPT_TIMEOUT_MS }: SendAttemptDeps,
   attempt: Attempt,
-  signal?: AbortSignal,
+  exchange: Exchange = new Exchange(),
 ): Promise<AttemptResult> {
   const startedMs = performance.now();
-  const exchange = new Exchange();
   const signature = signatureOf(attempt);
   const facts = () => {
     const latencyMs = Math.round(performance.now() - startedMs);
@@ -66,10 +66,7 @@ export async function sendAttempt(
     const responseHeaders = exchange.responseHeaders();
     return { endedAt, latencyMs, signature, timingMs: exchange.timingMs(), responseHeaders };
   };
-  if (signal?.aborted) return { ...facts(), failure: 'WORKER_LOST' };
   const deadline = setTimeout(() => exchange.stop(TIMED_OUT), totalTimeoutMs);
-  const onAbort = () => exchange.stop(ABORTED);
-  signal?.addEventListener('abort', onAbort);
   try {
     dispatch(exchange, guard, attempt, signature);
     const response = await exchange.response;
@@ -85,7 +82,6 @@ export async function sendAttempt(
     };
   } finally {
     clearTimeout(deadline);
-    signal?.removeEventListener('abort', onAbort);
   }
 }
 

@@ -6,7 +6,8 @@ import type { EnvironmentGuards } from '../../platform/egress/environment-guards
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
 import type { RecordedDelivery } from '../attempts/attempt-recorder.ts';
-import { type Attempt, sendAttempt } from '../attempts/send-attempt.ts';
+import { Exchange } from '../attempts/exchange.ts';
+import { ABORTED, type Attempt, sendAttempt } from '../attempts/send-attempt.ts';
 import {
   type AttemptResult,
   isSuccess,
@@ -53,6 +54,10 @@ interface OpenAttempt {
   readonly owner: LaneEpoch;
   readonly startedAt: Date;
   readonly startedAtMs: number;
+  /** Its position in the list of open attempts; undefined once it is closed. */
+  index: number | undefined;
+  /** Until the response has ended. */
+  exchange: Exchange | undefined;
   /** Whether the buffer has the report that it is in flight. */
   isReportedInFlight: boolean;
   /** Whether that report is recorded: from then on, any process may report the end. */
@@ -69,12 +74,20 @@ export interface OpenAttemptsDeps {
   readonly logger: Logger;
 }
 
-/** The attempts of this process from their start until their result is recorded. */
+/**
+ * The attempts of this process from their start until their result is recorded or set aside.
+ *
+ * They are in an array, and not listeners of an AbortSignal, because a Map and a list of listeners would keep them with
+ * their bodies: V8 leaves the entries of a table that a Map has outgrown, and what a removed listener refers to, until the
+ * next full garbage collection.
+ */
 export class OpenAttempts {
   readonly #deps: OpenAttemptsDeps;
-  readonly #open = new Map<string, OpenAttempt>();
+  /** In no order: the last attempt takes the place of one that is closed. */
+  readonly #open: OpenAttempt[] = [];
+  /** No attempt is to be recorded as in flight before this time by `performance.now()`. */
+  #inFlightDueAtMs = 0;
   readonly #workflows: RecordWorkflows;
-  readonly #aborting = new AbortController();
 
   constructor(deps: OpenAttemptsDeps) {
     this.#deps = deps;
@@ -82,12 +95,12 @@ export class OpenAttempts {
   }
 
   get isFull(): boolean {
-    return this.#open.size >= MAX_OPEN;
+    return this.#open.length >= MAX_OPEN;
   }
 
   /** The ids of deliveries with an open attempt. */
   get ids(): string[] {
-    return [...this.#open.keys()];
+    return this.#open.map(({ delivery }) => delivery.id);
   }
 
   /**
@@ -107,10 +120,12 @@ export class OpenAttempts {
       owner: { lane: subscription.lane, epoch },
       startedAt: new Date(),
       startedAtMs: performance.now(),
+      index: this.#open.length,
+      exchange: undefined,
       isReportedInFlight: false,
       isRecordedInFlight: false,
     };
-    this.#open.set(delivery.id, attempt);
+    this.#open.push(attempt);
     queue.started(delivery, attempt.startedAtMs);
     if (delivery.attempt_count === 0 && !delivery.resent) observeFirstAttempt(delivery);
     void this.#make(subscription, queue, attempt, onFreed);
@@ -122,32 +137,40 @@ export class OpenAttempts {
    */
   recordInFlight(lanes?: ReadonlySet<number>): void {
     const nowMs = performance.now();
-    for (const attempt of this.#open.values()) {
+    if (lanes) {
+      for (const attempt of this.#open) if (lanes.has(attempt.owner.lane)) this.#recordAsInFlight(attempt);
+      return;
+    }
+    if (nowMs < this.#inFlightDueAtMs) return;
+    // Attempts that start from now on are due later.
+    this.#inFlightDueAtMs = nowMs + RECORD_AFTER_MS;
+    for (const attempt of this.#open) {
       if (attempt.isReportedInFlight) continue;
-      const due = lanes ? lanes.has(attempt.owner.lane) : nowMs - attempt.startedAtMs >= RECORD_AFTER_MS;
-      if (!due) {
-        // Attempts are in the order of their start, so the rest are younger.
-        if (lanes) continue;
-        return;
-      }
-      attempt.isReportedInFlight = true;
-      const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
-      const onRecorded = (recorded: RecordedDelivery | undefined) => {
-        attempt.isRecordedInFlight = recorded !== undefined;
-        this.#deps.onCommand();
-      };
-      this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
+      const dueAtMs = attempt.startedAtMs + RECORD_AFTER_MS;
+      if (dueAtMs <= nowMs) this.#recordAsInFlight(attempt);
+      else this.#inFlightDueAtMs = Math.min(this.#inFlightDueAtMs, dueAtMs);
     }
   }
 
   /** Resolves when the results of all attempts are recorded or set aside, or at that time by `performance.now()`. */
   async untilRecorded(atMs: number): Promise<void> {
-    while (this.#open.size > 0 && performance.now() < atMs) await delay(20);
+    while (this.#open.length > 0 && performance.now() < atMs) await delay(20);
   }
 
   /** Aborts the attempts in flight. */
   abort(): void {
-    this.#aborting.abort();
+    for (const { exchange } of this.#open) exchange?.stop(ABORTED);
+  }
+
+  #recordAsInFlight(attempt: OpenAttempt): void {
+    if (attempt.isReportedInFlight) return;
+    attempt.isReportedInFlight = true;
+    const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
+    const onRecorded = (recorded: RecordedDelivery | undefined) => {
+      attempt.isRecordedInFlight = recorded !== undefined;
+      this.#deps.onCommand();
+    };
+    this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
   }
 
   async #make(
@@ -158,7 +181,7 @@ export class OpenAttempts {
   ): Promise<void> {
     const { delivery } = attempt;
     openGauge.inc();
-    const result = await this.#send(delivery, {
+    const result = await this.#send(attempt, {
       subscriptionId: subscription.id,
       url: subscription.url,
       eventId: delivery.event_id,
@@ -169,11 +192,8 @@ export class OpenAttempts {
     // undici keeps the connection busy until the next turn of the event loop: an attempt that began now would open another.
     await setImmediate();
     queue.ended(delivery.id, isSuccess(result), subscription);
-    const close = () => {
-      if (this.#open.delete(delivery.id)) openGauge.dec();
-    };
     const onRecorded = (recorded: RecordedDelivery | undefined) => {
-      close();
+      this.#close(attempt);
       this.#deps.reads.outdate(delivery.id);
       queue.forget(delivery.id);
       if (recorded?.status === 'RETRYING') this.#deps.onCommand();
@@ -184,10 +204,22 @@ export class OpenAttempts {
     // A result that is set aside stays known to its queue, so that the delivery is not read and sent again.
     this.#deps.reports.add(this.#reportOf(attempt, { result }), {
       onRecorded,
-      onSetAside: close,
+      onSetAside: () => this.#close(attempt),
       isUrgent,
     });
     onFreed();
+  }
+
+  #close(attempt: OpenAttempt): void {
+    const { index } = attempt;
+    if (index === undefined) return;
+    attempt.index = undefined;
+    const last = this.#open.pop()!;
+    if (last !== attempt) {
+      this.#open[index] = last;
+      last.index = index;
+    }
+    openGauge.dec();
   }
 
   /**
@@ -199,11 +231,14 @@ export class OpenAttempts {
   }
 
   /** Never rejects. */
-  async #send(delivery: QueuedDelivery, attempt: Attempt): Promise<AttemptResult> {
+  async #send(open: OpenAttempt, attempt: Attempt): Promise<AttemptResult> {
+    const { delivery } = open;
+    const exchange = new Exchange();
+    open.exchange = exchange;
     const { id: deliveryId, merchant_id: merchantId, environment } = delivery;
     const { guards, logger } = this.#deps;
     const result = await traceAttempt(delivery, attempt, () =>
-      sendAttempt({ guard: guards[environment] }, attempt, this.#aborting.signal).catch(
+      sendAttempt({ guard: guards[environment] }, attempt, exchange).catch(
         (error: unknown): AttemptResult => {
           // A bug on our side; the delivery still follows its schedule.
           const { eventId, subscriptionId } = attempt;
@@ -213,6 +248,7 @@ export class OpenAttempts {
         },
       ),
     );
+    open.exchange = undefined;
     endedCounter.inc({ environment, outcome: outcomeOf(result) });
     duration.observe({ environment }, (result.latencyMs ?? 0) / 1_000);
     return result;

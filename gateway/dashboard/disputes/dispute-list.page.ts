@@ -61,7 +61,8 @@ export function disputeListPages(pages: Pages): void {
       pageToken: query.page ?? '',
     });
     const names = await readSaleNames(view, disputes);
-    const table = disputeTable(view, filters, disputes, names);
+    const isUnfiltered = !query.page && Object.keys(requestOf(filters)).length === 0;
+    const table = disputeTable(view, filters, disputes, names, isUnfiltered ? t.empty : t.none);
     const body = html`${form}
 ${csvLinks(view, '/disputes.csv', linkOf(filters))}
 ${liveRegion('disputes', table)}
@@ -125,6 +126,7 @@ function disputeTable(
   { status }: DisputeFilters,
   disputes: readonly Dispute[],
   names: SaleNames,
+  empty: string,
 ): Html {
   const t = textsFor(view, disputesTexts);
   const isAwaiting = status === 'AWAITING';
@@ -150,6 +152,6 @@ function disputeTable(
       { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
     ],
     disputes,
-    t.none,
+    empty,
   );
 }

@@ -40,6 +40,7 @@ export function saleListPages(pages: Pages): void {
     const t = textsFor(view, salesTexts);
     const filters = filtersOf(view, query);
     const isRefused = filters.range.hasFault;
+    const isUnfiltered = !isRefused && !query.page && Object.keys(requestOf(filters)).length === 0;
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
     const [{ products }, { sales, nextPageToken }] = await Promise.all([
       view.clients.products.listProducts({ pageSize: MAX_PAGE_SIZE }),
@@ -54,7 +55,7 @@ export function saleListPages(pages: Pages): void {
       body: html`${breadcrumbs(view, 'funds')}
 ${filterForm(view, filters, products)}
 ${isRefused ? nothing : csvLinks(view, CSV, linkOf(filters))}
-${saleTable(view, filters, sales, productNames)}
+${saleTable(view, filters, sales, productNames, isUnfiltered ? t.empty : t.none)}
 ${isRefused ? nothing : pager(view, nextPageToken)}`,
     };
   });
@@ -102,7 +103,13 @@ ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...state
   return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
 }
 
-function saleTable(view: View, { state }: Filters, sales: readonly Sale[], products: ProductNames): Html {
+function saleTable(
+  view: View,
+  { state }: Filters,
+  sales: readonly Sale[],
+  products: ProductNames,
+  empty: string,
+): Html {
   const t = textsFor(view, salesTexts);
   const { amounts, kinds } = textsFor(view, fundsTexts);
   const blocked = amountColumn<Sale>(view, kinds.blocked, ({ blockedAmountMinor }) => blockedAmountMinor);
@@ -120,6 +127,6 @@ function saleTable(view: View, { state }: Filters, sales: readonly Sale[], produ
       { label: t.status, cell: (sale) => saleBadge(view, sale) },
     ],
     sales,
-    t.none,
+    empty,
   );
 }

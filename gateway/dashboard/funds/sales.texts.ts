@@ -2,6 +2,7 @@ export const salesTexts = {
   'pt-BR': {
     title: 'Vendas',
     newestHint: 'Da mais recente à mais antiga.',
+    empty: 'Nenhuma venda ainda.',
     none: 'Nenhuma venda corresponde aos filtros.',
     from: 'Vendidas de',
     to: 'até',
@@ -46,6 +47,7 @@ export const salesTexts = {
   en: {
     title: 'Sales',
     newestHint: 'Newest first.',
+    empty: 'No sales yet.',
     none: 'No sales match these filters.',
     from: 'Sold from',
     to: 'to',

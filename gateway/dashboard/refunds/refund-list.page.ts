@@ -76,7 +76,8 @@ export function refundListPages(pages: Pages): void {
       pageToken: query.page ?? '',
     });
     const names = await readSaleNames(view, refundCases);
-    const cases = caseTable(view, filters, refundCases, names);
+    const isUnfiltered = !query.page && Object.keys(matching(filters)).length === 0;
+    const cases = caseTable(view, filters, refundCases, names, isUnfiltered ? t.empty : t.none);
     const body = html`${form}
 ${csvLinks(view, '/refunds.csv', linkOf(filters))}
 ${liveRegion('cases', cases)}
@@ -142,7 +143,13 @@ ${idFilterField(view, 'order', t.order, order)}`;
   return queryForm(view, { fields, narrow: hasFault(filters) ? 'open' : 'collapsed' });
 }
 
-function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[], names: SaleNames): Html {
+function caseTable(
+  view: View,
+  { state }: Filters,
+  cases: readonly RefundCase[],
+  names: SaleNames,
+  empty: string,
+): Html {
   const t = textsFor(view, refundsTexts);
   const awaitsDecision = state === 'MERCHANT_REVIEW';
   if (awaitsDecision && cases.length === 0) {
@@ -170,7 +177,7 @@ function caseTable(view: View, { state }: Filters, cases: readonly RefundCase[],
       { label: t.requested, narrow: 'hidden', cell: ({ requestedAt }) => moment(view, requestedAt) },
     ],
     cases,
-    t.none,
+    empty,
   );
 }
 

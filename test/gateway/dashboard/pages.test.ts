@@ -139,3 +139,16 @@ test('no page can contain text that is not escaped: all are written by the escap
   }
   expect(found).toEqual(["shell/html.ts: import { html } from 'hono/html';"]);
 });
+
+test.for([
+  ['/funds/sales', 'No sales yet.'],
+  ['/funds/sales?status=BLOCKED', 'No sales match these filters.'],
+  ['/refunds?status=', 'No refund cases yet.'],
+  ['/refunds?status=FAILED', 'No cases match these filters.'],
+  ['/disputes?status=', 'No disputes yet.'],
+  ['/disputes?status=LOST', 'No disputes match these filters.'],
+])('%s of a new merchant says: %s', async ([path, text]) => {
+  const { merchant, visitor } = await member(Role.VIEWER);
+  const { document } = await visitor.get(`/live/${merchant}${path}`);
+  expect(document.querySelector('.empty')?.text).toBe(text);
+});

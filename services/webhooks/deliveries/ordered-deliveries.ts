@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
@@ -95,8 +96,39 @@ select first.merchant_id, first.environment, first.subscription_id, first.object
 
 /**
  * Unblocks deliveries that an earlier owner of the lanes left BLOCKED, because it died between ending a delivery and
- * unblocking the next.
+ * unblocking the next. Runs concurrently with reading, because a merchant may have a million BLOCKED deliveries; reading
+ * finds those that it unblocks. One pass runs at a time, over all lanes that were added before it began.
  */
-export async function unblockLanes(run: Run, lanes: readonly number[]): Promise<void> {
-  await unblockDeliveries(run, await run<OrderedObjectRow>(FIND_BLOCKED, { lanes }));
+export class LaneUnblocker {
+  readonly #run: Run;
+  readonly #logger: Logger;
+  readonly #lanes = new Set<number>();
+  #isRunning = false;
+
+  constructor(run: Run, logger: Logger) {
+    this.#run = run;
+    this.#logger = logger;
+  }
+
+  /** Checks these lanes soon. */
+  add(lanes: readonly number[]): void {
+    for (const lane of lanes) this.#lanes.add(lane);
+    if (!this.#isRunning) void this.#unblock();
+  }
+
+  async #unblock(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#lanes.size > 0) {
+      const lanes = [...this.#lanes];
+      this.#lanes.clear();
+      await this.#unblockAll(lanes).catch((error: unknown) =>
+        this.#logger.warn({ err: error }, 'could not unblock deliveries; trying again at the next check'),
+      );
+    }
+    this.#isRunning = false;
+  }
+
+  async #unblockAll(lanes: readonly number[]): Promise<void> {
+    await unblockDeliveries(this.#run, await this.#run<OrderedObjectRow>(FIND_BLOCKED, { lanes }));
+  }
 }

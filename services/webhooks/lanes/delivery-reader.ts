@@ -1,7 +1,7 @@
 import { NIL } from 'uuid';
-import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import type { Run } from '../../platform/database/cross-tenant-database.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import { SENDABLE, waitingSubscriptions } from './waiting.sql.ts';
+import { FIND_SUBSCRIPTIONS, READ_CHANGED, READ_HELD, READ_WAITING } from './read-deliveries.sql.ts';
 
 /** A delivery whose next attempt may be made, with the body to send. */
 export interface QueuedDelivery {
@@ -22,84 +22,7 @@ export interface QueuedDelivery {
   readonly body: string;
 }
 
-const COLUMNS = `d.id, d.merchant_id, d.environment, d.lane, d.subscription_id, d.event_id, d.object_id, d.status,
-       d.attempt_count, d.resend_id is not null as resent, d.ordered,
-       (select s.generation from webhooks.subscription s where s.id = d.subscription_id) as generation`;
-/**
- * Reads the index on type and id, which the planner chooses for partitions of any age. Null if the event is missing:
- * the delivery is set aside, but counts as read.
- */
-const BODY = `
-  left join lateral (
-   select body from webhooks.event
-    where merchant_id = d.merchant_id and environment = d.environment and type = d.event_type and id = d.event_id
-    limit 1
- ) e on true`;
-
-/**
- * Deliveries that were committed since an earlier snapshot, by transactions that were in progress then or began
- * later. Misses none and reads none twice, however long a transaction takes. `coalesce` keeps the planner from the index
- * of waiting deliveries, where it would read all dead rows that a long transaction keeps.
- */
-const READ_CHANGED: Statement = {
-  name: 'read_changed_deliveries',
-  text: `
-with changed as materialized (
-  select true as late, d.* from webhooks.open_delivery d
-   where d.changed_xid = any (:inProgress::xid8[]) and d.lane = any (:lanes::smallint[])
-     and coalesce(${SENDABLE} or d.status = 'BLOCKED', false)
-  union all
-  (select false, d.* from webhooks.open_delivery d
-    where (d.changed_xid, d.id) > (:afterXid::xid8, :afterId::uuid)
-      and d.changed_xid < pg_snapshot_xmax(pg_current_snapshot()) and d.lane = any (:lanes::smallint[])
-      and coalesce(d.status = 'BLOCKED' or ${SENDABLE} and d.subscription_id <> all (:full::uuid[]), false)
-    order by d.changed_xid, d.id limit :limit)
-)
-select now_visible.snapshot, read.*
-  from (select pg_current_snapshot()::text as snapshot) now_visible
-  left join (select d.late, d.changed_xid::text as xid, ${COLUMNS}, e.body from changed d ${BODY}) read on true`,
-};
-
-/** New events before resent ones, the oldest first. */
-const READ_WAITING: Statement = {
-  name: 'read_waiting_deliveries',
-  text: `
-select ${COLUMNS}, e.body
-  from (select d.* from webhooks.open_delivery d
-         where d.lane = :lane and d.subscription_id = :subscriptionId and ${SENDABLE}
-           and ((d.resend_id is not null), d.id) > (:afterResent::boolean, :afterId::uuid)
-           and d.id <> all (:exclude::uuid[])
-         order by (d.resend_id is not null), d.id limit :limit) d ${BODY}`,
-};
-
-/** The subscriptions of lanes that have deliveries to send, found by index jumps. */
-const FIND_SUBSCRIPTIONS: Statement = {
-  name: 'find_waiting_subscriptions',
-  text: `
-with recursive ${waitingSubscriptions('unnest(:lanes::smallint[])')}
-select subscription_id as id from waiting
- union
-select s.id from webhooks.subscription s where s.holding and s.lane = any (:lanes::smallint[])`,
-};
-
-/** The held deliveries of each subscription that are due, up to its limit; `held` says whether it has any at all. */
-const READ_HELD: Statement = {
-  name: 'read_held_deliveries',
-  text: `
-select input.id as of, exists (
-         select from webhooks.open_delivery where subscription_id = input.id and status = 'HELD') as held,
-       due.*
-  from unnest(:ids::uuid[], :limits::int[]) as input (id, max_rows)
-  left join lateral (
-    select ${COLUMNS}, e.body
-      from (select d.* from webhooks.open_delivery d
-             where d.subscription_id = input.id and d.status = 'HELD' and d.next_attempt_at <= now()
-               and (d.in_flight_until is null or d.in_flight_until < now()) and d.id <> all (:exclude::uuid[])
-             order by d.next_attempt_at limit input.max_rows) d ${BODY}
-  ) due on true`,
-};
-
-/** A row of these statements; it has no body if the event is missing. */
+/** A delivery as it is read; it has no body if the event is missing. */
 type ReadDelivery = Omit<QueuedDelivery, 'body'> & { readonly body: string | null };
 
 interface ChangedRow extends Omit<ReadDelivery, 'id' | 'status'> {
@@ -129,12 +52,40 @@ export interface Snapshot {
   readonly inProgress: readonly string[];
 }
 
-/** How far the reader has come: it has read everything visible before this position in the order of (xid, id). */
+/**
+ * How far the reader has come in the order of (xid, id). It has read all changes before this position, except those of
+ * transactions in progress.
+ */
 interface Position {
   readonly afterXid: string;
   readonly afterId: string;
-  /** Earlier transactions that were in progress. */
+  /** Earlier transactions that were in progress; the next page reads them, too. */
   readonly inProgress: readonly string[];
+  /** Transactions that the pages since the start of this read found in progress. */
+  readonly foundInProgress: readonly string[];
+}
+
+const startAfter = ({ next, inProgress }: Snapshot): Position => ({
+  afterXid: next,
+  afterId: NIL,
+  inProgress,
+  foundInProgress: [],
+});
+
+/**
+ * The position after a page: behind `last`, or beyond the snapshot if that was the last page. The next read then starts with
+ * the transactions that any of the pages found in progress.
+ * @param seen the snapshot in which the page was read.
+ */
+function positionAfter(
+  { foundInProgress: earlier }: Position,
+  seen: Snapshot,
+  last: { readonly xid: string; readonly id: string } | undefined,
+): Position {
+  const foundInProgress = [...earlier, ...seen.inProgress];
+  return last
+    ? { afterXid: last.xid, afterId: last.id, inProgress: [], foundInProgress }
+    : startAfter({ next: seen.next, inProgress: [...new Set(foundInProgress)] });
 }
 
 /** A page of waiting deliveries. */
@@ -158,15 +109,13 @@ const MAX_WITHOUT_EVENT = 1_000;
 export class DeliveryReader {
   readonly #run: Run;
   #position: Position;
-  /** Transactions that earlier pages of the same read found in progress. */
-  #earlierInProgress: readonly string[] = [];
   /** Deliveries whose event is missing, and when they were last read. */
   readonly #withoutEvent = new Map<string, number>();
 
   /** Creates a reader of everything that changes after a snapshot. */
-  constructor(run: Run, { next, inProgress }: Snapshot) {
+  constructor(run: Run, seen: Snapshot) {
     this.#run = run;
-    this.#position = { afterXid: next, afterId: NIL, inProgress };
+    this.#position = startAfter(seen);
   }
 
   /** Deliveries that cannot be sent because their event is missing. */
@@ -181,8 +130,11 @@ export class DeliveryReader {
    * @param full subscriptions whose deliveries stay in the table for now, except BLOCKED ones, which are never read again.
    */
   async readChanged(lanes: readonly number[], full: readonly string[]) {
+    const { afterXid, afterId, inProgress } = this.#position;
     const rows = await this.#run<ChangedRow>(READ_CHANGED, {
-      ...this.#position,
+      afterXid,
+      afterId,
+      inProgress,
       lanes,
       full,
       limit: PAGE,
@@ -190,7 +142,8 @@ export class DeliveryReader {
     const changed = rows.filter(isDelivery);
     const inOrder = changed.filter(({ late }) => !late);
     const hasMore = inOrder.length === PAGE;
-    this.#advance(parseSnapshot(rows[0]!.snapshot), hasMore ? inOrder.at(-1) : undefined);
+    const seen = parseSnapshot(rows[0]!.snapshot);
+    this.#position = positionAfter(this.#position, seen, hasMore ? inOrder.at(-1) : undefined);
     return {
       deliveries: this.#sendable(
         changed.filter((row): row is typeof row & ReadDelivery => row.status !== 'BLOCKED'),
@@ -198,21 +151,6 @@ export class DeliveryReader {
       blocked: changed.filter(({ status }) => status === 'BLOCKED'),
       hasMore,
     };
-  }
-
-  /**
-   * Moves on to the page after `last`, or beyond the snapshot if that was the last page. The next read then starts with the
-   * transactions that any of the pages found in progress.
-   */
-  #advance(seen: Snapshot, last: { readonly xid: string; readonly id: string } | undefined): void {
-    const inProgress = [...this.#earlierInProgress, ...seen.inProgress];
-    if (last) {
-      this.#earlierInProgress = inProgress;
-      this.#position = { afterXid: last.xid, afterId: last.id, inProgress: [] };
-    } else {
-      this.#earlierInProgress = [];
-      this.#position = { afterXid: seen.next, afterId: NIL, inProgress: [...new Set(inProgress)] };
-    }
   }
 
   /** The next deliveries to send of a subscription, after the given one, up to a limit. */

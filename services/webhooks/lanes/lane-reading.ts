@@ -6,7 +6,7 @@ import type {
   Statement,
 } from '../../platform/database/cross-tenant-database.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
-import { unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
+import { type LaneUnblocker, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
 import { type LaneDispatcher, longestWaitMs } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
@@ -31,14 +31,18 @@ export interface LaneReadingDeps {
   readonly dispatcher: LaneDispatcher;
   readonly reports: Pick<ReportBuffer, 'setAsideIds'>;
   readonly reads: TableReads;
+  readonly unblocker: LaneUnblocker;
   /** Makes the current reading read more deliveries of a subscription. */
   readonly readMore: (subscriptionId: string) => void;
   readonly logger: Logger;
 }
 
 /**
- * Reads deliveries for the dispatcher in one session: those waiting in the lanes, then every change. A failure ends
- * it; its successor starts over.
+ * Reads deliveries for the dispatcher in one session: those waiting in the lanes, then every change. It owns the session,
+ * its reader and its cache of subscriptions. A failure of `refresh` or `readNew` ends it; its successor starts over.
+ *
+ * Every delivery of an owned lane is found by one of two ways: it was waiting when its lane was opened, or it has changed
+ * since. What the dispatcher does not take is left in the table, which `readMore` reads until nothing is left.
  */
 export class LaneReading {
   readonly reader: DeliveryReader;
@@ -47,6 +51,8 @@ export class LaneReading {
   readonly #session: Session;
   /** Since when reading the deliveries of each subscription has failed. */
   readonly #unreadSinceMs = new Map<string, number>();
+  /** Lanes whose waiting deliveries have not been read yet. */
+  readonly #unopened = new Set<number>();
   #isClosed = false;
 
   private constructor(deps: LaneReadingDeps, session: Session, snapshot: string) {
@@ -82,18 +88,14 @@ export class LaneReading {
     return longestWaitMs(this.#unreadSinceMs.values());
   }
 
-  /** Reads the deliveries waiting in lanes. */
-  async open(lanes: readonly number[]): Promise<void> {
-    const ids = await this.reader.findSubscriptions(lanes);
-    await this.subscriptions.load(ids);
-    this.#deps.dispatcher.changed(await this.subscriptions.reloadUnusable(ids));
-    for (const id of ids) this.#deps.dispatcher.queueOf(id).readFromStart();
-    // How many each takes into memory depends on their number.
-    for (const id of ids) void this.readMore(id);
+  /** Lanes that were taken, or are to be read once more. */
+  addLanes(lanes: readonly number[]): void {
+    for (const lane of lanes) this.#unopened.add(lane);
   }
 
-  /** Reads the deliveries that have changed since the last call. */
-  async readChanged(): Promise<void> {
+  /** Reads the deliveries waiting in lanes that were added, and all that have changed since the last call. */
+  async readNew(): Promise<void> {
+    if (this.#unopened.size > 0) await this.#openLanes();
     for (let more = true; more; ) more = await this.#readChangedPage();
   }
 
@@ -134,6 +136,19 @@ export class LaneReading {
     }
   }
 
+  async #openLanes(): Promise<void> {
+    const lanes = [...this.#unopened];
+    // One that is lost and taken again meanwhile is opened again.
+    this.#unopened.clear();
+    this.#deps.unblocker.add(lanes);
+    const ids = await this.reader.findSubscriptions(lanes);
+    await this.subscriptions.load(ids);
+    this.#deps.dispatcher.changed(await this.subscriptions.reloadUnusable(ids));
+    for (const id of ids) this.#deps.dispatcher.queueOf(id).readFromStart();
+    // How many each takes into memory depends on their number.
+    for (const id of ids) void this.readMore(id);
+  }
+
   async #readChangedPage(): Promise<boolean> {
     const { db, leases, dispatcher, reads } = this.#deps;
     const read = reads.begin();
@@ -159,9 +174,7 @@ export class LaneReading {
     if (queue.needsMore) void this.readMore(id);
   }
 
-  /**
-   * @returns whether several pages, read to the end, had no delivery to add.
-   */
+  /** @returns whether several pages, read to the end, had no delivery to add. */
   async #readPage(subscription: LaneSubscription, queue: SubscriptionQueue): Promise<boolean> {
     const { reads, reports, dispatcher } = this.#deps;
     const read = reads.begin();

@@ -9,7 +9,7 @@ import {
 } from '../../platform/egress/environment-guards.ts';
 import type { Config } from '../../platform/process/config.ts';
 import { AttemptRecorder, type RecorderConfig } from '../attempts/attempt-recorder.ts';
-import { unblockLanes } from '../deliveries/ordered-deliveries.ts';
+import { LaneUnblocker } from '../deliveries/ordered-deliveries.ts';
 import { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
@@ -67,8 +67,9 @@ export function startWebhookLanes(
 }
 
 /**
- * Delivers the webhooks of the lanes that this process owns: reads deliveries as they are committed, makes their attempts
- * and records the results.
+ * Delivers the webhooks of the lanes that this process owns. It owns the parts, which it connects with each other, and the
+ * loop that does their periodic work. There is at most one reading: when it fails, what it read stays in the dispatcher,
+ * and its successor reads everything again.
  */
 export class WebhookLanes {
   readonly #deps: LanesDependencies;
@@ -82,12 +83,8 @@ export class WebhookLanes {
   readonly #dispatcher: LaneDispatcher;
   readonly #held: HeldDeliveries;
   readonly #lost: LostAttempts;
+  readonly #unblocker: LaneUnblocker;
   #reading: LaneReading | undefined;
-  /** Lanes whose deliveries have not been read yet. */
-  readonly #unread = new Set<number>();
-  /** Lanes that may have BLOCKED deliveries with nothing before them, and whether these are being unblocked. */
-  readonly #blocked = new Set<number>();
-  #isUnblocking = false;
   readonly #refreshes = new Interval(REFRESH_MS);
   readonly #sendsHeld = new Interval(HELD_MS);
   readonly #reportsLost = new Interval(REPORT_LOST_MS);
@@ -115,7 +112,7 @@ export class WebhookLanes {
       db,
       logger,
       onTaken: (lanes) => {
-        for (const lane of lanes) this.#unread.add(lane);
+        this.#reading?.addLanes(lanes);
         this.#sleep.wake();
       },
       onLost: () => this.#dispatcher.dropLost(),
@@ -137,6 +134,7 @@ export class WebhookLanes {
     this.#dispatcher = dispatcher;
     this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, reports, reads, logger });
     this.#lost = new LostAttempts({ run: db.run, reports, onCommand });
+    this.#unblocker = new LaneUnblocker(db.run, logger);
   }
 
   start(): void {
@@ -194,12 +192,10 @@ export class WebhookLanes {
   /** Reads everything new, and starts its attempts. */
   async #read(): Promise<void> {
     this.#leases.wake();
-    this.#reading ??= await this.#begin();
-    const reading = this.#reading;
+    const reading = this.#reading ?? (await this.#begin());
     if (this.#refreshes.isDue()) await reading.refresh();
-    if (this.#rechecks.isDue()) for (const lane of this.#leases.lanes) this.#unread.add(lane);
-    await this.#openLanes(reading);
-    await reading.readChanged();
+    if (this.#rechecks.isDue()) reading.addLanes(this.#leases.lanes);
+    await reading.readNew();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
     if (this.#reportsLost.isDue()) await this.#lost.report(this.#leases.lanes);
     this.#attempts.recordInFlight();
@@ -209,7 +205,7 @@ export class WebhookLanes {
 
   async #begin(): Promise<LaneReading> {
     const { config, logger } = this.#deps;
-    const reading = await LaneReading.begin({
+    this.#reading = await LaneReading.begin({
       db: this.#db,
       keys: config.WEBHOOK_SECRET_KEYS,
       logger,
@@ -217,10 +213,12 @@ export class WebhookLanes {
       dispatcher: this.#dispatcher,
       reports: this.#reports,
       reads: this.#reads,
+      unblocker: this.#unblocker,
       readMore: (id) => this.#readMore(id),
     });
-    for (const lane of this.#leases.lanes) this.#unread.add(lane);
-    return reading;
+    // Only now: it is not told of lanes that were taken before.
+    this.#reading.addLanes(this.#leases.lanes);
+    return this.#reading;
   }
 
   #endReading(): void {
@@ -230,36 +228,6 @@ export class WebhookLanes {
 
   #readMore(id: string): void {
     void this.#reading?.readMore(id);
-  }
-
-  async #openLanes(reading: LaneReading): Promise<void> {
-    const lanes = [...this.#unread];
-    if (lanes.length === 0) return;
-    // One that is lost and taken again meanwhile is read again.
-    this.#unread.clear();
-    void this.#unblock(lanes);
-    await reading.open(lanes);
-  }
-
-  /**
-   * Runs concurrently with reading, because a merchant may have a million BLOCKED deliveries; reading finds those
-   * that it unblocks.
-   */
-  async #unblock(lanes: readonly number[]): Promise<void> {
-    for (const lane of lanes) this.#blocked.add(lane);
-    if (this.#isUnblocking) return;
-    this.#isUnblocking = true;
-    while (this.#blocked.size > 0) {
-      const next = [...this.#blocked];
-      this.#blocked.clear();
-      await unblockLanes(this.#db.run, next).catch((error: unknown) =>
-        this.#deps.logger.warn(
-          { err: error },
-          'could not unblock deliveries; trying again at the next check',
-        ),
-      );
-    }
-    this.#isUnblocking = false;
   }
 
   async #recordInFlight(lanes: readonly number[]): Promise<void> {

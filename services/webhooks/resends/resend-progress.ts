@@ -1,5 +1,5 @@
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import { SENDABLE } from '../lanes/waiting.sql.ts';
+import { SENDABLE } from '../lanes/read-deliveries.sql.ts';
 import type { ResendRow } from './resend.entity.ts';
 
 /**

@@ -11,7 +11,7 @@ import {
 } from '../../platform/database/drop-partitions.ts';
 import { aborted } from '../../platform/errors.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
-import { SENDABLE, waitingSubscriptions } from '../lanes/waiting.sql.ts';
+import { SENDABLE, waitingSubscriptions } from '../lanes/read-deliveries.sql.ts';
 import { expireDeliveries } from './expire-deliveries.ts';
 import { createPartitions } from './partitions.ts';
 

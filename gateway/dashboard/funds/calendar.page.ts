@@ -62,7 +62,7 @@ export function calendarPage(pages: Pages): void {
       title: t.title,
       ...(!month && { status: 422 }),
       body: html`${balanceCards(view, balance)}
-<p><a class="button plain" href="${pathTo(view, '/funds/projection')}">${t.toProjection}</a> <a class="button plain" href="${pathTo(view, '/funds/sales')}">${t.toSales}</a> <a class="button plain" href="${pathTo(view, '/funds/statement')}">${textsFor(view, statementTexts).link}</a> <a class="button plain" href="${pathTo(view, '/funds/reconcile')}">${textsFor(view, reconcileTexts).link}</a></p>
+<p class="row"><a class="button plain" href="${pathTo(view, '/funds/projection')}">${t.toProjection}</a> <a class="button plain" href="${pathTo(view, '/funds/sales')}">${t.toSales}</a> <a class="button plain" href="${pathTo(view, '/funds/statement')}">${textsFor(view, statementTexts).link}</a> <a class="button plain" href="${pathTo(view, '/funds/reconcile')}">${textsFor(view, reconcileTexts).link}</a></p>
 <section aria-labelledby="calendar"><h2 id="calendar">${t.calendar}</h2>
 ${monthNavigation(view, calendar.month, today, typed)}
 ${monthTotals(view, calendar)}

@@ -89,6 +89,18 @@ it('puts every part of a cell beside its label on a narrow screen', async () => 
   await context.close();
 });
 
+it('leaves room between buttons that take several lines on a narrow screen', async () => {
+  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { width: 390 });
+  const rows = `[...new Set([...document.querySelectorAll('main a.button')].map((button) => {
+    const { top, bottom } = button.getBoundingClientRect();
+    return top + ' ' + bottom;
+  }))].map((row) => row.split(' ').map(Number))`;
+  await page.goto(home);
+  const [first, second] = await page.evaluate<[number, number][]>(rows);
+  expect(second![0] - first![1]).toBeGreaterThanOrEqual(8);
+  await context.close();
+});
+
 it('a month is a table of weeks on a wide screen, and a list of days on a narrow one', async () => {
   const layout = `(() => {
     const boxes = [...document.querySelectorAll('td.day')].map((cell) => cell.getBoundingClientRect());

@@ -60,7 +60,8 @@ export const fundsTexts = {
       before: 'Dia anterior',
       after: 'Dia seguinte',
       navigation: 'Dias',
-      closed: (why: string) => `${why}: bancos fechados. Vendas no cartão são liberadas no próximo dia útil.`,
+      closed: (why: string) =>
+        `${why}: bancos fechados. Novas vendas no cartão são agendadas para o próximo dia útil.`,
       caption: 'Liberações do dia, por situação.',
       captionHint:
         'Líquido é o bruto menos as tarifas. Restante é o líquido menos os valores deduzidos e antecipados.',
@@ -162,7 +163,8 @@ export const fundsTexts = {
       before: 'Previous day',
       after: 'Next day',
       navigation: 'Days',
-      closed: (why: string) => `${why}: banks are closed. Card sales are released on the next business day.`,
+      closed: (why: string) =>
+        `${why}: banks are closed. New card sales are scheduled for the next business day.`,
       caption: 'Releases of the day, by status.',
       captionHint: 'Net is gross less fees. Remaining is net less the amounts deducted and advanced.',
       status: 'Status',

@@ -69,7 +69,8 @@ export function payoutProviderService(store: ConnectorStore): ServiceImpl<typeof
   };
 }
 
-const providerRefundId = ({ refundCaseId }: SubmitRefundRequest) => `demo_rf_${refundCaseId.slice(0, 8)}`;
+/** Cases opened within a minute begin with the same digits. */
+const providerRefundId = ({ refundCaseId }: SubmitRefundRequest) => `demo_rf_${refundCaseId.slice(-12)}`;
 
 /** What is reported about an accepted refund, and when. */
 function reportsOf(outcome: RefundOutcome, request: SubmitRefundRequest, now: Date): Report[] {

@@ -4,7 +4,7 @@ import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANE_COUNT, type LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
-import type { LaneSubscription } from './subscription-cache.ts';
+import { type LaneSubscription, maySend } from './subscription-cache.ts';
 import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
 import { laneKey, type TableRead, type TableReads } from './table-reads.ts';
 
@@ -21,17 +21,23 @@ export interface LaneDispatcherDeps {
 
 /**
  * Starts the attempts of this process's lanes, round robin: one delivery of each subscription at a time, as far as
- * their limits and the capacity of the process allow.
+ * their limits and the capacity of the process allow. It owns the deliveries in memory, in a queue per subscription, and
+ * the order in which subscriptions take turns.
+ *
+ * - It takes a delivery only if the result of the read is still current, and while its queue has capacity. All others are
+ *   left in the table, and `onNeedsMore` asks for them once there is capacity.
+ * - A subscription that cannot send loses its turn. Whatever removes the obstacle gives it a turn again: a new delivery,
+ *   the end of an attempt, a timer for its rate, or a change of the subscription or its lane, after which its deliveries
+ *   are read again.
+ * - While the lease is not confirmed or the process has as many attempts as it may, subscriptions keep their turns: every
+ *   read ends with `pump`.
  */
 export class LaneDispatcher {
   readonly #deps: LaneDispatcherDeps;
   readonly #queues = new Map<string, SubscriptionQueue>();
-  /**
-   * Since when each subscription has had deliveries that may be sent now, as far as this process knows, in round-robin
-   * order.
-   */
+  /** The subscriptions that have a turn, in round-robin order, and since when. */
   readonly #readySinceMs = new Map<string, number>();
-  /** When each subscription that has to wait may send again, by `performance.now()`. */
+  /** When each subscription that has reached its rate gets a turn again, by `performance.now()`. */
   readonly #readyAtMs = new Map<string, number>();
   readonly #readyLimit = () => readyLimit(this.#queues.size);
   #stopped = false;
@@ -77,7 +83,7 @@ export class LaneDispatcher {
       if (!isCurrent(laneKey(delivery.lane))) continue;
       const queue = this.queueOf(delivery.subscription_id);
       if (!queue.reserve(delivery.id)) continue;
-      const waitMs = this.#firstWaitMs(delivery);
+      const waitMs = firstWaitMs(delivery, this.#deps.firstWaits[delivery.environment]);
       if (waitMs <= 0) this.#enqueue(queue, delivery);
       else this.#enqueueLater(queue, delivery, waitMs);
     }
@@ -129,19 +135,8 @@ export class LaneDispatcher {
 
   /** Starts the attempts that may start. */
   pump(): void {
-    const { leases, attempts } = this.#deps;
-    if (this.#stopped || !leases.isConfirmed) return;
-    let progress = true;
-    while (progress && !attempts.isFull) {
-      progress = false;
-      for (const id of this.#readySinceMs.keys()) {
-        if (attempts.isFull) return;
-        if (this.#startNext(id)) {
-          progress = true;
-          this.#readySinceMs.set(id, performance.now());
-        } else this.#readySinceMs.delete(id);
-      }
-    }
+    if (this.#stopped || !this.#deps.leases.isConfirmed) return;
+    while (this.#startRound());
   }
 
   /** Sends held deliveries, which are not queued: one as a probe, or all once their subscription has recovered. */
@@ -156,7 +151,7 @@ export class LaneDispatcher {
 
   /** How many held deliveries of a subscription may be sent now. */
   heldCapacity(subscription: LaneSubscription): number {
-    if (this.#stopped || !this.#deps.leases.isConfirmed || !this.#mayStart(subscription)) return 0;
+    if (this.#stopped || !this.#deps.leases.isConfirmed || !maySend(subscription)) return 0;
     return this.queueOf(subscription.id).limiter.capacity(subscription, performance.now());
   }
 
@@ -201,18 +196,26 @@ export class LaneDispatcher {
     }, waitMs).unref();
   }
 
-  #firstWaitMs({ id, environment, attempt_count, resent }: QueuedDelivery): number {
-    const waitMs = attempt_count === 0 && !resent ? this.#deps.firstWaits[environment] : 0;
-    // Never longer than the wait, even if the clock that made the id was ahead.
-    return waitMs > 0 ? Math.min(idTimeMs(id) + waitMs - Date.now(), waitMs) : 0;
+  /** Starts an attempt of each subscription that has a turn. @returns whether any could start. */
+  #startRound(): boolean {
+    let hasStarted = false;
+    for (const id of this.#readySinceMs.keys()) {
+      if (this.#deps.attempts.isFull) return false;
+      if (this.#startNext(id)) {
+        hasStarted = true;
+        this.#readySinceMs.set(id, performance.now());
+      } else this.#readySinceMs.delete(id);
+    }
+    return hasStarted;
   }
 
+  /** @returns false if the subscription has nothing to send or may not send now. */
   #startNext(id: string): boolean {
     const { subscriptionOf, leases } = this.#deps;
     const queue = this.#queues.get(id);
     const subscription = subscriptionOf(id);
     if (!queue?.hasReady || !subscription) return false;
-    if (leases.epochOf(subscription.lane) === undefined || !this.#mayStart(subscription)) return false;
+    if (leases.epochOf(subscription.lane) === undefined || !maySend(subscription)) return false;
     const nowMs = performance.now();
     if (queue.limiter.capacity(subscription, nowMs) < 1) {
       const waitMs = queue.limiter.waitForRateMs(subscription, nowMs);
@@ -223,11 +226,6 @@ export class LaneDispatcher {
     this.#start(subscription, queue, delivery);
     if (queue.needsMore) this.#deps.onNeedsMore(id);
     return true;
-  }
-
-  #mayStart(subscription: LaneSubscription): boolean {
-    if (subscription.state === 'DISABLED' || subscription.paused) return false;
-    return subscription.secretsAt(Date.now()).length > 0;
   }
 
   /** At most one timer per subscription, replaced when an earlier one is set. */
@@ -277,6 +275,13 @@ const queuedDelivery = (
   attempt_count: 0,
   resent: false,
 });
+
+/** How long until the first attempt of a delivery is due, in milliseconds; 0 or less for a later or resent one. */
+function firstWaitMs({ id, attempt_count, resent }: QueuedDelivery, waitMs: number): number {
+  if (waitMs === 0 || attempt_count > 0 || resent) return 0;
+  // Never longer than the wait, even if the clock that made the id was ahead.
+  return Math.min(idTimeMs(id) + waitMs - Date.now(), waitMs);
+}
 
 /** How long ago the first of these times by `performance.now()` was, in milliseconds; 0 without any. */
 export function longestWaitMs(sinceMs: Iterable<number>): number {

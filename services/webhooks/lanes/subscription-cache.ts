@@ -219,5 +219,9 @@ const ownerOf = ({ id: subscriptionId, merchantId, environment }: SubscriptionRo
   environment,
 });
 
+/** Whether deliveries may be sent now, apart from its limits: it is enabled, not paused, and has a secret to sign with. */
+export const maySend = ({ state, paused, secretsAt }: LaneSubscription) =>
+  state !== 'DISABLED' && !paused && secretsAt(Date.now()).length > 0;
+
 const hasNoSecret = ({ state, secretsAt }: LaneSubscription) =>
   state !== 'DISABLED' && secretsAt(Date.now()).length === 0;

@@ -77,7 +77,7 @@ export class SessionGuard {
     if (sessionTokenOf(request) !== undefined) clearSessionCookie(reply);
     if (isStreamRequest(request)) return reply.code(401).send('');
     const isForm = request.method !== 'GET';
-    const page = isForm ? (formPage ?? request.view?.url) : request.url;
+    const page = isForm ? (formPage ?? request.view?.url ?? referrerPathOf(request)) : request.url;
     const query = new URLSearchParams({ ...(page && { return: page }), ...(isForm && { unsent: '1' }) });
     return reply.redirect(`${SIGN_IN_PATH}?${query}`, 303);
   }

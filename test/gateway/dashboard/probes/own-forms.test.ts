@@ -119,3 +119,16 @@ test('people cannot end sessions, leave merchants or accept invitations of other
   expect(after.invitations).toEqual(before.invitations);
   expect(after.members).toEqual(before.members.filter(([id]) => id !== other.accountId));
 });
+
+test.for([
+  ['/account', '/sign-in?return=%2Faccount&unsent=1'],
+  ['//evil.example/', '/sign-in?return=%2F&unsent=1'],
+])('without a session, a form on %s leads to sign-in and back to the page', async ([page, location]) => {
+  const answer = await fetch(`${fixture.baseUrl}/account/mail`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { referer: `${fixture.baseUrl}${page}` },
+    body: new URLSearchParams(),
+  });
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, location]);
+});

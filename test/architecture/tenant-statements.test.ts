@@ -104,6 +104,13 @@ describe('statements', () => {
     expect(plain.filter((sql) => writes.test(sql)).length).toBeGreaterThan(20);
     expect(plain.filter((sql) => writes.test(sql) && /^\s*with\b/.test(sql))).toEqual([]);
   });
+
+  // Citus does not pass set_config on: waits for locks on a node would have no limit.
+  test('limit waits for locks with set local', () => {
+    const limits = [...sent].filter((sql) => /set local lock_timeout|set_config/.test(sql));
+    expect(limits).not.toEqual([]);
+    expect(limits.filter((sql) => sql.includes('set_config'))).toEqual([]);
+  });
 });
 
 describe('the rule', () => {

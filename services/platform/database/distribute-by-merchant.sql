@@ -26,6 +26,11 @@ create trigger commit_in_two_phases after insert or update or delete on platform
 create trigger commit_in_two_phases after insert or update or delete on webhooks.object_sequence
   for each statement execute function platform.commit_in_two_phases();
 
+-- Without it, nodes ignore what `set local` limits: a write would wait without limit for a row that another process has locked.
+do $$ begin
+  execute format('alter database %I set citus.propagate_set_commands = %L', current_database(), 'local');
+end $$;
+
 -- Last: after it, Citus creates no function in the same transaction.
 select create_distributed_table(name, 'merchant_id', colocate_with => 'default')
   from unnest(array[

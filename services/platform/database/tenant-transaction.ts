@@ -99,10 +99,9 @@ export class TenantTransaction {
     return this.find(entity, where, { ...options, lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
-  /** Lets every later statement of the transaction wait at most this long for a lock. */
+  /** Lets every later statement of the transaction wait at most this long for a lock. Citus passes on only `set local`. */
   async limitLockWaits(timeoutMs: number): Promise<void> {
-    const timeout = `${timeoutMs}ms`;
-    await executeNamed(this.#em, "select set_config('lock_timeout', :timeout, true)", { timeout });
+    await executeNamed(this.#em, `set local lock_timeout = ${timeoutMs}`);
   }
 
   /** Takes a lock of this tenant until the transaction ends, once another transaction that has it ends. */

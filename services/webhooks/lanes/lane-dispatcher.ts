@@ -4,6 +4,7 @@ import { idTimeMs } from '../id-time.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import { LANE_COUNT, type LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
+import { RoundRobin } from './round-robin.ts';
 import { type LaneSubscription, maySend } from './subscription-cache.ts';
 import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
 import { laneKey, type TableRead, type TableReads } from './table-reads.ts';
@@ -21,8 +22,7 @@ export interface LaneDispatcherDeps {
 
 /**
  * Starts the attempts of this process's lanes, round robin: one delivery of each subscription at a time, as far as
- * their limits and the capacity of the process allow. It owns the deliveries in memory, in a queue per subscription, and
- * the order in which subscriptions take turns.
+ * their limits and the capacity of the process allow. It owns the deliveries in memory, in a queue per subscription.
  *
  * - It takes a delivery only if the result of the read is still current, and while its queue has capacity. All others are
  *   left in the table, and `onNeedsMore` asks for them once there is capacity.
@@ -35,10 +35,11 @@ export interface LaneDispatcherDeps {
 export class LaneDispatcher {
   readonly #deps: LaneDispatcherDeps;
   readonly #queues = new Map<string, SubscriptionQueue>();
-  /** The subscriptions that have a turn, in round-robin order, and since when. */
-  readonly #readySinceMs = new Map<string, number>();
-  /** When each subscription that has reached its rate gets a turn again, by `performance.now()`. */
-  readonly #readyAtMs = new Map<string, number>();
+  readonly #turns = new RoundRobin({
+    start: (id) => this.#startNext(id),
+    isFull: () => this.#deps.attempts.isFull,
+    onLater: () => this.pump(),
+  });
   readonly #readyLimit = () => readyLimit(this.#queues.size);
   #stopped = false;
 
@@ -53,7 +54,7 @@ export class LaneDispatcher {
 
   /** The longest that a subscription which could send has been waiting, in milliseconds. */
   get lagMs(): number {
-    return longestWaitMs(this.#readySinceMs.values());
+    return this.#turns.longestWaitMs;
   }
 
   get subscriptionIds(): string[] {
@@ -124,7 +125,7 @@ export class LaneDispatcher {
       const lane = this.#deps.subscriptionOf(id)?.lane;
       if (lane !== undefined && this.#deps.leases.epochOf(lane) !== undefined) continue;
       queue.laneLost();
-      this.#readySinceMs.delete(id);
+      this.#turns.remove(id);
     }
   }
 
@@ -136,7 +137,7 @@ export class LaneDispatcher {
   /** Starts the attempts that may start. */
   pump(): void {
     if (this.#stopped || !this.#deps.leases.isConfirmed) return;
-    while (this.#startRound());
+    this.#turns.run();
   }
 
   /** Sends held deliveries, which are not queued: one as a probe, or all once their subscription has recovered. */
@@ -184,7 +185,7 @@ export class LaneDispatcher {
 
   #enqueue(queue: SubscriptionQueue, delivery: QueuedDelivery): void {
     queue.push(delivery);
-    this.#markReady(delivery.subscription_id);
+    this.#turns.add(delivery.subscription_id);
   }
 
   #enqueueLater(queue: SubscriptionQueue, delivery: QueuedDelivery, waitMs: number): void {
@@ -194,19 +195,6 @@ export class LaneDispatcher {
       this.#enqueue(queue, delivery);
       this.pump();
     }, waitMs).unref();
-  }
-
-  /** Starts an attempt of each subscription that has a turn. @returns whether any could start. */
-  #startRound(): boolean {
-    let hasStarted = false;
-    for (const id of this.#readySinceMs.keys()) {
-      if (this.#deps.attempts.isFull) return false;
-      if (this.#startNext(id)) {
-        hasStarted = true;
-        this.#readySinceMs.set(id, performance.now());
-      } else this.#readySinceMs.delete(id);
-    }
-    return hasStarted;
   }
 
   /** @returns false if the subscription has nothing to send or may not send now. */
@@ -219,7 +207,7 @@ export class LaneDispatcher {
     const nowMs = performance.now();
     if (queue.limiter.capacity(subscription, nowMs) < 1) {
       const waitMs = queue.limiter.waitForRateMs(subscription, nowMs);
-      if (waitMs !== undefined) this.#markReadyIn(id, waitMs);
+      if (waitMs !== undefined) this.#turns.addLater(id, waitMs);
       return false;
     }
     const delivery = queue.shift()!;
@@ -228,28 +216,12 @@ export class LaneDispatcher {
     return true;
   }
 
-  /** At most one timer per subscription, replaced when an earlier one is set. */
-  #markReadyIn(id: string, waitMs: number): void {
-    const atMs = performance.now() + waitMs;
-    if ((this.#readyAtMs.get(id) ?? Number.POSITIVE_INFINITY) <= atMs) return;
-    this.#readyAtMs.set(id, atMs);
-    setTimeout(() => {
-      if (this.#readyAtMs.get(id) === atMs) this.#readyAtMs.delete(id);
-      this.#markReady(id);
-      this.pump();
-    }, Math.ceil(waitMs)).unref();
-  }
-
-  #markReady(id: string): void {
-    if (!this.#readySinceMs.has(id)) this.#readySinceMs.set(id, performance.now());
-  }
-
   #start(subscription: LaneSubscription, queue: SubscriptionQueue, delivery: QueuedDelivery): void {
     this.#deps.attempts.start(subscription, queue, delivery, () => this.#freed(subscription.id, queue));
   }
 
   #freed(id: string, queue: SubscriptionQueue): void {
-    if (queue.hasReady) this.#markReady(id);
+    if (queue.hasReady) this.#turns.add(id);
     else if (queue.needsMore) this.#deps.onNeedsMore(id);
     else if (queue.isIdle) this.#queues.delete(id);
     this.pump();
@@ -281,12 +253,4 @@ function firstWaitMs({ id, attempt_count, resent }: QueuedDelivery, waitMs: numb
   if (waitMs === 0 || attempt_count > 0 || resent) return 0;
   // Never longer than the wait, even if the clock that made the id was ahead.
   return Math.min(idTimeMs(id) + waitMs - Date.now(), waitMs);
-}
-
-/** How long ago the first of these times by `performance.now()` was, in milliseconds; 0 without any. */
-export function longestWaitMs(sinceMs: Iterable<number>): number {
-  const nowMs = performance.now();
-  let firstMs = nowMs;
-  for (const eachMs of sinceMs) firstMs = Math.min(firstMs, eachMs);
-  return nowMs - firstMs;
 }

@@ -8,9 +8,10 @@ import type {
 import type { KeyRing } from '../../platform/key-ring.ts';
 import { type LaneUnblocker, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
-import { type LaneDispatcher, longestWaitMs } from './lane-dispatcher.ts';
+import type { LaneDispatcher } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
 import type { ReportBuffer } from './report-buffer.ts';
+import { longestWaitMs } from './round-robin.ts';
 import { type LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
 import { laneKey, type TableReads } from './table-reads.ts';

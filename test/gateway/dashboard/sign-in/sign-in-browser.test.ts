@@ -83,7 +83,7 @@ test('a form sent with an expired session leads to sign-in, and back', async () 
   await other.context.close();
   await page.getByRole('button', { name: 'End' }).click();
   await page.getByRole('link', { name: /^Sign in with/ }).click();
-  await page.waitForURL(`${fixture.baseUrl}/`);
+  await page.waitForURL(`${fixture.baseUrl}/account`);
   expect(await sessionOf(context)).toBeDefined();
   expect(complaints).toEqual([]);
   await context.close();

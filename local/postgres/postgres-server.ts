@@ -71,8 +71,8 @@ interface Access {
 
 /**
  * Starts PostgreSQL on DATA_DIR/postgres, creating the cluster on first use, and restarts it whenever it ends. Fully
- * durable unless `throwaway`. Resolves when it accepts connections, and has ended a restore. Throws StartError: CHILD_DID_NOT_START, and those
- * of preparePostgres.
+ * durable unless `throwaway`. Resolves when it accepts connections and any restore from a backup has ended. Throws
+ * StartError: CHILD_DID_NOT_START, and those of preparePostgres.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, log, throwaway = false } = options;

@@ -21,6 +21,7 @@ import {
   filterParameter,
   idFilterField,
   isIdOrEmpty,
+  isUnfiltered,
   queryForm,
   refusedFilters,
 } from '../shell/query-form.ts';
@@ -61,8 +62,8 @@ export function disputeListPages(pages: Pages): void {
       pageToken: query.page ?? '',
     });
     const names = await readSaleNames(view, disputes);
-    const isUnfiltered = !query.page && Object.keys(requestOf(filters)).length === 0;
-    const table = disputeTable(view, filters, disputes, names, isUnfiltered ? t.empty : t.none);
+    const empty = isUnfiltered(requestOf(filters), query.page) ? t.empty : t.none;
+    const table = disputeTable(view, filters, disputes, names, empty);
     const body = html`${form}
 ${csvLinks(view, '/disputes.csv', linkOf(filters))}
 ${liveRegion('disputes', table)}

@@ -11,7 +11,7 @@ import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
-import { filterField, filterParameter, queryForm } from '../shell/query-form.ts';
+import { filterField, filterParameter, isUnfiltered, queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { DateRange, dateRangeParameters, fileParameters } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
@@ -40,7 +40,7 @@ export function saleListPages(pages: Pages): void {
     const t = textsFor(view, salesTexts);
     const filters = filtersOf(view, query);
     const isRefused = filters.range.hasFault;
-    const isUnfiltered = !isRefused && !query.page && Object.keys(requestOf(filters)).length === 0;
+    const empty = !isRefused && isUnfiltered(requestOf(filters), query.page) ? t.empty : t.none;
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
     const [{ products }, { sales, nextPageToken }] = await Promise.all([
       view.clients.products.listProducts({ pageSize: MAX_PAGE_SIZE }),
@@ -55,7 +55,7 @@ export function saleListPages(pages: Pages): void {
       body: html`${breadcrumbs(view, 'funds')}
 ${filterForm(view, filters, products)}
 ${isRefused ? nothing : csvLinks(view, CSV, linkOf(filters))}
-${saleTable(view, filters, sales, productNames, isUnfiltered ? t.empty : t.none)}
+${saleTable(view, filters, sales, productNames, empty)}
 ${isRefused ? nothing : pager(view, nextPageToken)}`,
     };
   });

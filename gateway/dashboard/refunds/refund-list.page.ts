@@ -30,6 +30,7 @@ import {
   filterParameter,
   idFilterField,
   isIdOrEmpty,
+  isUnfiltered,
   queryForm,
   refusedFilters,
 } from '../shell/query-form.ts';
@@ -76,8 +77,8 @@ export function refundListPages(pages: Pages): void {
       pageToken: query.page ?? '',
     });
     const names = await readSaleNames(view, refundCases);
-    const isUnfiltered = !query.page && Object.keys(matching(filters)).length === 0;
-    const cases = caseTable(view, filters, refundCases, names, isUnfiltered ? t.empty : t.none);
+    const empty = isUnfiltered(matching(filters), query.page) ? t.empty : t.none;
+    const cases = caseTable(view, filters, refundCases, names, empty);
     const body = html`${form}
 ${csvLinks(view, '/refunds.csv', linkOf(filters))}
 ${liveRegion('cases', cases)}

@@ -13,6 +13,10 @@ export const filterParameter = Type.Optional(Type.String({ maxLength: MAX_LENGTH
 /** Whether the text of a filter by id is valid. */
 export const isIdOrEmpty = (text: string): boolean => text === '' || isUuid(text);
 
+/** Whether a list is the first page of everything: its request has no filter. */
+export const isUnfiltered = (request: object, pageToken = ''): boolean =>
+  pageToken === '' && Object.keys(request).length === 0;
+
 interface QueryForm {
   readonly fields: Html;
   /** The text of the button; "Filter" when absent. */

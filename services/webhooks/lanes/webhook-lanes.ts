@@ -216,7 +216,7 @@ export class WebhookLanes {
       unblocker: this.#unblocker,
       readMore: (id) => this.#readMore(id),
     });
-    // Only now: it is not told of lanes that were taken before.
+    // `onTaken` adds lanes to an existing reading only, so lanes taken earlier are added here.
     this.#reading.addLanes(this.#leases.lanes);
     return this.#reading;
   }

@@ -25,7 +25,10 @@ export function localTime(at: Timestamp): string {
   return wallClock.format(timestampDate(at)).replace(' ', 'T');
 }
 
-/** Parses the value of a datetime-local input, or RFC 3339; undefined when malformed, not a real date, or not of the years 1000 to 2999. */
+/**
+ * Parses the value of a datetime-local input, or RFC 3339; undefined when malformed, not a real date, or outside the years
+ * 1000 to 2999.
+ */
 export function timeOf(text: string): Timestamp | undefined {
   if (!YEARS.test(text)) return undefined;
   if (LOCAL.test(text)) {

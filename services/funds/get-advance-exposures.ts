@@ -38,7 +38,8 @@ async function exposureOf(
   advance: AdvanceReference,
 ): Promise<AdvanceExposure | undefined> {
   const { advanceRequestId } = advance;
-  const row = await database.readOne(selectAdvanceExposure({ ...tenantOf(advance), advanceRequestId }));
+  // Not readOne, which may share a connection with other reads: sums can take long.
+  const [row] = await database.read(selectAdvanceExposure({ ...tenantOf(advance), advanceRequestId }));
   if (!row) throw new Error('the sums of an account were not returned');
   const openDebtsAmountMinor = BigInt(row.open_debts_minor);
   const availableAmountMinor = availableMinor(BigInt(row.released_minor), openDebtsAmountMinor);

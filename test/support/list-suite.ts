@@ -81,12 +81,12 @@ export function testList(
   return () => harness;
 }
 
-type Plans = readonly (readonly [filter: string, index: string])[];
+type Plans = readonly (readonly [filters: string, index: string])[];
 type Multiplied = string | ((fixture: ListFixture) => Promise<void>);
 
 /**
- * Each of these filters is read off an index that has the list's order: the plan neither sorts nor reads rows to skip
- * them. An index is named by a pattern. `statements` gets what the harness asks its database.
+ * Each of these filters, or several separated by spaces, is read off an index that has the list's order: the plan neither
+ * sorts nor reads rows to skip them. An index is named by a pattern. `statements` gets what the harness asks its database.
  * @param multiplied where indexes of few rows cost the same: the table whose rows are multiplied, or what does so.
  */
 export function describePlans(
@@ -97,11 +97,16 @@ export function describePlans(
 ): void {
   describe('at scale', () => {
     let filled: Promise<ListFixture> | undefined;
-    it.each(plans)('a page filtered by "%s" comes off %s', async (filter, index) => {
+    it.each(plans)('a page filtered by "%s" comes off %s', async (names, index) => {
       const subject = subjectOf();
       filled ??= withRows(subject, 12, multiplied);
       const fixture = await filled;
-      const filters = filter ? { [filter]: subject.filters[filter]!.values[0]! } : {};
+      const filters = Object.fromEntries(
+        names
+          .split(' ')
+          .filter(Boolean)
+          .map((name) => [name, subject.filters[name]!.values[0]!]),
+      );
       const { next } = await pageOf(fixture, { filters, limit: 1 });
       statements.length = 0;
       await pageOf(fixture, { filters, after: next });

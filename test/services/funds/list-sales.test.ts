@@ -20,6 +20,7 @@ const harness = testList(
     ['orderId', 'sale_order'],
     ['orderNumber', 'sale_order_number'],
     ['productId', 'sale_product'],
+    ['productId status', 'sale_product_status'],
   ],
   'funds.sale',
 );

@@ -34,7 +34,7 @@ describePlans(
     ['', 'dispute_newest'],
     ['paymentIntentId', 'dispute_payment'],
     ['status', 'dispute_open'],
-    ['outcome', 'dispute_newest'],
+    ['outcome', 'dispute_outcome'],
   ],
   'refunds.dispute',
 );

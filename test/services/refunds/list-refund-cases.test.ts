@@ -56,6 +56,7 @@ describePlans(
     ['', 'refund_case_newest'],
     ['status', 'refund_case_status'],
     ['initiator', 'refund_case_initiator'],
+    ['initiator status', 'refund_case_initiator_status'],
     ['orderId', 'refund_case_order'],
     ['paymentIntentId', 'refund_case_payment'],
   ],

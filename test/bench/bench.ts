@@ -1,3 +1,4 @@
+import { benchCaseLists } from './case-lists-bench.ts';
 import { benchFunds } from './funds-bench.ts';
 import { benchGrowth } from './growth-bench.ts';
 import { benchHosts } from './hosts-bench.ts';
@@ -17,14 +18,15 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   rest: benchRest,
   reads: benchReads,
   tracing: benchTracing,
-  funds: async () => {
-    await benchSales();
-    await benchFunds();
-  },
+  funds: benchSales,
   publish: benchPublish,
   retention: benchRetention,
   webhooks: benchWebhooks,
   growth: benchGrowth,
+  size: async () => {
+    await benchCaseLists();
+    await benchFunds();
+  },
   hosts: benchHosts,
   owners: benchOwners,
   overload: benchOverload,
@@ -32,7 +34,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 /** They take a quarter of an hour or more, so they run only when named. */
-const LONG = new Set(['growth', 'soak']);
+const LONG = new Set(['growth', 'size', 'soak']);
 
 const named = process.argv.slice(2);
 const unknown = named.filter((name) => !Object.hasOwn(PARTS, name));

@@ -11,16 +11,14 @@ import { readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
 import { createServices } from '../../services/server.ts';
-import { median } from '../support/quantile.ts';
 import { benchDatabase } from './bench-database.ts';
 import { seedFunds } from './seed-funds.ts';
+import { ROUNDS, timeAlternately } from './time-alternately.ts';
 
-const SMALL_INSTALLMENTS = 5_000;
-const LARGE_INSTALLMENTS = 5_000_000;
+const SMALL_INSTALLMENTS = 10_000;
+const LARGE_INSTALLMENTS = 10_000_000;
 const PRODUCTS = 500;
-const MOST = 1.3;
-const WARM_UP_ROUNDS = 100;
-const ROUNDS = 1_001;
+const MOST = 1.2;
 
 interface Merchant {
   readonly tenant: Tenant;
@@ -142,25 +140,6 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
       funds.getReleaseCalendar({ ...named(merchant.tenant), month: addDays(today, 92).slice(0, 7) }),
     product: ({ tenant, productId }: Merchant) => products.getProduct({ ...named(tenant), productId }),
   };
-}
-
-/** The median milliseconds of both, measured alternately, so that a machine whose speed drifts favors neither. */
-async function timeAlternately(small: () => Promise<unknown>, large: () => Promise<unknown>) {
-  const times = { small: [] as number[], large: [] as number[] };
-  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
-    const tookSmall = await timed(small);
-    const tookLarge = await timed(large);
-    if (round < 0) continue;
-    times.small.push(tookSmall);
-    times.large.push(tookLarge);
-  }
-  return { small: median(times.small), large: median(times.large) };
-}
-
-async function timed(call: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await call();
-  return performance.now() - startedAt;
 }
 
 /** Prints the plans of the statements behind the reads. */

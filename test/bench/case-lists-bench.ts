@@ -1,0 +1,118 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import pg from 'pg';
+import { textTable } from '../../local/text-table.ts';
+import {
+  RefundCaseOrder,
+  RefundCaseService,
+  RefundCaseStatus,
+  RefundInitiator,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { addDays, civilDateAt } from '../../services/platform/civil-date.ts';
+import { readConfig } from '../../services/platform/process/config.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
+import { createServices } from '../../services/server.ts';
+import { benchDatabase } from './bench-database.ts';
+import { seedManyCases } from './seed-many-cases.ts';
+import { timeAlternately } from './time-alternately.ts';
+
+const FEW = 10_000;
+const MANY = 10_000_000;
+const MOST = 1.2;
+const HEADINGS = ['', `${FEW} cases`, `${MANY} cases`, 'ratio', ''];
+
+/** How much longer ListRefundCases takes, with each filter, for a merchant with a thousand times as many cases. */
+export async function benchCaseLists(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const settings = await benchDatabase(stack);
+  const services = await createServices({
+    config: readConfig(settings),
+    databaseUrl: settings.DATABASE_URL,
+    logger: createLogger('fatal'),
+  });
+  stack.defer(() => services.close());
+  const few = await merchantWith(FEW, settings.DATABASE_URL);
+  const many = await merchantWith(MANY, settings.DATABASE_URL);
+  await analyze(settings.DATABASE_URL);
+  const transport = services.transportFor({ name: 'bench', grants: new Set(['refunds:read']) });
+  const refunds = createClient(RefundCaseService, transport);
+  const rows: string[][] = [];
+  for (const [name, filter] of Object.entries(FILTERS)) {
+    const read = async ({ tenant, count }: Merchant) => {
+      const request = { merchantId: tenant.merchantId, environment: environmentEnum(tenant.environment) };
+      return refunds.listRefundCases({ ...request, pageSize: 50, ...filter(count) });
+    };
+    const { refundCases } = await read(many);
+    const times = await timeAlternately(
+      () => read(few),
+      () => read(many),
+    );
+    const ratio = times.large / times.small;
+    const verdict = ratio <= MOST ? '' : `ABOVE ${MOST}`;
+    rows.push([
+      `${name}: ${refundCases.length}`,
+      ms(times.small),
+      ms(times.large),
+      ratio.toFixed(2),
+      verdict,
+    ]);
+  }
+  console.log(textTable([HEADINGS, ...rows]));
+}
+
+interface Merchant {
+  readonly tenant: Tenant;
+  readonly count: number;
+}
+
+/** Each filter of the list, and those that can be combined so that few of many rows match. */
+const FILTERS: Readonly<Record<string, (count: number) => object>> = {
+  'no filter': () => ({}),
+  'status, most': () => ({ status: RefundCaseStatus.SUCCEEDED }),
+  'status, few': () => ({ status: RefundCaseStatus.MERCHANT_REVIEW }),
+  'status, none': () => ({ status: RefundCaseStatus.CANCELED }),
+  'by deadline': () => ({ order: RefundCaseOrder.REVIEW_DEADLINE }),
+  initiator: () => ({ initiator: RefundInitiator.MERCHANT }),
+  'status and initiator': () => ({ status: RefundCaseStatus.FAILED, initiator: RefundInitiator.MERCHANT }),
+  'status and initiator, none': () => ({
+    status: RefundCaseStatus.REJECTED,
+    initiator: RefundInitiator.MERCHANT,
+  }),
+  order: (count) => ({ orderId: uuidOf(`order${count / 2}`) }),
+  'order and status': (count) => ({
+    orderId: uuidOf(`order${count / 2}`),
+    status: RefundCaseStatus.SUCCEEDED,
+  }),
+  'from a day in the middle': () => ({ toDate: addDays(civilDateAt(new Date()), -500) }),
+  'day and status': () => ({
+    toDate: addDays(civilDateAt(new Date()), -500),
+    status: RefundCaseStatus.FAILED,
+  }),
+  payment: (count) => ({ paymentIntentId: uuidOf(`${count / 2}`) }),
+};
+
+/** What PostgreSQL makes of md5(text)::uuid. */
+const uuidOf = (text: string) =>
+  createHash('md5')
+    .update(text)
+    .digest('hex')
+    .replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+
+const ms = (value: number) => `${value.toFixed(3)} ms`;
+
+async function merchantWith(count: number, databaseUrl: string): Promise<Merchant> {
+  const tenant: Tenant = { merchantId: randomUUID(), environment: 'live' };
+  const startedAt = performance.now();
+  await seedManyCases(databaseUrl, tenant, count);
+  console.log(`${count} cases inserted in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  return { tenant, count };
+}
+
+async function analyze(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('vacuum analyze refunds.refund_case');
+  await client.query('checkpoint');
+  await client.end();
+}

@@ -1,6 +1,6 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import { metrics } from '../../services/platform/process/telemetry.ts';
 import { isStreamRequest } from './shell/live.ts';
 
@@ -9,6 +9,12 @@ const pageDuration = new Histogram({
   help: 'Duration of requests to the dashboard, by route, method and status.',
   labelNames: ['route', 'method', 'status'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  registers: [metrics],
+});
+/** Starts at 0, so that the first failure of a page is an increase for Prometheus. */
+const pageFailures = new Counter({
+  name: 'payments_dashboard_failures_total',
+  help: 'Requests to the dashboard that ended with a status from 500 on.',
   registers: [metrics],
 });
 
@@ -30,6 +36,7 @@ export class DashboardLog extends LogController {
   ): void {
     const milliseconds = reply.elapsedTime;
     const route = request.routeOptions.url ?? 'none';
+    if (reply.statusCode >= 500) pageFailures.inc();
     // A stream stays open as long as the page does.
     if (!isStreamRequest(request)) {
       pageDuration.observe({ route, method: request.method, status: reply.statusCode }, milliseconds / 1_000);

@@ -1,6 +1,6 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import { withoutApiKeys } from '../../services/platform/api-key-format.ts';
 import { metrics } from '../../services/platform/process/telemetry.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
@@ -11,6 +11,13 @@ const httpDuration = new Histogram({
   help: 'Duration of requests to the public API, by environment, operation and status.',
   labelNames: ['environment', 'operation', 'status'],
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  registers: [metrics],
+});
+/** Starts at 0 in each environment, so that the first failure of an operation is an increase for Prometheus. */
+const httpFailures = new Counter({
+  name: 'payments_http_failures_total',
+  help: 'Requests to the public API that ended with a status from 500 on, by environment.',
+  labelNames: ['environment'],
   registers: [metrics],
 });
 
@@ -27,6 +34,7 @@ export class AccessLog extends LogController {
     super();
     this.#logger = logger.child({ environment }, { redact: [] });
     this.#environment = environment;
+    httpFailures.inc({ environment }, 0);
   }
 
   override incomingRequest(): void {}
@@ -39,6 +47,7 @@ export class AccessLog extends LogController {
     const { operation } = request;
     const milliseconds = reply.elapsedTime;
     this.#durationOf(operation || 'none', reply.statusCode).observe(milliseconds / 1_000);
+    if (reply.statusCode >= 500) httpFailures.inc({ environment: this.#environment });
     if (!this.#logger.isLevelEnabled('info')) return;
     this.#logger.info(
       {

@@ -12,7 +12,7 @@ export const delivery = dashboard(
     chart('Attempts by outcome', RequestsPerSecond, {
       '{{environment}} {{outcome}}':
         'sum by (environment, outcome) (rate(payments_webhook_attempts_total[5m]))',
-    }).description('Alerts: WebhookAttemptsFail, WebhookWayOutBroken'),
+    }).description('Alerts: WebhookAttemptsFail, WebhookWayOutBroken, WebhookNoneDelivered'),
     chart('From the event to the first attempt', Seconds, {
       '{{environment}} p50': quantile(0.5, DELAY, 'environment'),
       '{{environment}} p99': quantile(0.99, DELAY, 'environment'),

@@ -14,6 +14,10 @@ const CHARTS = [
   chart('RPCs by code', RequestsPerSecond, {
     '{{code}}': 'sum by (code) (rate(payments_rpc_duration_seconds_count[5m]))',
   }),
+  chart('Failed RPCs and dashboard requests, an hour', Short, {
+    RPCs: 'sum(increase(payments_rpc_failures_total[1h]))',
+    dashboard: 'sum(increase(payments_dashboard_failures_total[1h]))',
+  }).description('INTERNAL, and 5xx. Alerts: InternalCallsFail, DashboardFails'),
   chart('Slowest RPCs (p95)', Seconds, {
     '{{service}}/{{method}}': `topk(10, ${quantile(0.95, 'payments_rpc_duration_seconds', 'service', 'method')})`,
   }),

@@ -7,6 +7,7 @@ import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/
 import { apiKeyHint, newApiKey } from '../../services/platform/api-key-format.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { testConfig } from '../support/harness.ts';
+import { scrape } from '../support/scrape.ts';
 import { call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
@@ -36,7 +37,7 @@ test('the log contains no API key, wherever a request contains it', async () => 
   expect(log.match(/"msg":"request"/g)).toHaveLength(paths.length + 1);
 });
 
-test('a request refused because of overload has one line in the log', async () => {
+test('a request refused because of overload has one line in the log, and counts as failed', async () => {
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
   const merchantId = randomUUID();
@@ -49,7 +50,10 @@ test('a request refused because of overload has one line in the log', async () =
   onTestFinished(() => app.close());
   const port = await listenOnFreePort(app);
   lines.length = 0;
+  const failures = async () => (await scrape())('payments_http_failures_total{environment="live"}')!;
+  const before = await failures();
   await call(port, '/v1/refund-cases', { key: newApiKey('live') });
+  expect(await failures()).toBe(before + 1);
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({
       msg: 'request',

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
 /** The metrics of this process, served at /metrics. */
 export const metrics = new Registry();
@@ -11,6 +11,13 @@ export const rpcDuration = new Histogram({
   help: 'Time an RPC took in its service, by service, method and code.',
   labelNames: ['service', 'method', 'code'],
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  registers: [metrics],
+});
+
+/** Starts at 0, so that the first failure of an RPC is an increase for Prometheus. */
+export const rpcFailures = new Counter({
+  name: 'payments_rpc_failures_total',
+  help: 'RPCs that were answered with INTERNAL.',
   registers: [metrics],
 });
 

@@ -5,7 +5,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { isDatabaseFailing, isDatabaseUnavailable } from '../database/database-errors.ts';
 import { DomainError, databaseUnavailable } from '../errors.ts';
 import type { PersonCheck } from '../people/person-check.ts';
-import { rpcDuration } from '../process/telemetry.ts';
+import { rpcDuration, rpcFailures } from '../process/telemetry.ts';
 import { invalidFields } from '../request-faults.ts';
 import { tracedCalls } from '../tracing/trace-calls.ts';
 import { authorize, checkPerson } from './authorization.ts';
@@ -55,6 +55,7 @@ async function* observed<T>(messages: AsyncIterable<T>, request: Request, logger
 function reportError(error: unknown, request: Request, logger: Logger): ConnectError {
   const { method, contextValues } = request;
   const mapped = mapError(error);
+  if (mapped.code === Code.Internal) rpcFailures.inc();
   if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
     const requestId = requestIdOf({ values: contextValues });
     const call = { requestId, rpc: `${method.parent.typeName}/${method.name}`, ...merchantOf(request) };

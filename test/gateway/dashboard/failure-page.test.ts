@@ -7,6 +7,7 @@ import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.t
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { newKey, testConfig } from '../../support/harness.ts';
+import { scrape } from '../../support/scrape.ts';
 import { type SharedDashboard, sharedDashboard } from './dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -37,7 +38,7 @@ test.for([
   expect(await linksFor(path.startsWith('https:') ? path : `${fixture.baseUrl}${path}`)).toEqual(['/']);
 });
 
-test('a form whose effect is unknown says how to find out, and has one effect when it is sent again', async () => {
+test('a form whose effect is unknown says how to find out, counts as failed, and has one effect when it is sent again', async () => {
   const merchant = randomUUID();
   const { token } = await fixture.signIn({ [merchant]: Role.DEVELOPER });
   let isAway = true;
@@ -66,11 +67,15 @@ test('a form whose effect is unknown says how to find out, and has one effect wh
       headers: { ...request.headers, 'content-type': 'application/x-www-form-urlencoded' },
       payload,
     });
+  const failures = async () => (await scrape())('payments_dashboard_failures_total')!;
+  const before = await failures();
   const answer = await send();
   expect(answer.statusCode).toBe(504);
+  expect(await failures()).toBe(before + 1);
   expect(answer.body).toContain('The form may have taken effect all the same.');
   isAway = false;
   expect((await send()).statusCode).toBe(200);
+  expect(await failures()).toBe(before + 1);
   const list = await dashboard.inject({ ...request, url: `/live/${merchant}/api-keys` });
   expect(parse(list.body).querySelectorAll('.key')).toHaveLength(1);
   await dashboard.close();

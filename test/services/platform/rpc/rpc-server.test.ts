@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request as requestHttp1 } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
@@ -29,6 +29,7 @@ import {
   startHarness,
   testConfig,
 } from '../../../support/harness.ts';
+import { scrape } from '../../../support/scrape.ts';
 
 test.each(['grpc', 'connect'] as const)(
   'the port closes at once when its %s connections are idle',
@@ -135,13 +136,16 @@ test('a caller that disconnects from a stream is logged as no failure', async ()
   await server.close();
 });
 
-test('a call that fails because another area is unavailable is logged as one warning without a stack', async () => {
+test('a call that fails because another area is unavailable is one warning without a stack; one that fails otherwise is counted', async () => {
   const lines: string[] = [];
   const server = createRpcServer({
     bindings: [
       bindService(ProductService, {
         async listProducts() {
           throw new ConnectError('the database cannot be reached; try again', Code.Unavailable);
+        },
+        async getProduct() {
+          throw new Error('unexpected');
         },
       } as never),
     ],
@@ -156,13 +160,19 @@ test('a call that fails because another area is unavailable is logged as one war
     ProductService,
     createGrpcTransport({ baseUrl, interceptors: [bearer('t')] }),
   );
+  const failures = async () => (await scrape())('payments_rpc_failures_total')!;
+  const before = await failures();
   const code = Code.Unavailable;
   await expect(products.listProducts(newTenant())).rejects.toMatchObject({ code });
+  expect(await failures()).toBe(before);
   const reason = 'ConnectError: [unavailable] the database cannot be reached; try again';
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: 40, reason, msg: 'RPC unavailable' },
   ]);
   expect(lines.join()).not.toContain('stack');
+  const unexpected = products.getProduct({ ...newTenant(), productId: randomUUID() });
+  await expect(unexpected).rejects.toMatchObject({ code: Code.Internal });
+  expect(await failures()).toBe(before + 1);
   await server.close();
 });
 

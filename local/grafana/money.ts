@@ -49,6 +49,9 @@ export const money = dashboard(
     chart('Disputes overdue', Short, {
       '{{environment}}': 'max by (environment) (payments_disputes_overdue)',
     }).description('Alert: DisputesOverdue, in live'),
+    chart('Longest wait for a review or release of an advance', Seconds, {
+      '{{environment}}': 'max by (environment) (payments_advance_requests_waiting_seconds)',
+    }).description('Alert: AdvanceRequestsWait, in live'),
     chart('Longest stuck payout', Seconds, {
       '{{environment}}': 'max by (environment) (payments_payouts_stuck_seconds)',
     }).description('Alert: PayoutsStuck, in live'),

@@ -9,6 +9,7 @@ import { getAdvanceRequest } from './get-advance-request.ts';
 import { exportAdvanceRequests, listAdvanceRequests } from './list-advance-requests.ts';
 import { listAdvanceQueue } from './queues/list-advance-queue.ts';
 import { listProviderQueue } from './queues/list-provider-queue.ts';
+import { registerWaitingRequestMetrics } from './queues/waiting-request-metrics.ts';
 import { quoteAdvance } from './quote-advance.ts';
 import { recordPayoutAnswer } from './record-payout-answer.ts';
 import { refuseAdvance } from './refuse-advance.ts';
@@ -33,6 +34,7 @@ export function advanceService({
   const across = new CrossTenantDatabase(database);
   registerStuckPayoutMetrics(across);
   registerUnrecordedPayoutMetrics(across);
+  registerWaitingRequestMetrics(across);
   const funds = createClient(FundsService, transport);
   const dependencies = { database, writes, funds, logger };
   const defaultRateBps = config.ADVANCE_MONTHLY_RATE_BPS;

@@ -98,12 +98,19 @@ export function payoutsOf(harness: TestHarness, tenant: Tenant) {
       advanceRequestId,
       answer: { case: 'returned', value: { providerPayoutId, reason: 'account closed' } },
     });
-  const release = async () => {
+  const request = async () => {
     await sell({ on: SOLD, gross: 100n });
     const { quote } = await client.quoteAdvance({ ...write(SOLD), maxAmountMinor: 100n });
     const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
-    const { id: advanceRequestId } = advanceRequest!;
+    return advanceRequest!.id;
+  };
+  const approve = async () => {
+    const advanceRequestId = await request();
     await client.approveAdvance({ ...write(SOLD), advanceRequestId });
+    return advanceRequestId;
+  };
+  const release = async () => {
+    const advanceRequestId = await approve();
     await client.releaseAdvance({ ...write(SOLD), advanceRequestId });
     return advanceRequestId;
   };
@@ -116,5 +123,5 @@ export function payoutsOf(harness: TestHarness, tenant: Tenant) {
     await refuse(advanceRequestId);
     return advanceRequestId;
   };
-  return { client, tenant, release, payOut, refuse, accept, giveBack };
+  return { client, tenant, request, approve, release, payOut, refuse, accept, giveBack };
 }

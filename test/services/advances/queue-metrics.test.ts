@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { sqlOf } from '../../support/harness-sql.ts';
 import { readMetrics } from '../../support/scrape.ts';
 import { payoutsOf } from './provider-queue.ts';
 
@@ -43,6 +44,27 @@ it('counts payouts that are stuck or returned by environment, until they are acc
   await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), 40_000);
   await accept(returned, 'po_2');
   await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(0), 40_000);
+});
+
+const waiting = async (environment: 'live' | 'test') =>
+  (await samples(environment))('payments_advance_requests_waiting_seconds');
+
+it('says how long the oldest request has waited for its review or, once approved, for its release', async () => {
+  const { request, approve, client, tenant } = payoutsOf(harness, newTenant(Environment.TEST));
+  const refuse = (advanceRequestId: string) =>
+    client.refuseAdvance({ ...tenant, idempotencyKey: newKey(), advanceRequestId, reason: 'too much' });
+  expect(await waiting('test')).toBe(0);
+  const [requested, approved] = [await request(), await approve()];
+  const anHourAgo = `update advances.request set reviewed_at = now() - interval '1 hour' where id = $1`;
+  await sqlOf(harness, anHourAgo, [approved]);
+  // It was requested in 2020.
+  await vi.waitFor(async () => expect(await waiting('test')).toBeGreaterThan(86_400 * 365), 40_000);
+  expect(await waiting('live')).toBe(0);
+  await refuse(requested);
+  await vi.waitFor(async () => expect(await waiting('test')).toBeLessThan(7_200), 40_000);
+  expect(await waiting('test')).toBeGreaterThanOrEqual(3_600);
+  await refuse(approved);
+  await vi.waitFor(async () => expect(await waiting('test')).toBe(0), 40_000);
 });
 
 it('says how long ago an advance was released of whose payout nothing is recorded, until something is', async () => {

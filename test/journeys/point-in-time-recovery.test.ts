@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
 import {
+  MerchantDecisionKind,
   ProviderOutcome,
   RefundCaseService,
   RefundCaseStatus,
@@ -23,7 +24,7 @@ import { loopbackSettings } from '../support/loopback-settings.ts';
 import { failing, startProvider } from '../support/provider-server.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
-import { merchantOf } from '../workflows/refunds/refund-harness.ts';
+import { merchantOf, type RefundMerchant } from '../workflows/refunds/refund-harness.ts';
 import { ArchivedPostgres } from './recovery/archived-postgres.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
 
@@ -64,6 +65,12 @@ const WITHOUT_PROVIDER = {
   REFUND_PROVIDER_URL: 'none',
   REFUND_PROVIDER_TOKEN: '',
 };
+
+const isSubmitted = (merchant: RefundMerchant, id: string) =>
+  expect.poll(async () => (await merchant.case(id)).provider, SOON).toMatchObject(ACCEPTED);
+
+const approve = ({ refunds, write }: RefundMerchant, refundCaseId: string) =>
+  refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
 
 const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
 
@@ -122,21 +129,21 @@ it.each(TEMPORAL_STATES)(
       provider.refund(id, answer);
       return id;
     };
-    const isSubmitted = (id: string) =>
-      expect.poll(async () => (await refunds.case(id)).provider, SOON).toMatchObject(ACCEPTED);
 
     const delivered = await shop.publish();
     await shop.delivery(delivered, SUCCEEDED);
     const ended = await refund(100n, accept);
-    await isSubmitted(ended);
+    await isSubmitted(refunds, ended);
     await refunds.record(ended, ProviderOutcome.SUCCEEDED);
     const [duringBackup] = await Promise.all([shop.publish(), postgres.takeBaseBackup()]);
     await shop.delivery(duringBackup, SUCCEEDED);
     // In progress at the restored moment.
     const submitted = await refund(200n, accept);
-    await isSubmitted(submitted);
+    await isSubmitted(refunds, submitted);
     const unsubmitted = await refund(300n, failing(Code.Unavailable));
     await expect.poll(() => provider.callsOf(unsubmitted).length, SOON).toBeGreaterThan(0);
+    const penniless = merchantOf(original.harness);
+    const { id: undecided } = await penniless.open({ amountMinor: 70n });
     endpointAnswers = 503;
     const undelivered = await shop.publish();
     await shop.delivery(undelivered, RETRYING);
@@ -150,12 +157,18 @@ it.each(TEMPORAL_STATES)(
     await shop.delivery(lostEvent, SUCCEEDED);
     await refunds.record(submitted, ProviderOutcome.SUCCEEDED);
     provider.refund(unsubmitted, accept);
-    await isSubmitted(unsubmitted);
+    await isSubmitted(refunds, unsubmitted);
+    provider.refund(undecided, accept);
+    await approve(penniless, undecided);
+    await penniless.becomes(undecided, RefundCaseStatus.FUNDING_REQUIRED);
+    await penniless.earn(100n);
+    await isSubmitted(penniless, undecided);
+    await penniless.record(undecided, ProviderOutcome.SUCCEEDED);
     endpointAnswers = 503;
     const lostUndelivered = await shop.publish();
     await shop.delivery(lostUndelivered, RETRYING);
     const lostRefund = await refund(50n, accept);
-    await isSubmitted(lostRefund);
+    await isSubmitted(refunds, lostRefund);
     await original.close();
     endpointAnswers = 204;
     const timesReceived = (id: string) => shop.arrivals.filter((arrival) => arrival.id === id).length;
@@ -202,6 +215,16 @@ it.each(TEMPORAL_STATES)(
       });
       expect(await statusOf(refundCaseId)).toBe('SUCCEEDED');
     }
+    // The balance covers another refund before it is decided again, so the number of its execution differs.
+    const funded = merchantOf(restored.harness, penniless.tenant);
+    await funded.becomes(undecided, RefundCaseStatus.MERCHANT_REVIEW);
+    await funded.earn(100n);
+    await approve(funded, undecided);
+    await isSubmitted(funded, undecided);
+    expect(provider.callsOf(undecided)).toMatchObject([{ execution: 2 }, { execution: 1 }]);
+    expect(references(undecided)).toBe(1);
+    await funded.record(undecided, ProviderOutcome.SUCCEEDED);
+    await funded.becomes(undecided, RefundCaseStatus.SUCCEEDED);
     // The provider knows a refund that the database does not: the comparison with its list finds it.
     expect(references(lostRefund)).toBe(1);
     await expect(statusOf(lostRefund)).rejects.toMatchObject({ code: Code.NotFound });

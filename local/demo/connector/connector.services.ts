@@ -28,7 +28,7 @@ const TIMEOUT_MS = 3_000;
 export function refundProviderService(store: ConnectorStore): ServiceImpl<typeof RefundProviderService> {
   return {
     async submitRefund(request) {
-      const key = `refund/${request.refundCaseId}/${request.execution}`;
+      const key = `refund/${request.refundCaseId}`;
       const calls = store.countCall(key);
       const outcome = refundOutcomeOf(request.amountMinor);
       if (outcome === 'TIMES_OUT' && calls <= TIMED_OUT_CALLS) {
@@ -79,8 +79,8 @@ function reportsOf(outcome: RefundOutcome, request: SubmitRefundRequest, now: Da
     submissionStatus: string,
     afterMs = OUTCOME_AFTER_MS,
   ): Report => {
-    const { merchantId, environment, refundCaseId, execution } = request;
-    const id = `demo-connector-${refundCaseId}-${execution}-${ProviderOutcome[provider].toLowerCase()}`;
+    const { merchantId, environment, refundCaseId } = request;
+    const id = `demo-connector-${refundCaseId}-${ProviderOutcome[provider].toLowerCase()}`;
     const message = create(RecordProviderOutcomeRequestSchema, {
       merchantId,
       environment,

@@ -29,14 +29,14 @@ export declare type SubmitRefundRequest = Message<"payments.providers.v1.SubmitR
   environment: Environment;
 
   /**
-   * Identifies the refund together with execution. Name it in RecordProviderOutcome.
+   * Identifies the refund: a case is submitted in one execution only. Name it in RecordProviderOutcome.
    *
    * @generated from field: string refund_case_id = 3;
    */
   refundCaseId: string;
 
   /**
-   * The number of the case's execution, from 1. A case is submitted in one execution only.
+   * For information: the number of the case's execution, from 1. Must not tell refunds apart.
    *
    * @generated from field: int32 execution = 4;
    */
@@ -323,9 +323,10 @@ export declare const RefundProviderService: GenService<{
   /**
    * Accepts a refund for execution, or refuses it permanently.
    *
-   * Called once the merchant's funds are debited. Must be idempotent by (refund_case_id, execution): a call is repeated
-   * after a lost answer, a deadline, a crash, and possibly long after the outcome. A repeated call has no effect and
-   * returns the first answer with the same provider_refund_id. All other fields are the same in every call.
+   * Called once the merchant's funds are debited. Must be idempotent by refund_case_id alone: a call is repeated after a
+   * lost answer, a deadline, a crash, a restore of our database, and possibly long after the outcome. A repeated call has
+   * no effect and returns the first answer with the same provider_refund_id. All other fields are the same in every call,
+   * except execution, which may have another value after a restore.
    *
    * Every gRPC error is temporary, whatever its code: the call is repeated after one second, then at growing intervals
    * of at most five minutes, until it is answered. A request that can never succeed is therefore answered with
@@ -358,8 +359,9 @@ export declare const PayoutProviderService: GenService<{
    * Accepts the payout of a released advance.
    *
    * Must be idempotent by advance_request_id: a call is repeated after a lost answer, a deadline, a crash, and possibly
-   * after it was accepted. Once accepted, a repeated call has no effect and returns the first answer with the same
-   * provider_payout_id. All other fields are the same in every call.
+   * after it was accepted or our database was restored. Once accepted, a repeated call has no effect and returns the first
+   * answer with the same provider_payout_id. All other fields are the same in every call, except released_at, which may
+   * have another value after a restore.
    *
    * The covered installments belong to the service once the advance is released, so a payout is owed until it is
    * accepted. After `refused` or any gRPC error the call is repeated, first after a second, then at growing intervals

@@ -15,6 +15,8 @@ import {
 } from '../processes/tracked-process.ts';
 import { type PostgresInstallation, preparePostgres } from './postgres-installation.ts';
 
+/** Holds the port and the password. */
+const ACCESS_FILE = 'postgres.json';
 const ROLE = 'payments';
 const DATABASE = 'payments';
 const START_ATTEMPTS = 3;
@@ -86,7 +88,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       label: 'PostgreSQL',
       command: serverCommand(folder, installation, access, throwaway),
       prepare: () => removeStaleLock(folder.file('postgres')),
-      ready: (signal) => waitUntilReady(folder, access, signal),
+      ready: (signal) => waitUntilReady(options, access, signal),
       onDown: (detail) => log(`${detail}; restarting`),
     });
     try {
@@ -110,7 +112,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
 
 /** The port and password of this data folder. A port that another process now uses is replaced. */
 async function readAccess(folder: DataFolder): Promise<Access> {
-  const text = folder.read('postgres.json');
+  const text = folder.read(ACCESS_FILE);
   const saved: Partial<Access> = text === undefined ? {} : JSON.parse(text);
   if (saved.port !== undefined && saved.password !== undefined && (await isFree(saved.port))) {
     return { port: saved.port, password: saved.password };
@@ -119,7 +121,7 @@ async function readAccess(folder: DataFolder): Promise<Access> {
     port: await findFreePort(),
     password: saved.password ?? randomBytes(24).toString('hex'),
   };
-  folder.write('postgres.json', JSON.stringify(access));
+  folder.write(ACCESS_FILE, JSON.stringify(access));
   return access;
 }
 
@@ -196,11 +198,28 @@ async function removeStaleLock(cluster: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
-/** Waits until the server accepts connections and a restore from a backup has ended; a standby never ends its recovery. */
-async function waitUntilReady(folder: DataFolder, access: Access, signal: AbortSignal): Promise<void> {
+/**
+ * Waits until the server accepts connections and a restore from a backup has ended; a standby never ends its recovery.
+ * Says once what to do when the restore is paused at its target, which PostgreSQL does by default.
+ */
+async function waitUntilReady(
+  { folder, log }: PostgresOptions,
+  access: Access,
+  signal: AbortSignal,
+): Promise<void> {
+  let isPauseLogged = false;
   while (!signal.aborted) {
     try {
-      if (!(await isRecovering(access)) || existsSync(folder.file('postgres/standby.signal'))) return;
+      const recovery = await recoveryOf(access);
+      if (recovery === 'ended' || existsSync(folder.file('postgres/standby.signal'))) return;
+      if (recovery === 'paused' && !isPauseLogged) {
+        isPauseLogged = true;
+        log(
+          'PostgreSQL has reached the recovery target and waits (recovery_target_action = pause). To continue from ' +
+            `this state, run "select pg_wal_replay_resume()" at postgres://${ROLE}@127.0.0.1:${access.port}/postgres ` +
+            `with the password in ${folder.file(ACCESS_FILE)}. For another state, stop npm start and restore again.`,
+        );
+      }
     } catch (error) {
       if (signal.aborted) return;
       if ((error as { code?: string }).code?.startsWith(INVALID_AUTHORIZATION)) throw error;
@@ -209,10 +228,14 @@ async function waitUntilReady(folder: DataFolder, access: Access, signal: AbortS
   }
 }
 
-function isRecovering(access: Access): Promise<boolean> {
+/** How far the restore from a backup is; "ended" also if there was none. */
+function recoveryOf(access: Access): Promise<'ended' | 'running' | 'paused'> {
   return withClient(access, async (client) => {
-    const { rows } = await client.query('SELECT pg_is_in_recovery() AS recovering');
-    return rows[0].recovering;
+    const { rows } = await client.query(
+      `SELECT CASE WHEN NOT pg_is_in_recovery() THEN 'ended'
+                   WHEN pg_get_wal_replay_pause_state() = 'paused' THEN 'paused' ELSE 'running' END AS state`,
+    );
+    return rows[0].state;
   });
 }
 

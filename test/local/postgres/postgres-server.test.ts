@@ -81,6 +81,26 @@ test('a restore to a moment has ended when the server is ready', async () => {
   ]);
 });
 
+test('a restore that is paused at its target says once how to end it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { folder } = stack.use(temporaryDataFolder());
+  await takeBaseBackup(postgres.url, data.folder, folder);
+  configureRecovery('recovery', folder, {
+    restore_command: `cp ${data.folder.file('postgres')}/pg_wal/%f %p`,
+    recovery_target: 'immediate',
+    recovery_target_action: 'pause',
+  });
+  const lines: string[] = [];
+  const starting = startPostgres({ folder, log: (line) => lines.push(line) });
+  stack.defer(async () => (await starting).stop());
+  await vi.waitFor(() => expect(lines).not.toEqual([]), { timeout: 40_000 });
+  const [, statement, url] = /run "(.*)" at (\S+)/.exec(lines[0]!)!;
+  const { password } = JSON.parse(folder.read('postgres.json')!);
+  await query(url!.replace('@', `:${password}@`), statement!);
+  await starting;
+  expect(lines).toHaveLength(1);
+});
+
 describe('a server that dies', () => {
   test('is restarted at the same address with all committed data', async () => {
     await query(postgres.url, 'INSERT INTO kept VALUES (1)');

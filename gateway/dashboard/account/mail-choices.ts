@@ -23,7 +23,7 @@ export function mailForm(view: PlainView, person: Person, unwanted: readonly Mai
   const { mail: t } = textsFor(view, accountTexts);
   const box = (topic: (typeof TOPICS)[number]) => {
     const checked = unwanted.includes(MailTopic[topic]) ? nothing : html` checked`;
-    return html`<p><label><input type="checkbox" name="wanted" value="${topic}"${checked}> ${t.topics[topic]}</label></p>`;
+    return html`<label class="option"><input type="checkbox" name="wanted" value="${topic}"${checked}> ${t.topics[topic]}</label>`;
   };
   const fields = html`<fieldset><legend>${t.legend}</legend>${TOPICS.map(box)}</fieldset><button>${t.save}</button>`;
   return html`<h2>${t.title}</h2><p class="hint">${t.hint}</p>${personForm(person, MAIL_PATH, fields)}`;

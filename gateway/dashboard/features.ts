@@ -1,7 +1,8 @@
 import { accountPages } from './account/account.page.ts';
 import { advanceDetailPage } from './advances/advance-detail.page.ts';
 import { advanceListPages } from './advances/advance-list.page.ts';
-import { quotePages } from './advances/quote.page.ts';
+import { newQuotePages } from './advances/new-quote.page.ts';
+import { quotePage } from './advances/quote.page.ts';
 import { requestAdvanceAction } from './advances/request-advance.action.ts';
 import { apiKeysPages } from './api-keys/api-keys.page.ts';
 import { auditPage } from './audit/audit.page.ts';
@@ -91,7 +92,8 @@ const FEATURES: readonly ((pages: Pages, config: DashboardConfig) => void)[] = [
   disputePages,
   respondToDisputeAction,
   advanceListPages,
-  quotePages,
+  newQuotePages,
+  quotePage,
   requestAdvanceAction,
   advanceDetailPage,
   productListPage,

@@ -1,7 +1,6 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   type AdvancePayout,
-  type AdvanceQuoteSchema,
+  type AdvanceQuote,
   type AdvanceRate,
   type AdvanceRequest,
   AdvanceRequestStatus,
@@ -10,9 +9,13 @@ import {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { timestampOf } from '../platform/timestamps.ts';
-import type { AdvanceRequestRow, QuoteInstallmentRow, QuoteRow } from './advance.entity.ts';
-import type { AdvanceRequestReadRow, QuoteInstallmentReadRow, RateReadRow } from './advance.queries.ts';
+import type { AdvanceRequestRow } from './advance.entity.ts';
+import type {
+  AdvanceRequestReadRow,
+  QuoteInstallmentReadRow,
+  QuoteReadRow,
+  RateReadRow,
+} from './advance.queries.ts';
 
 /** The message of a request that a hot read returned. */
 export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceRequest {
@@ -78,18 +81,19 @@ export function advanceRateMessage(latest: RateReadRow | undefined, defaultRateB
 
 /** The message of a quote with its installments, nearest first. */
 export function quoteMessage(
-  quote: QuoteRow,
-  installments: readonly QuoteInstallmentRow[],
-): MessageInitShape<typeof AdvanceQuoteSchema> {
+  quote: QuoteReadRow,
+  installments: readonly QuoteInstallmentReadRow[],
+): AdvanceQuote {
   return {
+    $typeName: 'payments.advances.v1.AdvanceQuote',
     id: quote.id,
-    scheduleId: quote.scheduleId,
-    amountMinor: quote.amountMinor,
-    feeAmountMinor: quote.feeMinor,
-    netAmountMinor: quote.netMinor,
-    monthlyRateBps: quote.monthlyRateBps,
-    quotedAt: timestampOf(quote.quotedAt),
-    expiresAt: timestampOf(quote.expiresAt),
-    installments: installments.map((row) => quoteInstallmentMessage(readRowOf(row))),
+    scheduleId: quote.schedule_id,
+    amountMinor: quote.amount_minor,
+    feeAmountMinor: quote.fee_minor,
+    netAmountMinor: quote.net_minor,
+    monthlyRateBps: quote.monthly_rate_bps,
+    quotedAt: quote.quoted_at,
+    expiresAt: quote.expires_at,
+    installments: installments.map(quoteInstallmentMessage),
   };
 }

@@ -7,7 +7,7 @@ import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
 import type { RecordKey, Tenant } from '../platform/tenant.ts';
-import { AdvanceRequestEntity, QuoteInstallmentEntity, RateEntity } from './advance.entity.ts';
+import { AdvanceRequestEntity, QuoteEntity, QuoteInstallmentEntity, RateEntity } from './advance.entity.ts';
 import type { AdvanceRequestStatus } from './advance-request.ts';
 
 /** A request as hot reads return it; amounts in centavos. */
@@ -16,10 +16,14 @@ export type AdvanceRequestReadRow = ReadTable<typeof AdvanceRequestEntity>;
 /** A rate of a merchant; null is the default. */
 export type RateReadRow = ReadTable<typeof RateEntity>;
 
+/** A quote; amounts in centavos. */
+export type QuoteReadRow = ReadTable<typeof QuoteEntity>;
+
 /** An installment that a quote covers. */
 export type QuoteInstallmentReadRow = ReadTable<typeof QuoteInstallmentEntity>;
 
 const db = queryBuilder<{
+  'advances.quote': QuoteReadRow;
   'advances.quote_installment': QuoteInstallmentReadRow;
   'advances.rate': RateReadRow;
   'advances.request': AdvanceRequestReadRow;
@@ -36,6 +40,17 @@ function requests(parameters: ReadParameters<Tenant>) {
 /** One request by its id. */
 export const selectRequest = prepareRead<RecordKey, AdvanceRequestReadRow>((parameters) =>
   requests(parameters).where('id', '=', parameters('id')).compile(),
+);
+
+/** One quote by its id. */
+export const selectQuote = prepareRead<RecordKey, QuoteReadRow>((parameters) =>
+  db
+    .selectFrom('advances.quote')
+    .select(columnsOf(QuoteEntity))
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('id', '=', parameters('id'))
+    .compile(),
 );
 
 /** The installments that a quote covers, nearest first. */

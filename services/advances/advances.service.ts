@@ -4,6 +4,7 @@ import { FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { AreaDependencies } from '../platform/area.ts';
 import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
 import { approveAdvance } from './approve-advance.ts';
+import { getAdvanceQuote } from './get-advance-quote.ts';
 import { getAdvanceRate } from './get-advance-rate.ts';
 import { getAdvanceRequest } from './get-advance-request.ts';
 import { exportAdvanceRequests, listAdvanceRequests } from './list-advance-requests.ts';
@@ -46,6 +47,7 @@ export function advanceService({
     getAdvanceRate: (request) => getAdvanceRate(database, defaultRateBps, request),
     setAdvanceRate: (request, context) => setAdvanceRate(writes, defaultRateBps, request, context),
     quoteAdvance: (request, context) => quoteAdvance(dependencies, terms, request, context),
+    getAdvanceQuote: (request) => getAdvanceQuote(database, request),
     requestAdvance: (request, context) => requestAdvance(dependencies, request, context),
     approveAdvance: (request, context) => approveAdvance(writes, request, context),
     refuseAdvance: (request, context) => refuseAdvance(dependencies, request, context),

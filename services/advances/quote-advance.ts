@@ -6,6 +6,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Database } from '../platform/database/database.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { readRowOf } from '../platform/reads/read-table.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
@@ -54,7 +55,7 @@ export async function quoteAdvance(
     });
     await tx.flush();
     const installments = createInstallments(tx, quote.id, figures);
-    return { quote: quoteMessage(quote, installments) };
+    return { quote: quoteMessage(readRowOf(quote), installments.map(readRowOf)) };
   });
 }
 

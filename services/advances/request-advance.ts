@@ -1,5 +1,4 @@
 import type { HandlerContext } from '@connectrpc/connect';
-import { v5 as uuidv5 } from 'uuid';
 import type {
   RequestAdvanceRequest,
   RequestAdvanceResponseSchema,
@@ -21,7 +20,7 @@ import {
 } from './advance.entity.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { NO_PAYOUT } from './advance-payout.ts';
-import { openRequest } from './advance-request.ts';
+import { openRequest, requestIdOf } from './advance-request.ts';
 import { publishEvent } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import {
@@ -33,9 +32,6 @@ import {
   quoteStale,
 } from './quote-errors.ts';
 import { type Requester, requesterOf } from './requester.ts';
-
-/** A request's id follows from its quote's id: a quote has at most one request, and every step can be repeated. */
-const REQUEST_ID_NAMESPACE = '3f0c6f3e-8f4b-4d4e-9d55-3a1f3c0a7b1e';
 
 /** After these refusals no request of the quote can succeed. */
 const FINAL_REFUSALS: ReadonlySet<string | undefined> = new Set([
@@ -98,7 +94,7 @@ export async function requestAdvance(
 
 function quoteRequester(request: RequestAdvanceRequest, context: HandlerContext): QuoteRequester {
   const quoteId = request.quoteId.toLowerCase();
-  const advanceRequestId = uuidv5(quoteId, REQUEST_ID_NAMESPACE);
+  const advanceRequestId = requestIdOf(quoteId);
   return {
     at: occurredAtOf(request, context),
     by: requesterOf(request, context),

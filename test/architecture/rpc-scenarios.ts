@@ -249,6 +249,7 @@ async function advances(transport: Transport) {
   await sell({ on, gross: 60_000n, installments: 6 });
   const request = async () => {
     const { quote } = await client.quoteAdvance({ ...write(on), maxAmountMinor: 10_000n });
+    await client.getAdvanceQuote({ ...tenant, quoteId: quote!.id });
     const { advanceRequest } = await client.requestAdvance({ ...write(on), quoteId: quote!.id });
     return advanceRequest!.id;
   };

@@ -112,6 +112,11 @@ export const advancesTexts = {
       request: 'Solicitar antecipação',
       requestText: 'A solicitação passa por análise. As parcelas cobertas ficam reservadas até a decisão.',
       other: 'Ver outra proposta',
+      requested: 'Esta proposta já foi solicitada.',
+      toRequest: 'Ver solicitação',
+      expired: 'A proposta expirou.',
+      stale:
+        'Uma das parcelas da proposta mudou, foi reservada ou venceu. A proposta não pode mais ser solicitada.',
     },
     refused: {
       QUOTE_EXPIRED: 'A proposta expirou. Peça outra abaixo.',
@@ -233,6 +238,11 @@ export const advancesTexts = {
       requestText:
         'The request will be reviewed. The covered installments stay reserved until it is decided.',
       other: 'Get another quote',
+      requested: 'This quote has already been requested.',
+      toRequest: 'View the request',
+      expired: 'The quote has expired.',
+      stale:
+        'One of the quoted installments has changed, been reserved or come due. The quote can no longer be requested.',
     },
     refused: {
       QUOTE_EXPIRED: 'The quote has expired. Get another one below.',

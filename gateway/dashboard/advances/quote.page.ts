@@ -1,54 +1,94 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
-import { v5 as uuidv5 } from 'uuid';
-import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { reasonOf } from '../shell/failures.ts';
+import {
+  type AdvanceQuote,
+  AdvanceService,
+  type GetAdvanceQuoteResponse,
+} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { details, link, moment, notice } from '../shell/components.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
-import { textsFor, type View } from '../shell/view.ts';
+import { parseReais } from '../shell/reais-input.ts';
+import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
-import { type BoundFaults, type QuoteBounds, readBounds } from './quote-bounds.ts';
-import { quoteFormPage } from './quote-form.ts';
-import { quotePage } from './quote-view.ts';
+import { requestForm } from './confirm-amount.ts';
+import { coveredTable } from './covered-table.ts';
+import { effectiveCost } from './effective-cost.ts';
+import type { TypedBounds } from './quote-bounds.ts';
+import { percentOf } from './quote-form.ts';
 
-const bounds = {
+/** The limits that were entered for a quote, in a form or a query. */
+export const limitParameters = {
   amount: Type.Optional(Type.String({ maxLength: 40 })),
   until: Type.Optional(Type.String({ maxLength: 40 })),
 };
-const query = Type.Object({ ...bounds, refused: Type.Optional(Type.String({ maxLength: 40 })) });
 
-/** /advances/new: the quote form, and the quote. */
-export function quotePages(pages: Pages): void {
-  const rpc = AdvanceService.method.quoteAdvance;
-  const spec = { path: '/advances/new', rpc, section: 'advances' } as const;
+/** The path of a quote's page, with the limits that were entered for it. */
+export const quotePath = (quoteId: string, typed: TypedBounds): string =>
+  `/advances/quotes/${quoteId}?${new URLSearchParams({ ...typed })}`;
 
-  pages.page({ ...spec, query }, (view, { query: { amount = '', until = '', refused = '' } }) => {
-    const { refused: refusals } = textsFor(view, advancesTexts);
-    const refusal = Object.entries(refusals).find(([reason]) => reason === refused)?.[1];
-    return quoteFormPage(view, { typed: { amount, until }, refusal });
-  });
-
-  pages.action({ ...spec, form: Type.Object(bounds) }, async (view, { form, key }) => {
-    const typed = { amount: form.amount ?? '', until: form.until ?? '' };
-    const parsed = readBounds(view, typed);
-    if ('faults' in parsed) return quoteFormPage(view, { typed, faults: parsed.faults });
-    // The browser's back button returns to the same form: other limits are another request, despite the same key.
-    const idempotencyKey = uuidv5(`${typed.amount} ${typed.until}`, key);
-    try {
-      const { quote } = await view.clients.advances.quoteAdvance({ idempotencyKey, ...parsed });
-      return quotePage(view, quote!, { typed, maxAmountMinor: parsed.maxAmountMinor });
-    } catch (error) {
-      if (reasonOf(error) !== 'NOTHING_TO_ADVANCE') throw error;
-      return quoteFormPage(view, { typed, faults: await nothingFault(view, parsed) });
-    }
+/** /advances/quotes/<id>: a quote, and the form to request the advance as long as it can be requested. */
+export function quotePage(pages: Pages): void {
+  const options = {
+    path: '/advances/quotes/:quoteId',
+    rpc: AdvanceService.method.quoteAdvance,
+    section: 'advances',
+    query: Type.Object(limitParameters),
+  } as const;
+  pages.page(options, async (view, { params, query: { amount = '', until = '' } }) => {
+    const typed = { amount, until };
+    const found = await view.clients.advances.getAdvanceQuote({ quoteId: params.quoteId! });
+    const quote = found.quote!;
+    const t = textsFor(view, advancesTexts).quote;
+    const ended = endOf(view, found);
+    return {
+      title: t.title,
+      body: html`${ended ? notice('off', ended) : lessNotice(view, quote, typed)}
+<div class="card quote">${figures(view, quote)}
+${ended ? nothing : html`<p>${t.requestText}</p>${requestForm(view, { quoteId: quote.id, amountMinor: quote.amountMinor, typed })}`}
+<p><a${ended ? html` class="button"` : nothing} href="${pathTo(view, `/advances/new?${new URLSearchParams({ ...typed })}`)}">${t.other}</a></p></div>
+<h2>${t.releases}</h2>
+${coveredTable(view, quote.installments)}`,
+    };
   });
 }
 
-/** Why nothing can be advanced within the limits. */
-async function nothingFault(view: View, { maxAmountMinor, toDate }: QuoteBounds): Promise<BoundFaults> {
-  const t = textsFor(view, advancesTexts).form.faults;
-  const { installments } = await view.clients.funds.listAdvanceableInstallments({ toDate });
-  const [nearest] = installments;
-  if (!nearest) return { until: t.nothingUntil };
-  const isTooMuch = maxAmountMinor !== undefined && nearest.amountMinor > maxAmountMinor;
-  if (!isTooMuch) return { amount: t.fee };
-  return { amount: t.least(view.format.money(nearest.amountMinor), view.format.date(nearest.date)) };
+/** Why a quote can no longer be requested; undefined if it can. */
+function endOf(view: View, { quote, advanceRequestId, stale }: GetAdvanceQuoteResponse): Html | undefined {
+  const t = textsFor(view, advancesTexts).quote;
+  if (advanceRequestId !== undefined) {
+    return html`${t.requested} ${link(view, `/advances/${advanceRequestId}`, t.toRequest)}`;
+  }
+  if (stale) return html`${t.stale}`;
+  return timestampMs(quote!.expiresAt!) <= Date.now() ? html`${t.expired}` : undefined;
+}
+
+/** Says that a quote covers less than the amount that was entered. */
+function lessNotice(view: View, { amountMinor }: AdvanceQuote, { amount }: TypedBounds): Html {
+  const asked = parseReais(view.language, amount);
+  if (asked === undefined || asked <= amountMinor) return nothing;
+  const t = textsFor(view, advancesTexts).quote;
+  return notice('off', t.less(view.format.money(asked), view.format.money(amountMinor)));
+}
+
+function figures(view: View, quote: AdvanceQuote): Html {
+  const texts = textsFor(view, advancesTexts);
+  const t = texts.quote;
+  const money = (amountMinor: bigint) => view.format.money(amountMinor);
+  const { amountMinor, feeAmountMinor, netAmountMinor, monthlyRateBps, expiresAt } = quote;
+  const cost = effectiveCost(quote);
+  return html`<p class="soft">${texts.net}</p><p class="figure">${money(netAmountMinor)}</p>
+${details([
+  [texts.amount, money(amountMinor)],
+  [texts.fee, money(feeAmountMinor)],
+  [t.rate, texts.form.rateText(percentOf(view, monthlyRateBps))],
+  [
+    t.effectiveCost,
+    html`${t.effectiveCostText(view.format.percent(cost.monthly), view.format.percent(cost.yearly))} <span class="soft">${t.effectiveCostHint}</span>`,
+  ],
+  [
+    t.validUntil,
+    html`${moment(view, expiresAt)} <span class="soft">${expiresAt ? view.format.relative(expiresAt) : ''}</span>`,
+  ],
+])}`;
 }

@@ -78,6 +78,34 @@ describe('a quote', () => {
     expect(other).not.toBe(first);
   });
 
+  it('has a page of its own, which says when it can no longer be requested and offers another', async () => {
+    const { funds, visitor, home, quote } = await seller();
+    const shown = await quote({ amount: '100.00' });
+    expect(shown.path).toMatch(new RegExp(`^${home}/quotes/[0-9a-f-]{36}\\?amount=100.00&until=$`));
+    const seen = async () => {
+      const { status, document } = await visitor.get(shown.path);
+      const other = document.querySelector('.quote > p > a[href*="/advances/new"]')!.getAttribute('href');
+      expect([status, other]).toEqual([200, `${home}/new?amount=100.00&until=`]);
+      const hasForm = document.querySelectorAll('main form').length > 0;
+      return [textOf(document.querySelector('.figure')), hasForm, textOf(document.querySelector('.notice'))];
+    };
+    const figure = textOf(shown.document.querySelector('.figure'));
+    const open = [figure, true, expect.stringContaining('The quote covers R$96.00')];
+    expect([await seen(), await seen()]).toEqual([open, open]);
+    const set = (change: string) =>
+      sqlOf(fixture.harness, `update advances.quote set ${change} where merchant_id = $1`, [
+        funds.tenant.merchantId,
+      ]);
+    await set('expires_at = now()');
+    expect(await seen()).toEqual([figure, false, 'The quote has expired.']);
+    await set("expires_at = now() + interval '1 minute'");
+    await visitor.submit(shown, take);
+    expect(await seen()).toEqual([figure, false, 'This quote has already been requested. View the request']);
+    const stranger = await seller();
+    const theirs = shown.path.replace(home, stranger.home);
+    expect((await stranger.visitor.get(theirs)).status).toBe(404);
+  });
+
   it('becomes one request, however often its form is sent', async () => {
     const { visitor, requests, quote } = await seller();
     const shown = await quote();
@@ -133,6 +161,8 @@ describe('a quote', () => {
     const stale = await quote();
     await funds.deduct(100n);
     expect(says(await visitor.submit(stale, take, EVERYTHING))).toMatch(/^One of the quoted installments/);
+    const returned = await visitor.get(stale.path);
+    expect(textOf(returned.document.querySelector('.notice'))).toContain('can no longer be requested');
     const other = await seller();
     const theirs = (await other.quote()).document
       .querySelector('input[name=quoteId]')!

@@ -713,6 +713,66 @@ export declare type QuoteAdvanceResponse = Message<"payments.advances.v1.QuoteAd
 export declare const QuoteAdvanceResponseSchema: GenMessage<QuoteAdvanceResponse>;
 
 /**
+ * The quote to return.
+ *
+ * @generated from message payments.advances.v1.GetAdvanceQuoteRequest
+ */
+export declare type GetAdvanceQuoteRequest = Message<"payments.advances.v1.GetAdvanceQuoteRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: payments.merchant.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string quote_id = 3;
+   */
+  quoteId: string;
+};
+
+/**
+ * Describes the message payments.advances.v1.GetAdvanceQuoteRequest.
+ * Use `create(GetAdvanceQuoteRequestSchema)` to create a new message.
+ */
+export declare const GetAdvanceQuoteRequestSchema: GenMessage<GetAdvanceQuoteRequest>;
+
+/**
+ * The quote, and what has become of it.
+ *
+ * @generated from message payments.advances.v1.GetAdvanceQuoteResponse
+ */
+export declare type GetAdvanceQuoteResponse = Message<"payments.advances.v1.GetAdvanceQuoteResponse"> & {
+  /**
+   * @generated from field: payments.advances.v1.AdvanceQuote quote = 1;
+   */
+  quote?: AdvanceQuote | undefined;
+
+  /**
+   * The request that was made of it, if any.
+   *
+   * @generated from field: optional string advance_request_id = 2;
+   */
+  advanceRequestId?: string | undefined;
+
+  /**
+   * Whether RequestAdvance was refused because a covered installment had changed or was due. It is refused from then on.
+   *
+   * @generated from field: bool stale = 3;
+   */
+  stale: boolean;
+};
+
+/**
+ * Describes the message payments.advances.v1.GetAdvanceQuoteResponse.
+ * Use `create(GetAdvanceQuoteResponseSchema)` to create a new message.
+ */
+export declare const GetAdvanceQuoteResponseSchema: GenMessage<GetAdvanceQuoteResponse>;
+
+/**
  * The quote to request.
  *
  * @generated from message payments.advances.v1.RequestAdvanceRequest
@@ -1713,6 +1773,17 @@ export declare const AdvanceService: GenService<{
     methodKind: "unary";
     input: typeof QuoteAdvanceRequestSchema;
     output: typeof QuoteAdvanceResponseSchema;
+  },
+  /**
+   * Returns one quote, also one that has expired. NOT_FOUND (QUOTE_NOT_FOUND), also thirty days after an unrequested quote
+   * expired.
+   *
+   * @generated from rpc payments.advances.v1.AdvanceService.GetAdvanceQuote
+   */
+  getAdvanceQuote: {
+    methodKind: "unary";
+    input: typeof GetAdvanceQuoteRequestSchema;
+    output: typeof GetAdvanceQuoteResponseSchema;
   },
   /**
    * Requests the quoted advance and reserves its installments. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION

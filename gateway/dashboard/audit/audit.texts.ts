@@ -20,6 +20,8 @@ export const auditTexts = {
     person: 'Pessoa',
     everyone: 'Todas',
     former: 'outra pessoa',
+    you: 'você',
+    merchant: 'sua empresa',
   },
   en: {
     title: 'Audit trail',
@@ -42,5 +44,7 @@ export const auditTexts = {
     person: 'Person',
     everyone: 'Everyone',
     former: 'someone else',
+    you: 'you',
+    merchant: 'your company',
   },
 };

@@ -1,4 +1,5 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { GetDeductionResponse } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
@@ -15,11 +16,13 @@ import { copyable, details, field, form, moment, timeline } from '../shell/compo
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
+import { filterParameter } from '../shell/query-form.ts';
 import { canCall, type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { deductedCard, deductionOf } from './deducted-card.ts';
 import { disputedAmount, dueDate, reasonText, stateBadge, stateOf } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
+import { lateResponseText } from './late-response.ts';
 
 const MAX_EVENTS = 30;
 
@@ -29,8 +32,12 @@ export interface ResponseDraft {
   readonly fault: string;
 }
 
-/** A refused form: the rejected response, or the fault of a file. */
+/** The notice after a response that the dispute no longer awaited. */
+export const LATE = 'late';
+
+/** A refused form: the rejected response, the fault of a file, or that the dispute did not await a response. */
 interface Refused {
+  readonly isLate?: boolean;
   readonly response?: ResponseDraft;
   readonly evidenceFault?: string;
 }
@@ -38,8 +45,9 @@ interface Refused {
 /** A dispute with its evidence, and the form for the merchant's response. */
 export function disputePages(pages: Pages): void {
   const location = { path: '/disputes/:disputeId', section: 'disputes' } as const;
-  pages.page({ ...location, role: Role.VIEWER }, (view, { params }) =>
-    renderDispute(view, params.disputeId!),
+  const query = Type.Object({ notice: filterParameter });
+  pages.page({ ...location, role: Role.VIEWER, query }, (view, { params, query: { notice } }) =>
+    renderDispute(view, params.disputeId!, { isLate: notice === LATE }),
   );
   evidencePages(pages, {
     ...location,
@@ -56,6 +64,8 @@ export async function renderDispute(view: View, disputeId: string, refused?: Ref
     view.clients.events.listEvents({ objectId: disputeId, pageSize: MAX_EVENTS }),
   ]);
   const dispute = read.dispute!;
+  const isOpen = stateOf(dispute) === 'NEEDS_RESPONSE';
+  const isLate = refused?.isLate && !isOpen;
   const [names, deduction] = await Promise.all([readSaleNames(view, [dispute]), deductionOf(view, dispute)]);
   const t = textsFor(view, disputesTexts);
   const live = {
@@ -64,7 +74,7 @@ export async function renderDispute(view: View, disputeId: string, refused?: Ref
       path: `/disputes/${disputeId}`,
       files,
       elsewhere: 0,
-      isOpen: stateOf(dispute) === 'NEEDS_RESPONSE',
+      isOpen,
       fault: refused?.evidenceFault,
     }),
     response: response(view, dispute, refused?.response),
@@ -76,6 +86,7 @@ export async function renderDispute(view: View, disputeId: string, refused?: Ref
 ${liveRegions(live)}`,
     live,
     notices: { responded: t.responded, evidence: textsFor(view, evidenceTexts).saved },
+    ...(isLate && { warnings: { [LATE]: await lateResponseText(view, dispute) } }),
   };
 }
 
@@ -139,19 +150,20 @@ function record(view: View, dispute: Dispute, names: SaleNames, events: readonly
 function disputeTimeline(view: View, { openedAt, dueAt, response, closedAt, reversedAt }: Dispute): Html {
   const t = textsFor(view, disputesTexts);
   const now = Date.now();
+  const isOverdue = dueAt !== undefined && timestampMs(dueAt) <= now;
   const times: readonly (readonly [keyof typeof t.times, Timestamp | undefined])[] = [
     ['opened', openedAt],
     ['responded', response?.respondedAt],
     ['submitted', response?.submittedAt],
     // A due date that was met is no longer relevant.
-    ['due', response || closedAt ? undefined : dueAt],
+    [isOverdue ? 'overdue' : 'due', response || closedAt ? undefined : dueAt],
     ['closed', closedAt],
     ['reversed', reversedAt],
   ];
   const known = times.flatMap(([name, at]) => (at ? [{ name, at }] : []));
   return timeline(
     known.map(({ name, at }) => ({
-      state: timestampMs(at) > now ? 'waiting' : 'done',
+      state: name === 'overdue' ? 'failed' : timestampMs(at) > now ? 'waiting' : 'done',
       content: html`<strong>${t.times[name]}</strong> ${moment(view, at)}`,
     })),
   );

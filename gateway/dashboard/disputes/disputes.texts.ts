@@ -40,7 +40,8 @@ export const disputesTexts = {
       NEEDS_RESPONSE: 'O cliente contestou o pagamento no banco. Explique por que a cobrança está correta.',
       UNDER_REVIEW: 'Recebemos sua resposta. Depois da análise, ela será enviada ao banco do cliente.',
       AWAITING_DECISION: 'Sua resposta foi enviada ao banco do cliente, que decide.',
-      UNANSWERED: 'O prazo venceu sem resposta. O banco do cliente decide sem ela.',
+      UNANSWERED:
+        'O prazo venceu sem resposta. Não é mais possível responder nem anexar arquivos: o banco do cliente decide sem a sua resposta, e o resultado aparece aqui.',
       WON: 'A decisão foi a seu favor. O valor bloqueado voltou aos seus recebíveis.',
       LOST: 'A decisão foi a favor do cliente.',
       REVERSED: 'A disputa havia sido perdida, e a decisão foi revertida a seu favor.',
@@ -84,6 +85,12 @@ export const disputesTexts = {
     viewerHint:
       'Seu papel permite apenas visualizar. Peça a resposta a alguém do financeiro, a um desenvolvedor ou a um administrador.',
     responded: 'Resposta enviada.',
+    late: {
+      responded: (person: string, at: string) =>
+        `Esta disputa já tinha uma resposta, enviada por ${person} em ${at}. A sua não foi enviada.`,
+      closed: (at: string) => `A disputa foi encerrada em ${at}. Sua resposta não foi enviada.`,
+      overdue: (at: string) => `O prazo para responder venceu em ${at}. Sua resposta não foi enviada.`,
+    },
     details: 'Detalhes da disputa',
     id: 'ID da disputa',
     paymentId: 'Pagamento',
@@ -93,6 +100,7 @@ export const disputesTexts = {
     times: {
       opened: 'Disputa aberta',
       due: 'Prazo para a sua resposta',
+      overdue: 'Prazo vencido sem resposta',
       responded: 'Resposta da empresa',
       submitted: 'Resposta enviada ao banco do cliente',
       closed: 'Disputa encerrada',
@@ -100,9 +108,6 @@ export const disputesTexts = {
     },
     events: 'Eventos',
     refusals: {
-      DISPUTE_CLOSED: 'A disputa já foi encerrada.',
-      DISPUTE_RESPONDED: 'Esta disputa já tem uma resposta.',
-      DISPUTE_RESPONSE_OVERDUE: 'O prazo para responder venceu.',
       IDEMPOTENCY_KEY_REUSED: 'Este formulário já foi enviado com outro texto. Recarregue a página.',
     },
   },
@@ -147,7 +152,8 @@ export const disputesTexts = {
         'The customer has disputed the payment with their bank. Explain why the charge is correct.',
       UNDER_REVIEW: 'We have your response. After our review, we send it to the customer’s bank.',
       AWAITING_DECISION: 'Your response was sent to the customer’s bank, which decides.',
-      UNANSWERED: 'The due date has passed without a response. The customer’s bank decides without one.',
+      UNANSWERED:
+        'The due date has passed without a response. You can no longer respond or attach files: the customer’s bank decides without your response, and the outcome will appear here.',
       WON: 'The decision was in your favor. The blocked amount has returned to your receivables.',
       LOST: 'The decision was in the customer’s favor.',
       REVERSED: 'The dispute was lost, and the decision was then reversed in your favor.',
@@ -190,6 +196,12 @@ export const disputesTexts = {
     send: 'Send response',
     viewerHint: 'Your role is view-only. Ask someone in finance, a developer or an administrator to respond.',
     responded: 'Response sent.',
+    late: {
+      responded: (person: string, at: string) =>
+        `This dispute already had a response, sent by ${person} on ${at}. Yours was not sent.`,
+      closed: (at: string) => `The dispute was closed on ${at}. Your response was not sent.`,
+      overdue: (at: string) => `The due date for a response passed on ${at}. Your response was not sent.`,
+    },
     details: 'Dispute details',
     id: 'Dispute ID',
     paymentId: 'Payment',
@@ -199,6 +211,7 @@ export const disputesTexts = {
     times: {
       opened: 'Dispute opened',
       due: 'Your response is due',
+      overdue: 'Due date passed without a response',
       responded: 'Merchant’s response',
       submitted: 'Response sent to the customer’s bank',
       closed: 'Dispute closed',
@@ -206,9 +219,6 @@ export const disputesTexts = {
     },
     events: 'Events',
     refusals: {
-      DISPUTE_CLOSED: 'The dispute is already closed.',
-      DISPUTE_RESPONDED: 'This dispute already has a response.',
-      DISPUTE_RESPONSE_OVERDUE: 'The due date for a response has passed.',
       IDEMPOTENCY_KEY_REUSED: 'This form has already been submitted with a different text. Reload the page.',
     },
   },

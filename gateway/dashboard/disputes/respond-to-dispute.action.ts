@@ -1,13 +1,21 @@
 import { Type } from 'typebox';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { reasonOf } from '../shell/failures.ts';
 import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
-import { renderDispute } from './dispute.page.ts';
+import { LATE, renderDispute } from './dispute.page.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 const MAX_RESPONSE_LENGTH = 5_000;
 /** More than a response may have, so that one that is too long is shown again with a message. */
 const MAX_FORM_LENGTH = 50_000;
+
+/** The dispute no longer awaits a response. */
+const REFUSED_LATE: ReadonlySet<string | undefined> = new Set([
+  'DISPUTE_CLOSED',
+  'DISPUTE_RESPONDED',
+  'DISPUTE_RESPONSE_OVERDUE',
+]);
 
 const ResponseForm = Type.Object({ response: Type.String({ maxLength: MAX_FORM_LENGTH }) });
 
@@ -29,7 +37,12 @@ export function respondToDisputeAction(pages: Pages): void {
         const refused = { response: { text, fault } };
         return { ...(await renderDispute(view, disputeId, refused)), status: 422 };
       }
-      await view.clients.refundCases.respondToDispute({ idempotencyKey: key, disputeId, text });
+      try {
+        await view.clients.refundCases.respondToDispute({ idempotencyKey: key, disputeId, text });
+      } catch (error) {
+        if (!REFUSED_LATE.has(reasonOf(error))) throw error;
+        return { redirect: `/disputes/${disputeId}`, notice: LATE };
+      }
       return { redirect: `/disputes/${disputeId}`, notice: 'responded' };
     },
   );

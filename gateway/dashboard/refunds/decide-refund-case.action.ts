@@ -3,10 +3,11 @@ import {
   MerchantDecisionKind,
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { reasonOf } from '../shell/failures.ts';
 import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import type { DecisionDraft } from './decision-forms.ts';
-import { renderRefundCase } from './refund-case.page.ts';
+import { LATE, renderRefundCase } from './refund-case.page.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
@@ -36,7 +37,12 @@ export function decideRefundCaseActions(pages: Pages): void {
     }
     const kind = decision === 'approve' ? MerchantDecisionKind.APPROVED : MerchantDecisionKind.CONTESTED;
     const decided = { refundCaseId: id, decision: kind, ...(reason !== '' && { reason }) };
-    await view.clients.refundCases.decideRefundCase({ idempotencyKey: key, ...decided });
+    try {
+      await view.clients.refundCases.decideRefundCase({ idempotencyKey: key, ...decided });
+    } catch (error) {
+      if (reasonOf(error) !== 'REFUND_CASE_STATE') throw error;
+      return { redirect: `/refunds/${id}`, notice: LATE };
+    }
     return { redirect: `/refunds/${id}`, notice: decision === 'approve' ? 'approved' : 'contested' };
   };
   const rpc = RefundCaseService.method.decideRefundCase;

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   type Dispute,
@@ -18,9 +19,11 @@ import { dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegions } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
+import { filterParameter } from '../shell/query-form.ts';
 import { canCall, type Page, textsFor, type View } from '../shell/view.ts';
 import { eventTable } from '../webhooks/event-table.ts';
 import { type DecisionDraft, decisionForms } from './decision-forms.ts';
+import { lateDecisionText } from './late-decision.ts';
 import { paymentTexts } from './payment.texts.ts';
 import { paymentAmounts, readPayment } from './payment-amounts.ts';
 import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
@@ -32,8 +35,12 @@ const MAX_DISPUTES = 20;
 const MAX_EVENTS = 30;
 const IN_REVIEW = new Set([RefundCaseStatus.MERCHANT_REVIEW, RefundCaseStatus.SERVICE_REVIEW]);
 
-/** A refused form: the rejected decision, or the fault of a file. */
+/** The notice after a decision that the case no longer awaited. */
+export const LATE = 'late';
+
+/** A refused form: the rejected decision, the fault of a file, or that the case did not await a decision. */
 interface Refused {
+  readonly isLate?: boolean;
   readonly decision?: DecisionDraft;
   readonly evidenceFault?: string;
 }
@@ -54,8 +61,9 @@ interface CaseDetails {
 /** A refund case with its evidence, and the forms for the merchant's decision. */
 export function refundCasePages(pages: Pages): void {
   const location = { path: '/refunds/:refundCaseId', section: 'refunds' } as const;
-  pages.page({ ...location, role: Role.VIEWER }, (view, { params }) =>
-    renderRefundCase(view, params.refundCaseId!),
+  const query = Type.Object({ notice: filterParameter });
+  pages.page({ ...location, role: Role.VIEWER, query }, (view, { params, query: { notice } }) =>
+    renderRefundCase(view, params.refundCaseId!, { isLate: notice === LATE }),
   );
   evidencePages(pages, {
     ...location,
@@ -70,6 +78,7 @@ export async function renderRefundCase(view: View, refundCaseId: string, refused
   const details = await readCase(view, refundCaseId);
   const t = textsFor(view, refundCaseTexts);
   const { refundCase, evidence: files } = details;
+  const isLate = refused?.isLate && refundCase.status !== RefundCaseStatus.MERCHANT_REVIEW;
   const live = {
     summary: summary(view, details),
     facts: html`<h2>${t.details}</h2>${facts(view, refundCase, details.names)}`,
@@ -89,6 +98,7 @@ export async function renderRefundCase(view: View, refundCaseId: string, refused
 ${liveRegions(live)}`,
     live,
     notices: { approved: t.approved, contested: t.contested, evidence: textsFor(view, evidenceTexts).saved },
+    ...(isLate && { warnings: { [LATE]: await lateDecisionText(view, refundCase) } }),
   };
 }
 

@@ -20,6 +20,16 @@ export const refundCaseTexts = {
       'Seu papel permite apenas visualizar. Peça a decisão a alguém do financeiro, a um desenvolvedor ou a um administrador.',
     approved: 'Aprovação registrada.',
     contested: 'Contestação registrada.',
+    late: {
+      approved: (person: string, at: string) =>
+        `Este reembolso já havia sido aprovado por ${person} em ${at}. Nada mais foi registrado.`,
+      contested: (person: string, at: string) =>
+        `Este reembolso já havia sido contestado por ${person} em ${at}. Nada mais foi registrado.`,
+      expired:
+        'O prazo venceu antes da sua decisão, que não foi registrada. O caso foi para a nossa análise.',
+      withdrawn: 'A solicitação foi retirada antes da sua decisão, que não foi registrada.',
+      notAwaited: 'Este caso não aguarda a sua decisão. Nada foi registrado.',
+    },
     details: 'Detalhes do caso',
     reason: 'Motivo da solicitação',
     id: 'ID do caso',
@@ -90,6 +100,16 @@ export const refundCaseTexts = {
     viewerHint: 'Your role is view-only. Ask someone in finance, a developer or an administrator to decide.',
     approved: 'Approval recorded.',
     contested: 'Objection recorded.',
+    late: {
+      approved: (person: string, at: string) =>
+        `This refund had already been approved by ${person} on ${at}. Nothing else was recorded.`,
+      contested: (person: string, at: string) =>
+        `This refund had already been contested by ${person} on ${at}. Nothing else was recorded.`,
+      expired:
+        'The deadline passed before your decision, which was not recorded. The case went to our review.',
+      withdrawn: 'The request was withdrawn before your decision, which was not recorded.',
+      notAwaited: 'This case does not need your decision. Nothing was recorded.',
+    },
     details: 'Case details',
     reason: 'Reason for the request',
     id: 'Case ID',

@@ -78,7 +78,6 @@ export const refundsTexts = {
         'A soma dos seus reembolsos em 24 horas passou do limite. Nossa equipe vai analisar o caso.',
     },
     refusals: {
-      REFUND_CASE_STATE: 'Este caso não aguarda mais sua decisão: ela já foi registrada ou o prazo venceu.',
       IDEMPOTENCY_KEY_REUSED: 'Este formulário já foi enviado com outro texto. Recarregue a página.',
     },
   },
@@ -156,8 +155,6 @@ export const refundsTexts = {
       REFUND_VOLUME_24H: 'Your refunds within 24 hours exceed the limit. Our team will review the case.',
     },
     refusals: {
-      REFUND_CASE_STATE:
-        'This case no longer needs your decision: it has been recorded already, or the deadline has passed.',
       IDEMPOTENCY_KEY_REUSED: 'This form has already been submitted with a different text. Reload the page.',
     },
   },

@@ -145,8 +145,12 @@ function navigation(view: View, current: Section | undefined): Html {
   return html`<nav class="sections" aria-label="${t.navigation}"><ul>${open.map(link)}</ul></nav>`;
 }
 
-function notice({ url }: PlainView, { notices }: Page): Html {
+function notice({ url }: PlainView, { notices, warnings }: Page): Html {
   const name = new URLSearchParams(url.split('?')[1] ?? '').get('notice');
-  const text = name !== null && notices && Object.hasOwn(notices, name) ? notices[name] : undefined;
-  return text ? html`<p class="notice good" id="notice" role="status" tabindex="-1">${text}</p>` : nothing;
+  if (name === null) return nothing;
+  const textOf = (texts: Page['notices']) => (texts && Object.hasOwn(texts, name) ? texts[name] : undefined);
+  const [done, warning] = [textOf(notices), textOf(warnings)];
+  const text = done ?? warning;
+  if (!text) return nothing;
+  return html`<p class="notice ${done ? 'good' : 'busy'}" id="notice" role="status" tabindex="-1">${text}</p>`;
 }

@@ -72,6 +72,8 @@ export interface Page {
   readonly live?: Readonly<Record<string, Html>>;
   /** Notices to show above the page after an action, by the name in the action's redirect. */
   readonly notices?: Readonly<Record<string, string>>;
+  /** The same after an action that had no effect. */
+  readonly warnings?: Readonly<Record<string, string>>;
 }
 
 /** The URL path of a merchant's page: `path` begins with a slash, or is empty for the overview. */

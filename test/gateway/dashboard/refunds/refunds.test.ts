@@ -16,6 +16,7 @@ import { addDays, civilDateAt } from '../../../../services/platform/civil-date.t
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/harness-sql.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
@@ -294,13 +295,46 @@ it('requires a reason of at most 2000 characters, and keeps the entered text', a
   expect(refundCase!.merchantDecision!.reason).toBe('🙂'.repeat(2_000));
 });
 
-it('says that the case was decided in the meantime', async () => {
-  const { visitor, list, open, refunds, write } = await merchant();
-  const { id } = await open();
-  const page = await visitor.get(`${list}/${id}`);
-  expect(page.document.querySelector('.timeline')!.text).toContain('Deadline');
+it('shows a case that was decided or ended in the meantime as it is now, and who decided what', async () => {
+  const { visitor, merchantId, list, open, refunds, write } = await merchant();
+  const colleague = await fixture.signIn({ [merchantId]: Role.FINANCE });
+  const lateContest = async (meanwhile: (id: string) => Promise<unknown>) => {
+    const { id } = await open();
+    const page = await visitor.get(`${list}/${id}`);
+    expect(page.document.querySelector('.timeline')!.text).toContain('Deadline');
+    await meanwhile(id);
+    const { status, path, document } = await visitor.submit(page, '/contest', { contest_reason: 'late' });
+    expect([status, path, document.querySelector('.decisions')]).toEqual([
+      200,
+      `${list}/${id}?notice=late`,
+      null,
+    ]);
+    return document.querySelector('.notice.busy')?.text;
+  };
+  const approved = 'This refund had already been approved by';
   const decision = MerchantDecisionKind.APPROVED;
-  await refunds.decideRefundCase({ ...write(), refundCaseId: id, decision });
-  const late = await visitor.submit(page, '/contest', { contest_reason: 'late' });
-  expect([late.status, late.text.includes('no longer needs your decision')]).toEqual([409, true]);
+  expect(await lateContest((id) => colleague.submit(`${list}/${id}`, '/approve'))).toMatch(
+    new RegExp(`^${approved} Ana on \\w+ \\d+, 20\\d\\d, .*Nothing else was recorded`),
+  );
+  expect(await lateContest((id) => visitor.submit(`${list}/${id}`, '/approve'))).toContain(
+    `${approved} you on`,
+  );
+  expect(
+    await lateContest((refundCaseId) => refunds.decideRefundCase({ ...write(), refundCaseId, decision })),
+  ).toContain(`${approved} your company on`);
+  expect(
+    await lateContest((id) => visitor.submit(`${list}/${id}`, '/contest', { contest_reason: 'not ours' })),
+  ).toContain('already been contested by you');
+  expect(await lateContest((refundCaseId) => refunds.cancelRefundCase({ ...write(), refundCaseId }))).toMatch(
+    /^The request was withdrawn before your decision/,
+  );
+  expect(
+    await lateContest((id) =>
+      sqlOf(
+        fixture.harness,
+        'update refunds.refund_case set merchant_review_deadline_at = now() where id = $1',
+        [id],
+      ).then(() => refunds.expireMerchantReview({ ...write(), refundCaseId: id })),
+    ),
+  ).toMatch(/^The deadline passed before your decision/);
 });

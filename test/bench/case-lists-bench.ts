@@ -18,7 +18,7 @@ import { seedManyCases } from './seed-many-cases.ts';
 import { timeAlternately } from './time-alternately.ts';
 
 const FEW = 10_000;
-const MANY = 10_000_000;
+const MANY = Number(process.env.SIZE_ROWS ?? 10_000_000);
 const MOST = 1.2;
 const HEADINGS = ['', `${FEW} cases`, `${MANY} cases`, 'ratio', ''];
 

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { createClient, type Transport } from '@connectrpc/connect';
 import pg from 'pg';
 import { PriceType, ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { FundsReleaseStatus, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { FundsReleaseStatus, FundsService, SaleStatus } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { selectProduct } from '../../services/catalog/product.queries.ts';
 import { selectCalendar, selectReleases } from '../../services/funds/funds.queries.ts';
 import { addDays, type CivilDate, civilDateAt } from '../../services/platform/civil-date.ts';
@@ -16,7 +16,7 @@ import { seedFunds } from './seed-funds.ts';
 import { ROUNDS, timeAlternately } from './time-alternately.ts';
 
 const SMALL_INSTALLMENTS = 10_000;
-const LARGE_INSTALLMENTS = 10_000_000;
+const LARGE_INSTALLMENTS = Number(process.env.SIZE_ROWS ?? 10_000_000);
 const PRODUCTS = 500;
 const MOST = 1.2;
 
@@ -135,6 +135,14 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
       list({ pageToken: tokens.get(merchant) ?? '' })(merchant),
     'list, scheduled': list({ status: FundsReleaseStatus.SCHEDULED }),
     'list, from today': list({ fromDate: today }),
+    'sales, first page': (merchant: Merchant) => funds.listSales({ ...named(merchant.tenant), pageSize: 50 }),
+    'sales, partially released': (merchant: Merchant) =>
+      funds.listSales({ ...named(merchant.tenant), pageSize: 50, status: SaleStatus.PARTIALLY_RELEASED }),
+    'sales, blocked (none)': (merchant: Merchant) =>
+      funds.listSales({ ...named(merchant.tenant), pageSize: 50, status: SaleStatus.BLOCKED }),
+    'statement, the last 200 days': (merchant: Merchant) =>
+      funds.listMovements({ ...named(merchant.tenant), pageSize: 50, fromDate: addDays(today, -200) }),
+    balance: (merchant: Merchant) => funds.getBalance(named(merchant.tenant)),
     'calendar, this month': (merchant: Merchant) => funds.getReleaseCalendar(named(merchant.tenant)),
     'calendar, in three months': (merchant: Merchant) =>
       funds.getReleaseCalendar({ ...named(merchant.tenant), month: addDays(today, 92).slice(0, 7) }),

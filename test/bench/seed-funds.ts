@@ -22,8 +22,8 @@ interface Row {
 }
 
 /**
- * Card sales of one merchant with this many installments in all, as RecordSale leaves them: scheduled by the rules, and their
- * rows the sums of their installments. By COPY, in one transaction.
+ * Card sales of one merchant with this many installments in all, as RecordSale and the daily release leave them: scheduled by
+ * the rules, with the sums of their installments and the statement. By COPY, in one transaction.
  */
 export async function seedFunds(
   databaseUrl: string,
@@ -57,11 +57,29 @@ export async function seedFunds(
     const rowColumns =
       'date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count, first_parts, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance';
     await copy('funds.release', rowColumns, rowLines(rows, owned));
+    for (const statement of STATEMENT) await client.query(statement, [tenant.merchantId, tenant.environment]);
     await client.query('commit');
   } finally {
     await client.end();
   }
 }
+
+/** What adds the movements of the sales and of the released days to the statement, and their sums by day. */
+const STATEMENT = [
+  `insert into funds.movement
+     (merchant_id, environment, id, kind, source_id, sale_id, available_minor, scheduled_minor, blocked_minor, occurred_at)
+   select merchant_id, environment, uuidv7(), 'SALE', id, id, 0, gross_minor - fees_minor, 0, captured_at
+     from funds.sale where merchant_id = $1 and environment = $2`,
+  `insert into funds.movement
+     (merchant_id, environment, id, kind, release_date, available_minor, scheduled_minor, blocked_minor, occurred_at)
+   select merchant_id, environment, uuidv7(), 'RELEASE', date, gross_minor - fees_minor, fees_minor - gross_minor, 0,
+          date::timestamp at time zone 'America/Sao_Paulo'
+     from funds.release where merchant_id = $1 and environment = $2 and status = 'RELEASED'`,
+  `insert into funds.balance_day (merchant_id, environment, date, available_minor, scheduled_minor, blocked_minor)
+   select merchant_id, environment, (occurred_at at time zone 'America/Sao_Paulo')::date, sum(available_minor),
+          sum(scheduled_minor), sum(blocked_minor)
+     from funds.movement where merchant_id = $1 and environment = $2 group by 1, 2, 3`,
+];
 
 interface SeededSale {
   readonly id: string;

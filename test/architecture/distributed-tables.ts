@@ -3,11 +3,15 @@ import pg from 'pg';
 import { vi } from 'vitest';
 import { tablesOfAnyMerchant } from './merchant-predicate.ts';
 
-const FILE = new URL('../../services/platform/database/distribute-by-merchant.sql', import.meta.url);
+/** Distributes the tables. */
+export const DISTRIBUTION = new URL(
+  '../../services/platform/database/distribute-by-merchant.sql',
+  import.meta.url,
+);
 
 /** The tables that are distributed by merchant. */
 export async function distributedTables(): Promise<readonly string[]> {
-  const [, names] = /array\[([^\]]*)\]/.exec(await readFile(FILE, 'utf8'))!;
+  const [, names] = /array\[([^\]]*)\]/.exec(await readFile(DISTRIBUTION, 'utf8'))!;
   return [...names!.matchAll(/'([a-z_.]+)'/g)].map(([, table]) => table!);
 }
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -5,10 +6,15 @@ import { BlockReason, FundsService, RefundDebitState } from '../../proto/gen/pay
 import { RefundCaseScope, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { periodicTasksFor } from '../../services/periodic-tasks.ts';
 import { Database } from '../../services/platform/database/database.ts';
-import { startHarness, type TestHarness } from '../support/harness.ts';
+import { createTestDatabase, startHarness, type TestHarness } from '../support/harness.ts';
 import { query } from '../support/query.ts';
 import { readMetrics } from '../support/scrape.ts';
-import { distributedTables, recordStatements, unscopedStatements } from './distributed-tables.ts';
+import {
+  DISTRIBUTION,
+  distributedTables,
+  recordStatements,
+  unscopedStatements,
+} from './distributed-tables.ts';
 import { tablesOfAnyMerchant } from './merchant-predicate.ts';
 
 const KEYS = `
@@ -129,6 +135,23 @@ describe('distributed tables', () => {
       [],
     );
   });
+});
+
+test('after the distribution, a role still needs rights only on the table that it writes', async () => {
+  const url = await createTestDatabase();
+  const citus = `
+    create function citus_add_local_table_to_metadata(regclass) returns void language sql as '';
+    create function create_distributed_table(text, text, colocate_with text) returns void language sql as ''`;
+  await query(
+    url,
+    citus,
+    await readFile(DISTRIBUTION, 'utf8'),
+    'begin; create role sender',
+    'grant usage on schema platform to sender; grant delete on platform.outbox_command to sender',
+    'set local role sender',
+    'delete from platform.outbox_command',
+    'rollback',
+  );
 });
 
 async function runPeriodicTasks(): Promise<void> {

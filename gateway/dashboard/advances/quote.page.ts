@@ -44,7 +44,7 @@ export function quotePage(pages: Pages): void {
     return {
       title: t.title,
       body: html`${ended ? notice('off', ended) : lessNotice(view, quote, typed)}
-<div class="card quote">${figures(view, quote)}
+<div class="card quote">${figures(view, found)}
 ${ended ? nothing : html`<p>${t.requestText}</p>${requestForm(view, { quoteId: quote.id, amountMinor: quote.amountMinor, typed })}`}
 <p><a${ended ? html` class="button"` : nothing} href="${pathTo(view, `/advances/new?${new URLSearchParams({ ...typed })}`)}">${t.other}</a></p></div>
 <h2>${t.releases}</h2>
@@ -71,12 +71,12 @@ function lessNotice(view: View, { amountMinor }: AdvanceQuote, { amount }: Typed
   return notice('off', t.less(view.format.money(asked), view.format.money(amountMinor)));
 }
 
-function figures(view: View, quote: AdvanceQuote): Html {
+function figures(view: View, { quote, advanceRequestId }: GetAdvanceQuoteResponse): Html {
   const texts = textsFor(view, advancesTexts);
   const t = texts.quote;
   const money = (amountMinor: bigint) => view.format.money(amountMinor);
-  const { amountMinor, feeAmountMinor, netAmountMinor, monthlyRateBps, expiresAt } = quote;
-  const cost = effectiveCost(quote);
+  const { amountMinor, feeAmountMinor, netAmountMinor, monthlyRateBps, expiresAt } = quote!;
+  const cost = effectiveCost(quote!);
   return html`<p class="soft">${texts.net}</p><p class="figure">${money(netAmountMinor)}</p>
 ${details([
   [texts.amount, money(amountMinor)],
@@ -88,7 +88,9 @@ ${details([
   ],
   [
     t.validUntil,
-    html`${moment(view, expiresAt)} <span class="soft">${expiresAt ? view.format.relative(expiresAt) : ''}</span>`,
+    advanceRequestId === undefined
+      ? html`${moment(view, expiresAt)} <span class="soft">${view.format.relative(expiresAt!)}</span>`
+      : undefined,
   ],
 ])}`;
 }

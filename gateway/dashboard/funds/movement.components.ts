@@ -22,6 +22,7 @@ function mayBeOfDispute({ kind, blockReason }: Movement): boolean {
   return (
     blockReason === BlockReason.HOLD_OR_DISPUTE ||
     kind === MovementKind.DEDUCTION ||
+    kind === MovementKind.DEDUCTION_REVERSAL ||
     kind === MovementKind.DEBT_COLLECTION
   );
 }

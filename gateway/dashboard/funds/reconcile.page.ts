@@ -19,7 +19,7 @@ import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, type Column, dataTable, link } from '../shell/components.ts';
+import { amountColumn, dataTable, link } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -128,7 +128,7 @@ function refundTable(view: View, range: DateRange, totals: readonly RefundCaseTo
     const name = enumName(RefundCaseStatus, status);
     return link(view, during('/refunds', name)(range), states[name]);
   };
-  return statusTable(view, totals, linkTo, [amountColumn(view, amount, ({ amountMinor }) => amountMinor)]);
+  return statusTable(view, totals, linkTo, [[amount, ({ amountMinor }) => amountMinor]]);
 }
 
 function disputeTable(view: View, range: DateRange, totals: readonly DisputeTotal[]): Html {
@@ -139,8 +139,8 @@ function disputeTable(view: View, range: DateRange, totals: readonly DisputeTota
     return link(view, during('/disputes', name)(range), filters[name]);
   };
   return statusTable(view, totals, linkTo, [
-    amountColumn(view, amount, ({ amountMinor }) => amountMinor),
-    amountColumn(view, deducted, ({ deductedAmountMinor }) => deductedAmountMinor),
+    [amount, ({ amountMinor }) => amountMinor],
+    [deducted, ({ deductedAmountMinor }) => deductedAmountMinor],
   ]);
 }
 
@@ -152,21 +152,46 @@ function advanceTable(view: View, range: DateRange, totals: readonly AdvanceRequ
     return link(view, during('/advances', name)(range), statuses[name]);
   };
   return statusTable(view, totals, linkTo, [
-    amountColumn(view, amount, ({ amountMinor }) => amountMinor),
-    amountColumn(view, fee, ({ feeAmountMinor }) => feeAmountMinor),
-    amountColumn(view, net, ({ netAmountMinor }) => netAmountMinor),
+    [amount, ({ amountMinor }) => amountMinor],
+    [fee, ({ feeAmountMinor }) => feeAmountMinor],
+    [net, ({ netAmountMinor }) => netAmountMinor],
   ]);
 }
 
-/** The totals of a list by status, each with a link to what has it. */
+interface StatusRow {
+  readonly status: Html | string;
+  readonly count: bigint;
+  readonly amountsMinor: readonly bigint[];
+}
+
+/** The totals of a list by status, each with a link to what has it, and their sum. */
 function statusTable<Total extends { readonly count: bigint }>(
   view: View,
   totals: readonly Total[],
   linkTo: (total: Total) => Html,
-  amounts: readonly Column<Total>[],
+  amounts: readonly (readonly [label: string, amountMinorOf: (total: Total) => bigint])[],
 ): Html {
   const t = textsFor(view, reconcileTexts);
-  const status = { label: t.status, cell: linkTo };
-  const count = { label: t.count, isNumber: true, cell: (total: Total) => view.format.number(total.count) };
-  return dataTable(t.byStatus, [status, count, ...amounts], totals, t.none);
+  const sum = (numberOf: (total: Total) => bigint) => totals.reduce((all, each) => all + numberOf(each), 0n);
+  const rows: StatusRow[] = totals.map((total) => ({
+    status: linkTo(total),
+    count: total.count,
+    amountsMinor: amounts.map(([, amountMinorOf]) => amountMinorOf(total)),
+  }));
+  if (rows.length > 1) {
+    const amountsMinor = amounts.map(([, amountMinorOf]) => sum(amountMinorOf));
+    rows.push({ status: t.total, count: sum(({ count }) => count), amountsMinor });
+  }
+  return dataTable<StatusRow>(
+    t.byStatus,
+    [
+      { label: t.status, cell: ({ status }) => status },
+      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
+      ...amounts.map(([label], index) =>
+        amountColumn<StatusRow>(view, label, ({ amountsMinor }) => amountsMinor[index]!),
+      ),
+    ],
+    rows,
+    t.none,
+  );
 }

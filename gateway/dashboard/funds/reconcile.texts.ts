@@ -4,6 +4,7 @@ export const reconcileTexts = {
     link: 'Conciliar',
     intro:
       'Os totais do período em cada lista, e os mesmos dados em CSV. A linha total de cada arquivo é igual à desta página.',
+    total: 'Total',
     totals: 'Totais do período',
     byStatus: 'Totais do período, por situação',
     count: 'Quantidade',
@@ -39,6 +40,7 @@ export const reconcileTexts = {
     link: 'Reconcile',
     intro:
       'The totals of the period in each list, and the same data as CSV. The total line of each file equals this page.',
+    total: 'Total',
     totals: 'Totals of the period',
     byStatus: 'Totals of the period, by status',
     count: 'Count',

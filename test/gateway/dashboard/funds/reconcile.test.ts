@@ -65,7 +65,7 @@ async function merchantWithDisputes() {
   await refunds.reverseDispute({ ...write(), disputeId: reversed });
   await client.reverseDeduction({ ...post('2026-06-23'), sourceId: reversed });
   const visitor = await fixture.signIn({ [merchantId]: Role.VIEWER });
-  return { visitor, live: `/live/${merchantId}` };
+  return { visitor, live: `/live/${merchantId}`, reversed };
 }
 
 it('shows the totals of disputes, which link to them and match their file and the statement', async () => {
@@ -91,6 +91,7 @@ it('shows the totals of disputes, which link to them and match their file and th
     ['Won', '1', 'R$3.00', 'R$0.00'],
     ['Lost', '2', 'R$110.00', 'R$110.00'],
     ['Reversed', '1', 'R$7.00', 'R$5.00'],
+    ['Total', '5', 'R$120.40', 'R$115.00'],
   ]);
   const total = disputes.at(-1)!;
   expect([total.line, total.amount]).toEqual(['total', '120,40']);
@@ -102,4 +103,14 @@ it('shows the totals of disputes, which link to them and match their file and th
     ).toHaveLength(count);
   }
   expect((await visitor.get(`${live}/disputes?from=2026-06-30&to=2026-06-01`)).status).toBe(422);
+});
+
+it('links a returned deduction to its dispute, also in a period without the deduction', async () => {
+  const { visitor, live, reversed } = await merchantWithDisputes();
+  const { document } = await visitor.get(`${live}/funds/statement?from=2026-06-23&to=2026-06-23`);
+  const link = document.querySelector('section[aria-labelledby="movements"] tbody a')!;
+  expect([textOf(link), link.getAttribute('href')]).toEqual([
+    'Deduction returned',
+    `${live}/disputes/${reversed}`,
+  ]);
 });

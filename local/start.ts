@@ -136,9 +136,7 @@ async function connectDatabase(
     await assertDatabaseReachable(DATABASE_URL);
     return DATABASE_URL;
   }
-  const postgres = await startPostgres({ folder, log: print });
-  stack.defer(() => postgres.stop());
-  return postgres.url;
+  return (await startPostgres({ folder, log: print, stack })).url;
 }
 
 /**
@@ -208,6 +206,7 @@ const stop = async (code: number) => {
 };
 process.on('SIGINT', () => stop(0)).on('SIGTERM', () => stop(0));
 await start(stack).catch((error) => {
-  if (!stopping) printError(error);
+  if (stopping) return;
+  printError(error);
   return stop(1);
 });

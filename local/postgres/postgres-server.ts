@@ -52,6 +52,8 @@ const INVALID_AUTHORIZATION = '28';
 export interface PostgresOptions {
   readonly folder: DataFolder;
   readonly log: (line: string) => void;
+  /** Collects the server, to stop it even before it is ready. */
+  readonly stack?: AsyncDisposableStack;
   /** Trades durability for speed, for tests. Default: false. */
   readonly throwaway?: boolean;
 }
@@ -91,6 +93,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       ready: (signal) => waitUntilReady(options, access, signal),
       onDown: (detail) => log(`${detail}; restarting`),
     });
+    options.stack?.defer(() => supervised.stop());
     try {
       await supervised.start();
       await createDatabase(access);

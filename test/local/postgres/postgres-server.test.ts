@@ -81,24 +81,36 @@ test('a restore to a moment has ended when the server is ready', async () => {
   ]);
 });
 
-test('a restore that is paused at its target says once how to end it', async () => {
-  await using stack = new AsyncDisposableStack();
-  const { folder } = stack.use(temporaryDataFolder());
+test('a restore that is paused at its target can be stopped, and says once how to end it', async () => {
+  using restored = temporaryDataFolder();
+  const { folder } = restored;
   await takeBaseBackup(postgres.url, data.folder, folder);
   configureRecovery('recovery', folder, {
     restore_command: `cp ${data.folder.file('postgres')}/pg_wal/%f %p`,
     recovery_target: 'immediate',
     recovery_target_action: 'pause',
   });
-  const lines: string[] = [];
-  const starting = startPostgres({ folder, log: (line) => lines.push(line) });
-  stack.defer(async () => (await starting).stop());
-  await vi.waitFor(() => expect(lines).not.toEqual([]), { timeout: 40_000 });
-  const [, statement, url] = /run "(.*)" at (\S+)/.exec(lines[0]!)!;
-  const { password } = JSON.parse(folder.read('postgres.json')!);
-  await query(url!.replace('@', `:${password}@`), statement!);
-  await starting;
-  expect(lines).toHaveLength(1);
+  /** Resolves once it is paused. */
+  const startPaused = async (stack: AsyncDisposableStack) => {
+    const lines: string[] = [];
+    const starting = startPostgres({ folder, log: (line) => lines.push(line), stack });
+    starting.catch(() => undefined);
+    await vi.waitFor(() => expect(lines).not.toEqual([]), { timeout: 40_000 });
+    const [, statement, url] = /run "(.*)" at (\S+)/.exec(lines[0]!)!;
+    const { password } = JSON.parse(folder.read('postgres.json')!);
+    return { starting, lines, resume: () => query(url!.replace('@', `:${password}@`), statement!) };
+  };
+  const stopped = new AsyncDisposableStack();
+  const { starting, resume } = await startPaused(stopped);
+  await stopped.disposeAsync();
+  await expect(resume()).rejects.toThrow('ECONNREFUSED');
+  await expect(starting).rejects.toThrow();
+
+  await using stack = new AsyncDisposableStack();
+  const paused = await startPaused(stack);
+  await paused.resume();
+  await paused.starting;
+  expect(paused.lines).toHaveLength(1);
 });
 
 describe('a server that dies', () => {

@@ -3,11 +3,20 @@ import { StartError } from '../start-error.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Connects once to the PostgreSQL in DATABASE_URL. Throws StartError DATABASE_UNREACHABLE, without the password. */
+const IN_RECOVERY =
+  'the PostgreSQL in DATABASE_URL is in recovery: use the primary instead of a standby, or end the ' +
+  'restore ("select pg_wal_replay_resume()" if it is paused at its target)';
+
+/**
+ * Connects once to the PostgreSQL in DATABASE_URL. Throws StartError DATABASE_UNREACHABLE, without the password, also if the
+ * server is in recovery.
+ */
 export async function assertDatabaseReachable(url: string): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  let isRecovering: boolean;
   try {
     await client.connect();
+    isRecovering = (await client.query('select pg_is_in_recovery() as recovering')).rows[0].recovering;
   } catch (error) {
     // When every address of a host refuses, the error has a code and no message.
     const { message, code } = error as NodeJS.ErrnoException;
@@ -17,4 +26,5 @@ export async function assertDatabaseReachable(url: string): Promise<void> {
   } finally {
     await client.end();
   }
+  if (isRecovering) throw new StartError('DATABASE_UNREACHABLE', IN_RECOVERY);
 }

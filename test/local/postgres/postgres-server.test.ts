@@ -4,6 +4,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { assertDatabaseReachable } from '../../../local/postgres/external-database.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { identifyProcess } from '../../../local/processes/process-identity.ts';
 import { configureRecovery, takeBaseBackup } from '../../support/base-backup.ts';
@@ -98,7 +99,8 @@ test('a restore that is paused at its target can be stopped, and says once how t
     await vi.waitFor(() => expect(lines).not.toEqual([]), { timeout: 40_000 });
     const [, statement, url] = /run "(.*)" at (\S+)/.exec(lines[0]!)!;
     const { password } = JSON.parse(folder.read('postgres.json')!);
-    return { starting, lines, resume: () => query(url!.replace('@', `:${password}@`), statement!) };
+    const access = url!.replace('@', `:${password}@`);
+    return { starting, lines, access, resume: () => query(access, statement!) };
   };
   const stopped = new AsyncDisposableStack();
   const { starting, resume } = await startPaused(stopped);
@@ -108,6 +110,10 @@ test('a restore that is paused at its target can be stopped, and says once how t
 
   await using stack = new AsyncDisposableStack();
   const paused = await startPaused(stack);
+  await expect(assertDatabaseReachable(paused.access)).rejects.toMatchObject({
+    reason: 'DATABASE_UNREACHABLE',
+    message: expect.stringContaining('in recovery'),
+  });
   await paused.resume();
   await paused.starting;
   expect(paused.lines).toHaveLength(1);

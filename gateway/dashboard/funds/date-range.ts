@@ -5,7 +5,7 @@ import { Failure } from '../shell/failures.ts';
 import { type Html, html } from '../shell/html.ts';
 import { filterParameter } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
-import { monthOf, monthShifted } from './months.ts';
+import { monthOf, monthShifted, type YearMonth } from './months.ts';
 import { salesTexts } from './sales.texts.ts';
 
 /** The query parameters of a range. */
@@ -40,7 +40,10 @@ export class DateRange implements Bounds {
   /** The range of a query; without one, the current month. */
   static orCurrentMonth(view: View, { from = '', to = '' }: Partial<Bounds>): DateRange {
     if (from !== '' || to !== '') return new DateRange(view, { from, to });
-    const month = monthOf(civilDateAt(new Date()));
+    return DateRange.ofMonth(view, monthOf(civilDateAt(new Date())));
+  }
+
+  static ofMonth(view: View, month: YearMonth): DateRange {
     return new DateRange(view, { from: `${month}-01`, to: addDays(`${monthShifted(month, 1)}-01`, -1) });
   }
 

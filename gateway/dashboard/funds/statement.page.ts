@@ -12,12 +12,13 @@ import { csvDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { amountColumn, dataTable, pageParameter, pager } from '../shell/components.ts';
-import { type Html, html } from '../shell/html.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { DateRange, dateRangeParameters, fileParameters } from './date-range.ts';
 import { fundsTexts } from './funds.texts.ts';
+import { monthOf, monthShifted, type YearMonth } from './months.ts';
 import { movementTable, possibleDisputes } from './movement.components.ts';
 import { statementLines, totalMinor } from './statement.csv.ts';
 import { statementTexts } from './statement.texts.ts';
@@ -49,10 +50,27 @@ export function statementPages(pages: Pages): void {
   });
 }
 
-/** The form that chooses the period of a page. */
+/** The form that chooses the period of a page, and links to the months before and after it. */
 export function rangeForm(view: View, range: DateRange): Html {
   const t = textsFor(view, statementTexts);
-  return queryForm(view, { fields: range.fields(t), submit: t.show });
+  return queryForm(view, {
+    fields: range.fields(t),
+    submit: t.show,
+    more: range.hasFault ? nothing : monthLinks(view, range),
+  });
+}
+
+function monthLinks(view: View, { from, to }: DateRange): Html {
+  const [path] = view.url.split('?');
+  const link = (month: YearMonth | undefined, textOf: (name: string) => string) => {
+    // The last month of the year 9999 has no next one, from which its last day could follow.
+    if (month === undefined || monthShifted(month, 1) === undefined) return nothing;
+    const query = new URLSearchParams(DateRange.ofMonth(view, month).query);
+    return html`<a href="${path}?${query}">${textOf(view.format.month(month))}</a>`;
+  };
+  const before = link(monthShifted(monthOf(from || to), -1), (name) => `← ${name}`);
+  const after = link(monthShifted(monthOf(to || from), 1), (name) => `${name} →`);
+  return html`<nav aria-label="${textsFor(view, fundsTexts).monthNavigation}">${before} ${after}</nav>`;
 }
 
 function statementBody(

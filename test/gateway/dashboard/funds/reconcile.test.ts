@@ -114,3 +114,21 @@ it('links a returned deduction to its dispute, also in a period without the dedu
     `${live}/disputes/${reversed}`,
   ]);
 });
+
+it('leads from a period to the whole months before and after it', async () => {
+  const merchantId = randomUUID();
+  const visitor = await fixture.signIn({ [merchantId]: Role.VIEWER });
+  const page = `/live/${merchantId}/funds/reconcile`;
+  const months = async (range: string) => {
+    const { document } = await visitor.get(`${page}?${range}`);
+    const links = document.querySelectorAll('nav[aria-label="Months"] a');
+    return links.map((link) => [textOf(link), link.getAttribute('href')]);
+  };
+  expect(await months('from=2026-03-10&to=2026-05-20')).toEqual([
+    ['← February 2026', `${page}?from=2026-02-01&to=2026-02-28`],
+    ['June 2026 →', `${page}?from=2026-06-01&to=2026-06-30`],
+  ]);
+  expect(await months('to=9999-11-30')).toEqual([
+    ['← October 9999', `${page}?from=9999-10-01&to=9999-10-31`],
+  ]);
+});

@@ -5,6 +5,8 @@ import { text } from 'node:stream/consumers';
 import { parse } from 'node-html-parser';
 import { beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AMBIGUOUS_BODIES } from '../../../support/ambiguous-bodies.ts';
+import { exchange } from '../../http-call.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
@@ -64,6 +66,15 @@ test('pages do not reveal the session: not in HTML, URLs, or other cookies', asy
     expect(answer.location ?? '').not.toContain(visitor.token);
     expect(answer.headers.getSetCookie(), path).toEqual([]);
   }
+});
+
+test.each(AMBIGUOUS_BODIES)('%s ends the connection', async (_what, headers, body = '0\r\n\r\n') => {
+  const port = Number(new URL(fixture.baseUrl).port);
+  const request = (method: string) =>
+    `${method} /account HTTP/1.1\r\nHost: a\r\nCookie: __Host-session=${visitor.token}\r\n`;
+  const form = `${request('POST')}Content-Type: application/x-www-form-urlencoded\r\n${headers}\r\n\r\n${body}`;
+  const received = await exchange(port, `${form}${request('GET')}Connection: close\r\n\r\n`);
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
 });
 
 test('no return path leads to another host or injects a header', async () => {

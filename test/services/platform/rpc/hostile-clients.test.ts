@@ -15,6 +15,7 @@ import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalo
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { createRpcServer, type RpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
+import { AMBIGUOUS_BODIES } from '../../../support/ambiguous-bodies.ts';
 import { ALL_GRANTS } from '../../../support/harness.ts';
 
 const LIST = `/${ProductService.typeName}/ListProducts`;
@@ -174,6 +175,19 @@ describe('a client that is too slow is disconnected', () => {
     });
   });
 });
+
+it.each(AMBIGUOUS_BODIES)(
+  '%s ends an HTTP/1.1 connection before a call is made',
+  async (_what, headers, body = '0\r\n\r\n') => {
+    const before = calls;
+    const start = head('application/json', 0).replace('content-length: 0', headers);
+    const { socket, received } = open();
+    const smuggled = head('application/json', 2).replace('host:', 'connection: close\r\nhost:');
+    socket.end(`${start}${body}${smuggled}{}`);
+    const statuses = (await received).toString().match(/HTTP\/1\.1 \d+/g);
+    expect([statuses, calls - before]).toEqual([['HTTP/1.1 400'], 0]);
+  },
+);
 
 describe('a message that does not arrive in time is refused', () => {
   it.each(['application/grpc', 'application/grpc+json'])('as %s', async (type) => {

@@ -2,7 +2,7 @@
  * Requests whose end other servers may see elsewhere, as the headers of the body and, if not empty, the body: what follows must
  * not be read as a request.
  */
-export const AMBIGUOUS_BODIES: readonly (readonly [what: string, head: string, body?: string])[] = [
+export const AMBIGUOUS_BODIES: [what: string, head: string, body?: string][] = [
   ['two lengths', 'Content-Length: 5\r\nContent-Length: 6'],
   ['the same length twice', 'Content-Length: 5\r\nContent-Length: 5'],
   ['a list of lengths', 'Content-Length: 5, 5'],

@@ -29,7 +29,9 @@ export async function deductFrom(
   const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, account.today);
   if (earlier) {
     // A debt dates from when it arose, not from a deduction that was covered or paid.
-    if (missingMinor > 0n && earlier.openDebtMinor === 0n) earlier.occurredAt = account.at;
+    const isNew = earlier.openDebtMinor === 0n;
+    if (missingMinor > 0n && isNew) earlier.occurredAt = account.at;
+    if (missingMinor > 0n) earlier.raisedAt = isNew ? null : account.at;
     earlier.amountMinor += amountMinor;
     earlier.openDebtMinor += missingMinor;
   } else {
@@ -42,6 +44,7 @@ export async function deductFrom(
       occurredAt: account.at,
       canceledDebtMinor: 0n,
       reversedAt: null,
+      raisedAt: null,
     });
   }
   const deducted = { kind: 'DEDUCTION', sourceId, saleId, debtMinor: missingMinor } as const;

@@ -112,6 +112,7 @@ export const DeductionEntity = defineEntity({
     occurredAt: timestampColumn(),
     canceledDebtMinor: amountColumn(),
     reversedAt: timestampColumn().strictNullable(),
+    raisedAt: timestampColumn().strictNullable(),
   },
 });
 

@@ -128,7 +128,7 @@ export const selectBalance = prepareRead<Tenant, BalanceReadRow>((parameters) =>
       remainingOfAll('BLOCKED').as('blocked_minor'),
       openDebts.select(sum).$asScalar().$notNull().as('open_debts_minor'),
       openDebts
-        .select(({ fn }) => fn.max('occurred_at').as('last'))
+        .select(sql<Timestamp | null>`max(greatest(occurred_at, raised_at))`.as('last'))
         .$asScalar()
         .as('last_debt_at'),
     ])

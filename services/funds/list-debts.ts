@@ -31,5 +31,6 @@ export function debtMessage(row: DebtReadRow): Debt {
     amountMinor: row.amount_minor,
     openAmountMinor: row.open_debt_minor,
     occurredAt: row.occurred_at,
+    raisedAt: row.raised_at ?? undefined,
   };
 }

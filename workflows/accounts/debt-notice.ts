@@ -9,7 +9,7 @@ export interface DebtSubject {
   readonly kind: 'DEBTS';
   /** In centavos; positive. */
   readonly owedMinor: bigint;
-  /** When the last debt arose or, if that was later, the last open hold. With the amount it identifies the occasion. */
+  /** When a debt last arose or grew or, if that was later, the last open hold. With the amount it identifies the occasion. */
   readonly happenedAt: Date;
 }
 

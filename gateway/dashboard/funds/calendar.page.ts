@@ -126,7 +126,11 @@ function debtsSection(
       { label: t.debtSale, cell: ({ saleId }) => (saleId ? saleIdLink(view, saleId) : NONE) },
       amountColumn(view, t.debtAmount, ({ amountMinor }) => amountMinor),
       amountColumn(view, t.debtOpen, ({ openAmountMinor }) => openAmountMinor),
-      { label: t.debtSince, cell: ({ occurredAt }) => moment(view, occurredAt) },
+      {
+        label: t.debtSince,
+        cell: ({ occurredAt, raisedAt }) =>
+          html`${moment(view, occurredAt)}${raisedAt ? html`<br><span class="soft">${t.debtRaised} ${moment(view, raisedAt)}</span>` : nothing}`,
+      },
     ],
     debts,
     isLaterPage ? t.noMoreDebts : t.noDebts,

@@ -52,6 +52,7 @@ export const fundsTexts = {
     debtAmount: 'Valor',
     debtOpen: 'Em aberto',
     debtSince: 'Desde',
+    debtRaised: 'Aumentado em',
     noDebts: 'Nenhum débito em aberto.',
     noMoreDebts: 'Não há mais débitos.',
     day: {
@@ -155,6 +156,7 @@ export const fundsTexts = {
     debtAmount: 'Amount',
     debtOpen: 'Outstanding',
     debtSince: 'Since',
+    debtRaised: 'Increased on',
     noDebts: 'No open debts.',
     noMoreDebts: 'No more debts.',
     day: {

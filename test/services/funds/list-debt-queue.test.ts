@@ -45,7 +45,7 @@ it('says that a debt awaits sales, and from its due time on that its payment is 
   }
 });
 
-it('counts the due time of a raised deduction from when it owes, and not anew while some of it is owed', async () => {
+it('counts the due time of a raised deduction from when it owes, and says when it grew while some of it is owed', async () => {
   const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
   const sourceId = randomUUID();
   const raiseTo = (amountMinor: bigint, on?: string) =>
@@ -54,14 +54,15 @@ it('counts the due time of a raised deduction from when it owes, and not anew wh
   const recordPayment = (amountMinor: bigint) =>
     client.recordDebtPayment({ ...write(), paymentId: randomUUID(), amountMinor });
   await raiseTo(70n, '2020-06-01');
-  await raiseTo(90n);
+  const raised = write('2020-06-03');
+  await client.applyDeduction({ ...raised, sourceId, amountMinor: 90n, raise: true });
   expect(await queued()).toMatchObject([
-    { debt: { openAmountMinor: 90n }, nextAction: DebtAction.COLLECT_PAYMENT },
+    { debt: { openAmountMinor: 90n, raisedAt: raised.occurredAt }, nextAction: DebtAction.COLLECT_PAYMENT },
   ]);
   await recordPayment(90n);
   await raiseTo(100n);
   expect(await queued()).toMatchObject([
-    { debt: { openAmountMinor: 10n }, nextAction: DebtAction.AWAIT_SALES },
+    { debt: { openAmountMinor: 10n, raisedAt: undefined }, nextAction: DebtAction.AWAIT_SALES },
   ]);
 });
 

@@ -71,5 +71,7 @@ it('notices a deduction that is raised while it is owed, and mails it under anot
   };
   const first = await mailAfterRaisingTo(70n);
   expect(await mailAfterRaisingTo(90n)).not.toBe(first);
-  expect(new Set(ids).size).toBe(2);
+  await client.recordDebtPayment({ ...write(), paymentId: randomUUID(), amountMinor: 20n });
+  await mailAfterRaisingTo(110n);
+  expect(new Set(ids).size).toBe(3);
 });

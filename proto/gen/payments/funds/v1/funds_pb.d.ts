@@ -645,7 +645,7 @@ export declare type GetBalanceResponse = Message<"payments.funds.v1.GetBalanceRe
   openDebtsAmountMinor: bigint;
 
   /**
-   * When the last of the open debts arose; absent without one.
+   * When an open debt last arose or grew; absent without one.
    *
    * @generated from field: google.protobuf.Timestamp last_debt_at = 6;
    */
@@ -839,6 +839,13 @@ export declare type Debt = Message<"payments.funds.v1.Debt"> & {
    * @generated from field: google.protobuf.Timestamp occurred_at = 5;
    */
   occurredAt?: Timestamp | undefined;
+
+  /**
+   * When it last grew after that: ApplyDeduction with raise, while it was open.
+   *
+   * @generated from field: google.protobuf.Timestamp raised_at = 6;
+   */
+  raisedAt?: Timestamp | undefined;
 };
 
 /**

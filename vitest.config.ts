@@ -51,7 +51,11 @@ const FAULTS = [
 ];
 
 /** What measures times or counts within a second: one at a time, and beside nothing, in a run of its own. */
-const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store.test.ts'];
+const ALONE = [
+  'test/journeys/isolation.test.ts',
+  'test/journeys/isolation-burdens.test.ts',
+  'test/gateway/rate-limit-store.test.ts',
+];
 
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [

@@ -1,27 +1,16 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { cpus } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { createClient } from '@connectrpc/connect';
-import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { findFreePort } from '../../local/ports.ts';
-import { textTable } from '../../local/text-table.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { TestTenant } from '../services/webhooks/webhooks-fixture.ts';
+import { newTenant } from '../support/harness.ts';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import type { EndpointFailure } from './isolation-endpoints.ts';
 import {
-  type TestTenant,
-  type WebhooksFixture,
-  webhooksFixture,
-} from '../services/webhooks/webhooks-fixture.ts';
-import { ALL_GRANTS, bearer, createTestDatabase, newKey, newTenant } from '../support/harness.ts';
-import { loopbackSettings } from '../support/loopback-settings.ts';
-import { median, quantile } from '../support/quantile.ts';
-import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
-import { testWorkflowBundles } from '../support/temporal-namespace.ts';
-import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
-import { type ChildProgram, startProgram } from './child-program.ts';
-import { type EndpointFailure, HostileEndpoints } from './isolation-endpoints.ts';
+  compareP95,
+  type IsolationSystem,
+  printLatencies,
+  startIsolationSystem,
+} from './isolation-system.ts';
 
 /** `npm run isolation`: longer rounds, and more of them. For a machine that does nothing else. */
 const IS_LONG = process.env.ISOLATION === 'long';
@@ -44,115 +33,31 @@ const MOST_BUSY = 0.5;
 /** Of OTHERS_PER_S and HEALTHY_PER_S. */
 const LEAST_SHARE = 1 / 4;
 
-/**
- * The limit of a merchant's p95 beside failing endpoints, given the one beside as many events to healthy endpoints;
- * in milliseconds.
- */
-const mostMs = (calmMs: number) => Math.max(calmMs * 1.5, calmMs < 10 ? calmMs + 5 : 0);
-
-const HEALTHY_PATH = '/healthy';
-
-let temporal: TestTemporal;
-let endpoints: HostileEndpoints;
-let receiver: Receiver;
-let system: ChildProgram[] = [];
-let fixture: WebhooksFixture;
-/** When each event first arrived at the healthy endpoint, by id. */
-const arrivedAt = new Map<string, number>();
+let system: IsolationSystem;
 
 beforeAll(async () => {
-  temporal = await startTemporal();
-  endpoints = await HostileEndpoints.start();
-  // One server for the healthy endpoint and some of the others, because endpoints on one host must share nothing
-  // else.
-  receiver = await startReceiver((request, response) => {
-    if (endpoints.respond(request, response)) return;
-    if (request.url !== HEALTHY_PATH) return void response.writeHead(204).end();
-    const id = String(request.headers['webhook-id']);
-    if (!arrivedAt.has(id)) arrivedAt.set(id, Date.now());
-    response.writeHead(204).end();
-  });
-  const port = await findFreePort();
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  const key = () => `v1:${randomBytes(32).toString('base64')}`;
-  const databaseUrl = await createTestDatabase();
-  const shared = { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'fatal' };
-  const baseUrl = `http://127.0.0.1:${port}`;
-  system = [
-    startProgram('services/main.ts', {
-      ...shared,
-      ...loopbackSettings(),
-      DATABASE_URL: databaseUrl,
-      GRPC_PORT: `${port}`,
-      API_KEY_PEPPERS: key(),
-      WEBHOOK_SECRET_KEYS: key(),
-      CURSOR_KEYS: key(),
-      SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
-    }),
-    startProgram('workflows/main.ts', {
-      ...{
-        ...shared,
-        ...testWorkflowBundles(),
-        SERVICES_URL: baseUrl,
-        SERVICE_TOKEN: token,
-        TEMPORAL_ADDRESS: temporal.address,
-      },
-    }),
-  ];
-  const transport = createGrpcTransport({ baseUrl, interceptors: [bearer(token)] });
-  const events = createClient(EventService, transport);
-  await vi.waitFor(() => events.listEventTypes({}, { timeoutMs: 1_000 }), 60_000);
-  fixture = webhooksFixture({ databaseUrl }, transport);
+  system = await startIsolationSystem();
 }, TEMPORAL_START_MS);
 
-afterAll(async () => {
-  for (const program of system) await program.kill();
-  await endpoints?.[Symbol.asyncDispose]();
-  await receiver?.[Symbol.asyncDispose]();
-  await temporal?.[Symbol.asyncDispose]();
-});
-
-interface Published {
-  readonly id: string;
-  /** Just before the commit. */
-  readonly atMs: number;
-}
-
-/** Publishes at a steady rate, however long responses take. */
-async function publish(tenant: TestTenant, perSecond: number, seconds: number): Promise<Published[]> {
-  const published: Promise<Published>[] = [];
-  const startMs = performance.now();
-  for (let count = 0; count < perSecond * seconds; count += 1) {
-    await delay(Math.max(startMs + (count * 1_000) / perSecond - performance.now(), 0));
-    published.push(
-      fixture.publish(tenant).then(({ id, timestamp }) => ({ id, atMs: timestampMs(timestamp!) })),
-    );
-  }
-  return Promise.all(published);
-}
-
-/** The times from commit to arrival of a merchant's events, in milliseconds. */
-async function measure(tenant: TestTenant, perSecond: number, seconds: number): Promise<number[]> {
-  const published = await publish(tenant, perSecond, seconds);
-  await vi.waitFor(() => expect(published.filter(({ id }) => !arrivedAt.has(id))).toEqual([]), 60_000);
-  return published.map(({ id, atMs }) => arrivedAt.get(id)! - atMs);
-}
+afterAll(() => system?.[Symbol.asyncDispose]());
 
 type Outcomes = Record<EndpointFailure, Record<string, number>>;
 
 /** Measures next to the same number of events to healthy endpoints of another merchant. */
 async function measureBesideHealthy(tenant: TestTenant, other: TestTenant, share: number): Promise<number[]> {
+  const { endpoints, fixture, receiver } = system;
   for (const [n] of Object.keys(endpoints.urls(receiver.port)).entries())
     await fixture.subscribe(other, undefined, `https://localhost:${receiver.port}/calm/${n}`);
   const [latencies] = await Promise.all([
-    measure(tenant, HEALTHY_PER_S * share, CALM_S),
-    publish(other, OTHERS_PER_S * share, CALM_S),
+    system.measure(tenant, HEALTHY_PER_S * share, CALM_S),
+    system.publish(other, OTHERS_PER_S * share, CALM_S),
   ]);
   return latencies;
 }
 
 /** Measures next to a new merchant all of whose endpoints fail. */
 async function measureBesideFailing(tenant: TestTenant, failing: TestTenant, share: number) {
+  const { endpoints, fixture, receiver } = system;
   const subscriptions = await Promise.all(
     Object.entries(endpoints.urls(receiver.port)).map(async ([failure, url]) => ({
       failure,
@@ -161,8 +66,8 @@ async function measureBesideFailing(tenant: TestTenant, failing: TestTenant, sha
   );
   const busy = startCpuMeasurement();
   const [latencies] = await Promise.all([
-    measure(tenant, HEALTHY_PER_S * share, FAILING_S),
-    publish(failing, OTHERS_PER_S * share, FAILING_S),
+    system.measure(tenant, HEALTHY_PER_S * share, FAILING_S),
+    system.publish(failing, OTHERS_PER_S * share, FAILING_S),
   ]);
   const busyShare = busy();
   const outcomes = await Promise.all(
@@ -178,22 +83,9 @@ function startCpuMeasurement(): () => number {
   return () => 1 - (idleMs() - startIdleMs) / ((performance.now() - startMs) * cpus().length);
 }
 
-/** Disables the subscriptions of a merchant, and waits until Temporal has nothing more to do for it. */
-async function disableSubscriptions(failing: TestTenant): Promise<void> {
-  const { subscriptions } = await fixture.subscriptions.listWebhookSubscriptions(failing);
-  for (const { id } of subscriptions) {
-    await fixture.subscriptions.disableWebhookSubscription({
-      ...failing,
-      subscriptionId: id,
-      idempotencyKey: newKey(),
-    });
-  }
-  await waitUntilQuiet();
-}
-
 /** The number of a subscription's attempts by outcome. */
 async function outcomesOf(subscriptionId: string): Promise<Record<string, number>> {
-  const rows = await fixture.sql<{ outcome: string; count: number }>(
+  const rows = await system.fixture.sql<{ outcome: string; count: number }>(
     `select coalesce(a.failure, a.http_status::text) as outcome, count(*)::int
        from webhooks.delivery d
        join webhooks.delivery_attempt a
@@ -206,6 +98,7 @@ async function outcomesOf(subscriptionId: string): Promise<Record<string, number
 
 /** Closes the connections of failing endpoints, and waits for the end of their workflows. */
 async function waitUntilQuiet(): Promise<void> {
+  const { endpoints, fixture, temporal } = system;
   const running = "WorkflowType = 'retryDelivery' and ExecutionStatus = 'Running'";
   // A canceled delivery's workflow waits idly for its own cancellation.
   let before = -1;
@@ -222,33 +115,19 @@ async function waitUntilQuiet(): Promise<void> {
   );
 }
 
-const p95Of = (latencies: readonly number[]) => quantile(latencies, 0.95);
-
-/** A round spoiled by other work on the machine does not change it. */
-const medianP95 = (rounds: readonly number[][]) => median(rounds.map(p95Of));
-
-const isWithinBound = (calm: readonly number[][], failing: readonly number[][]) =>
-  medianP95(failing) <= mostMs(medianP95(calm));
-
-function printLatencies(phases: readonly (readonly [name: string, latencies: readonly number[]])[]): void {
-  const rows = phases.map(([name, latencies]) => {
-    const shares = [0.5, 0.95, 0.99].map((share) => quantile(latencies, share));
-    return [name, latencies.length, ...shares, Math.max(...latencies)].map(String);
-  });
-  const columns = ['phase', 'events', 'p50', 'p95', 'p99', 'max'];
-  console.info(`ms from commit to arrival\n${textTable([columns, ...rows])}`);
-}
-
 it('a merchant’s latency stays the same whether the endpoints of another merchant are healthy or fail', async () => {
   const healthy = newTenant(Environment.TEST);
-  await fixture.subscribe(healthy, undefined, `https://localhost:${receiver.port}${HEALTHY_PATH}`);
-  await measure(healthy, HEALTHY_PER_S, WARM_UP_S);
+  await system.fixture.subscribe(healthy, undefined, system.healthyUrl);
+  await system.measure(healthy, HEALTHY_PER_S, WARM_UP_S);
   const calm: number[][] = [];
   const failing: number[][] = [];
   let failingTenant: TestTenant | undefined;
   let share = 1;
-  while (calm.length < ROUNDS || (calm.length < MOST_ROUNDS && !isWithinBound(calm, failing))) {
-    if (failingTenant) await disableSubscriptions(failingTenant);
+  while (calm.length < ROUNDS || (calm.length < MOST_ROUNDS && !compareP95(calm, failing).isWithinBound)) {
+    if (failingTenant) {
+      await system.disableSubscriptions(failingTenant);
+      await waitUntilQuiet();
+    }
     const calmLatencies = await measureBesideHealthy(healthy, newTenant(Environment.TEST), share);
     failingTenant = newTenant(Environment.TEST);
     const { latencies, busyShare, outcomes } = await measureBesideFailing(healthy, failingTenant, share);
@@ -275,8 +154,8 @@ it('a merchant’s latency stays the same whether the endpoints of another merch
     calm.push(calmLatencies);
     failing.push(latencies);
   }
-  expect(system.map(({ errors }) => errors)).toEqual(['', '']);
-  const [calmP95, failingP95] = [medianP95(calm), medianP95(failing)];
-  console.info(`median p95: ${calmP95} ms beside healthy endpoints, ${failingP95} ms beside failing ones`);
-  expect(failingP95).toBeLessThanOrEqual(mostMs(calmP95));
+  expect(system.errors()).toEqual(['', '']);
+  const { calmMs, burdenedMs, mostMs } = compareP95(calm, failing);
+  console.info(`median p95: ${calmMs} ms beside healthy endpoints, ${burdenedMs} ms beside failing ones`);
+  expect(burdenedMs).toBeLessThanOrEqual(mostMs);
 }, 900_000);

@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { PAYMENT, type TestTenant } from '../services/webhooks/webhooks-fixture.ts';
+import { newKey, newTenant } from '../support/harness.ts';
+import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import {
+  compareP95,
+  type IsolationSystem,
+  printLatencies,
+  startIsolationSystem,
+} from './isolation-system.ts';
+
+/** `npm run isolation`: longer rounds, and more of them. */
+const IS_LONG = process.env.ISOLATION === 'long';
+const ROUNDS = IS_LONG ? 3 : 1;
+/** Other work on the machine may spoil some rounds, and then more follow; a fault of ours spoils all. */
+const MOST_ROUNDS = 7;
+const SECONDS = IS_LONG ? 30 : 10;
+const WARM_UP_S = 6;
+/** Events of the measured merchant. */
+const PER_S = 50;
+/** Deliveries of the other merchant, however many endpoints share them. */
+const OTHERS_PER_S = 100;
+const BURST = 20_000;
+const TOGGLE_EVERY_MS = 50;
+
+let system: IsolationSystem;
+
+beforeAll(async () => {
+  system = await startIsolationSystem();
+}, TEMPORAL_START_MS);
+
+afterAll(() => system?.[Symbol.asyncDispose]());
+
+/** Prepares a merchant; what it returns runs for as long as is measured. */
+type Burden = (other: TestTenant) => Promise<() => Promise<unknown>>;
+
+/** As many deliveries to ten healthy endpoints. */
+const calm: Burden = async (other) => {
+  await subscribe(other, 10);
+  return () => system.publish(other, OTHERS_PER_S / 10, SECONDS);
+};
+
+const BURDENS: Readonly<Record<string, Burden>> = {
+  'disables and reactivates its subscriptions in a loop': async (other) => {
+    const ids = await subscribe(other, 10);
+    return () => Promise.all([toggle(other, ids), system.publish(other, OTHERS_PER_S / 10, SECONDS)]);
+  },
+  'has a hundred subscriptions that match everything': async (other) => {
+    await subscribe(other, 100);
+    return () => system.publish(other, OTHERS_PER_S / 100, SECONDS);
+  },
+  'has a burst of events waiting': async (other) => {
+    const [subscriptionId] = await subscribe(other, 1);
+    const limit = { ...other, subscriptionId: subscriptionId!, maxAttemptsPerSecond: OTHERS_PER_S };
+    await system.fixture.subscriptions.setDeliveryLimits({ ...limit, idempotencyKey: newKey() });
+    await burst(other);
+    return async () => undefined;
+  },
+};
+
+async function subscribe(other: TestTenant, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const url = `https://localhost:${system.receiver.port}/calm/${n}`;
+    ids.push((await system.fixture.subscribe(other, undefined, url)).id);
+  }
+  return ids;
+}
+
+async function toggle(other: TestTenant, ids: readonly string[]): Promise<void> {
+  const { subscriptions } = system.fixture;
+  const endMs = performance.now() + SECONDS * 1_000;
+  for (let count = 0; performance.now() < endMs; count += 1) {
+    const write = () => ({ ...other, subscriptionId: ids[count % ids.length]!, idempotencyKey: newKey() });
+    await subscriptions.disableWebhookSubscription(write());
+    await subscriptions.reactivateWebhookSubscription(write());
+    await delay(TOGGLE_EVERY_MS);
+  }
+}
+
+async function burst(other: TestTenant): Promise<void> {
+  const events = Array.from({ length: 100 }, (_, n) => ({
+    type: 'payment.succeeded.v1',
+    objectId: `payment-${n}`,
+    data: PAYMENT,
+  }));
+  for (let count = 0; count < BURST; count += events.length)
+    await system.fixture.events.publishEvents({ ...other, idempotencyKey: newKey(), events });
+}
+
+/** The latencies of a merchant beside another one, whose subscriptions end with the round. */
+async function measureBeside(tenant: TestTenant, burden: Burden): Promise<number[]> {
+  const other = newTenant(Environment.TEST);
+  const during = await burden(other);
+  await delay(1_000);
+  const [latencies] = await Promise.all([system.measure(tenant, PER_S, SECONDS), during()]);
+  await system.disableSubscriptions(other);
+  return latencies;
+}
+
+it('a merchant’s latency stays the same whether another merchant toggles, subscribes a hundred times, or has a burst waiting', async () => {
+  const tenant = newTenant(Environment.TEST);
+  await system.fixture.subscribe(tenant, undefined, system.healthyUrl);
+  await system.measure(tenant, PER_S, WARM_UP_S);
+  const rounds: { calm: number[]; burdened: Record<string, number[]> }[] = [];
+  const compared = (name: string) =>
+    compareP95(
+      rounds.map((round) => round.calm),
+      rounds.map(({ burdened }) => burdened[name]!),
+    );
+  const names = Object.keys(BURDENS);
+  while (
+    rounds.length < ROUNDS ||
+    (rounds.length < MOST_ROUNDS && !names.every((name) => compared(name).isWithinBound))
+  ) {
+    const calmLatencies = await measureBeside(tenant, calm);
+    const burdened: Record<string, number[]> = {};
+    for (const name of names) burdened[name] = await measureBeside(tenant, BURDENS[name]!);
+    rounds.push({ calm: calmLatencies, burdened });
+    printLatencies([['has healthy endpoints', calmLatencies], ...Object.entries(burdened)]);
+  }
+  expect(system.errors()).toEqual(['', '']);
+  for (const name of names) {
+    const { burdenedMs, mostMs } = compared(name);
+    expect(burdenedMs, name).toBeLessThanOrEqual(mostMs);
+  }
+}, 900_000);

@@ -1,5 +1,5 @@
 import { type Dispute, RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { findPerson } from '../audit/find-person.ts';
+import { findCaller } from '../audit/find-caller.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
@@ -10,7 +10,7 @@ export async function lateResponseText(
 ): Promise<string> {
   const t = textsFor(view, disputesTexts).late;
   if (response) {
-    const person = await findPerson(view, RefundCaseService.method.respondToDispute, { disputeId });
+    const person = await findCaller(view, RefundCaseService.method.respondToDispute, { disputeId });
     return t.responded(person, view.format.dateTime(response.respondedAt));
   }
   return closedAt ? t.closed(view.format.dateTime(closedAt)) : t.overdue(view.format.dateTime(dueAt));

@@ -4,7 +4,7 @@ import {
   RefundCaseService,
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { findPerson } from '../audit/find-person.ts';
+import { findCaller } from '../audit/find-caller.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
 
@@ -16,7 +16,7 @@ export async function lateDecisionText(
   const t = textsFor(view, refundCaseTexts).late;
   if (merchantDecision?.decision === MerchantDecisionKind.EXPIRED) return t.expired;
   if (merchantDecision) {
-    const person = await findPerson(view, RefundCaseService.method.decideRefundCase, { refundCaseId });
+    const person = await findCaller(view, RefundCaseService.method.decideRefundCase, { refundCaseId });
     const isApproved = merchantDecision.decision === MerchantDecisionKind.APPROVED;
     return (isApproved ? t.approved : t.contested)(person, view.format.dateTime(merchantDecision.decidedAt));
   }

@@ -319,6 +319,11 @@ it('shows a case that was decided or ended in the meantime as it is now, and who
   expect(await lateContest((id) => visitor.submit(`${list}/${id}`, '/approve'))).toContain(
     `${approved} you on`,
   );
+  const viewer = await fixture.signIn({ [merchantId]: Role.VIEWER });
+  const { id } = await open();
+  await colleague.submit(`${list}/${id}`, '/approve');
+  const seen = await viewer.get(`${list}/${id}?notice=late`);
+  expect(seen.document.querySelector('.notice.busy')!.text).toContain(`${approved} your company on`);
   expect(
     await lateContest((refundCaseId) => refunds.decideRefundCase({ ...write(), refundCaseId, decision })),
   ).toContain(`${approved} your company on`);

@@ -111,7 +111,7 @@ export const advancesTexts = {
       confirmFault: (amount: string) => `O valor não confere. Digite ${amount} para confirmar.`,
       request: 'Solicitar antecipação',
       requestText: 'A solicitação passa por análise. As parcelas cobertas ficam reservadas até a decisão.',
-      other: 'Ver outra proposta',
+      other: 'Pedir outra proposta',
       requested: 'Esta proposta já foi solicitada.',
       toRequest: 'Ver solicitação',
       expired: 'A proposta expirou.',

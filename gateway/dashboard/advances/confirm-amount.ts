@@ -12,22 +12,19 @@ export interface QuoteToRequest {
   readonly typed: TypedBounds;
 }
 
-/** Whether the person must confirm the amount of a quote, because they entered none when they asked for it. */
-export const mustConfirm = ({ amount }: TypedBounds): boolean => amount.trim() === '';
+/** Whether the person must confirm the amount of a quote, because they have not entered as much. */
+export const mustConfirm = (view: View, { typed, amountMinor }: QuoteToRequest): boolean =>
+  (parseReais(view.language, typed.amount) ?? 0n) < amountMinor;
 
 /** Whether an entered amount is that of the quote. */
 export const isConfirmed = (view: View, amountMinor: bigint, confirmed: string): boolean =>
   parseReais(view.language, confirmed) === amountMinor;
 
 /** The form that requests a quote. Asks for the amount if it was not entered before; `fault` when it was not the quote's. */
-export function requestForm(
-  view: View,
-  { quoteId, amountMinor, typed }: QuoteToRequest,
-  entered = '',
-  fault?: string,
-): Html {
+export function requestForm(view: View, quote: QuoteToRequest, entered = '', fault?: string): Html {
+  const { quoteId, amountMinor, typed } = quote;
   const t = textsFor(view, advancesTexts).quote;
-  const confirmation = mustConfirm(typed)
+  const confirmation = mustConfirm(view, quote)
     ? inputField(
         { name: 'confirmed', label: t.confirm, hint: t.confirmHint(view.format.money(amountMinor)), fault },
         entered,

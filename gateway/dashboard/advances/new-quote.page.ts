@@ -5,11 +5,11 @@ import { reasonOf } from '../shell/failures.ts';
 import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
-import { limitParameters, quotePath } from './quote.page.ts';
-import { type BoundFaults, type QuoteBounds, readBounds } from './quote-bounds.ts';
+import { quotePath } from './quote.page.ts';
+import { type BoundFaults, boundParameters, type QuoteBounds, readBounds } from './quote-bounds.ts';
 import { quoteFormPage } from './quote-form.ts';
 
-const query = Type.Object({ ...limitParameters, refused: Type.Optional(Type.String({ maxLength: 40 })) });
+const query = Type.Object({ ...boundParameters, refused: Type.Optional(Type.String({ maxLength: 40 })) });
 
 /** /advances/new: the form for a quote, which leads to the quote's page. */
 export function newQuotePages(pages: Pages): void {
@@ -22,7 +22,7 @@ export function newQuotePages(pages: Pages): void {
     return quoteFormPage(view, { typed: { amount, until }, refusal });
   });
 
-  pages.action({ ...spec, form: Type.Object(limitParameters) }, async (view, { form, key }) => {
+  pages.action({ ...spec, form: Type.Object(boundParameters) }, async (view, { form, key }) => {
     const typed = { amount: form.amount ?? '', until: form.until ?? '' };
     const parsed = readBounds(view, typed);
     if ('faults' in parsed) return quoteFormPage(view, { typed, faults: parsed.faults });

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { type CivilDate, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
 import { MAX_AMOUNT_MINOR, parseReais, typedReais } from '../shell/reais-input.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
@@ -5,11 +6,21 @@ import { advancesTexts } from './advances.texts.ts';
 
 const EXAMPLE_MINOR = 123_456n;
 
+/** The limits that were entered for a quote, in a form or a query. */
+export const boundParameters = {
+  amount: Type.Optional(Type.String({ maxLength: 40 })),
+  until: Type.Optional(Type.String({ maxLength: 40 })),
+};
+
 /** The submitted limits of a quote; empty for no limit. */
 export interface TypedBounds {
   readonly amount: string;
   readonly until: string;
 }
+
+/** The path of the form for another quote with these limits. */
+export const newQuotePath = (typed: TypedBounds): string =>
+  `/advances/new?${new URLSearchParams({ ...typed })}`;
 
 /** The limits of a quote as the service accepts them. */
 export interface QuoteBounds {

@@ -14,14 +14,8 @@ import { advancesTexts } from './advances.texts.ts';
 import { requestForm } from './confirm-amount.ts';
 import { coveredTable } from './covered-table.ts';
 import { effectiveCost } from './effective-cost.ts';
-import type { TypedBounds } from './quote-bounds.ts';
+import { boundParameters, newQuotePath, type TypedBounds } from './quote-bounds.ts';
 import { percentOf } from './quote-form.ts';
-
-/** The limits that were entered for a quote, in a form or a query. */
-export const limitParameters = {
-  amount: Type.Optional(Type.String({ maxLength: 40 })),
-  until: Type.Optional(Type.String({ maxLength: 40 })),
-};
 
 /** The path of a quote's page, with the limits that were entered for it. */
 export const quotePath = (quoteId: string, typed: TypedBounds): string =>
@@ -33,20 +27,20 @@ export function quotePage(pages: Pages): void {
     path: '/advances/quotes/:quoteId',
     rpc: AdvanceService.method.quoteAdvance,
     section: 'advances',
-    query: Type.Object(limitParameters),
+    query: Type.Object(boundParameters),
   } as const;
   pages.page(options, async (view, { params, query: { amount = '', until = '' } }) => {
     const typed = { amount, until };
     const found = await view.clients.advances.getAdvanceQuote({ quoteId: params.quoteId! });
     const quote = found.quote!;
     const t = textsFor(view, advancesTexts).quote;
-    const ended = endOf(view, found);
+    const ended = whyNotRequestable(view, found);
     return {
       title: t.title,
       body: html`${ended ? notice('off', ended) : lessNotice(view, quote, typed)}
 <div class="card quote">${figures(view, found)}
 ${ended ? nothing : html`<p>${t.requestText}</p>${requestForm(view, { quoteId: quote.id, amountMinor: quote.amountMinor, typed })}`}
-<p><a${ended ? html` class="button"` : nothing} href="${pathTo(view, `/advances/new?${new URLSearchParams({ ...typed })}`)}">${t.other}</a></p></div>
+<p><a${ended ? html` class="button"` : nothing} href="${pathTo(view, newQuotePath(typed))}">${t.other}</a></p></div>
 <h2>${t.releases}</h2>
 ${coveredTable(view, quote.installments)}`,
     };
@@ -54,7 +48,10 @@ ${coveredTable(view, quote.installments)}`,
 }
 
 /** Why a quote can no longer be requested; undefined if it can. */
-function endOf(view: View, { quote, advanceRequestId, stale }: GetAdvanceQuoteResponse): Html | undefined {
+function whyNotRequestable(
+  view: View,
+  { quote, advanceRequestId, stale }: GetAdvanceQuoteResponse,
+): Html | undefined {
   const t = textsFor(view, advancesTexts).quote;
   if (advanceRequestId !== undefined) {
     return html`${t.requested} ${link(view, `/advances/${advanceRequestId}`, t.toRequest)}`;

@@ -7,6 +7,7 @@ import { ID, type Outcome } from '../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 import { isConfirmed, mustConfirm, type QuoteToRequest, requestForm } from './confirm-amount.ts';
+import { boundParameters, newQuotePath } from './quote-bounds.ts';
 
 const form = Type.Object({
   quoteId: Type.String({ pattern: ID.source }),
@@ -14,8 +15,7 @@ const form = Type.Object({
   quoted: Type.String({ pattern: '^[0-9]{1,16}$' }),
   /** The same, entered by the person. */
   confirmed: Type.Optional(Type.String({ maxLength: 40 })),
-  amount: Type.Optional(Type.String({ maxLength: 40 })),
-  until: Type.Optional(Type.String({ maxLength: 40 })),
+  ...boundParameters,
 });
 
 /** Requests the quoted advance. If the quote is no longer available, redirects to the form with its limits and the reason. */
@@ -25,7 +25,7 @@ export function requestAdvanceAction(pages: Pages): void {
   pages.action(options, async (view, { form, key }) => {
     const { quoteId, quoted, confirmed = '', amount = '', until = '' } = form;
     const quote = { quoteId, amountMinor: BigInt(quoted), typed: { amount, until } };
-    if (mustConfirm(quote.typed) && !isConfirmed(view, quote.amountMinor, confirmed)) {
+    if (mustConfirm(view, quote) && !isConfirmed(view, quote.amountMinor, confirmed)) {
       return confirmPage(view, quote, confirmed);
     }
     try {
@@ -41,7 +41,7 @@ export function requestAdvanceAction(pages: Pages): void {
 function confirmPage(view: View, quote: QuoteToRequest, confirmed: string): Page {
   const t = textsFor(view, advancesTexts).quote;
   const fault = t.confirmFault(view.format.money(quote.amountMinor));
-  const again = pathTo(view, `/advances/new?${new URLSearchParams({ ...quote.typed })}`);
+  const again = pathTo(view, newQuotePath(quote.typed));
   const body = html`${requestForm(view, quote, confirmed, fault)}<p><a href="${again}">${t.other}</a></p>`;
   return { title: t.confirmTitle, status: 422, body };
 }

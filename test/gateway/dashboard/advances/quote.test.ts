@@ -121,6 +121,8 @@ describe('a quote', () => {
     const { visitor, home, requests, quote } = await seller();
     const shown = await quote();
     expect(textOf(shown.document.getElementById('confirmed-hint'))).toContain('The quote advances R$144.00');
+    const less = await visitor.get(shown.path.replace('amount=', 'amount=1'));
+    expect(less.document.getElementById('confirmed')).not.toBeNull();
     for (const confirmed of ['', '14.40', 'all of it']) {
       const asked = await visitor.submit(shown, take, { confirmed });
       expect(asked.status).toBe(422);

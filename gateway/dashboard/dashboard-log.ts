@@ -36,9 +36,9 @@ export class DashboardLog extends LogController {
   ): void {
     const milliseconds = reply.elapsedTime;
     const route = request.routeOptions.url ?? 'none';
-    if (reply.statusCode >= 500) pageFailures.inc();
     // A stream stays open as long as the page does.
     if (!isStreamRequest(request)) {
+      if (reply.statusCode >= 500) pageFailures.inc();
       pageDuration.observe({ route, method: request.method, status: reply.statusCode }, milliseconds / 1_000);
     }
     this.#logger.info(

@@ -1,5 +1,6 @@
 import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
+import { later } from '../platform/timestamps.ts';
 import { allocateDeduction } from './allocation.ts';
 import { DeductionEntity, type DeductionRow } from './funds.entity.ts';
 import type { FundsAccount } from './funds-account.ts';
@@ -28,10 +29,12 @@ export async function deductFrom(
   const free = await account.installments.free(amountMinor);
   const { allocations, missingMinor } = allocateDeduction(amountMinor, own, free, account.today);
   if (earlier) {
-    // A debt dates from when it arose, not from a deduction that was covered or paid.
-    const isNew = earlier.openDebtMinor === 0n;
-    if (missingMinor > 0n && isNew) earlier.occurredAt = account.at;
-    if (missingMinor > 0n) earlier.raisedAt = isNew ? null : account.at;
+    if (missingMinor > 0n) {
+      // A debt dates from when it arose, not from a deduction that was covered or paid.
+      const isNewDebt = earlier.openDebtMinor === 0n;
+      if (isNewDebt) earlier.occurredAt = account.at;
+      earlier.raisedAt = isNewDebt ? null : later(earlier.raisedAt ?? earlier.occurredAt, account.at);
+    }
     earlier.amountMinor += amountMinor;
     earlier.openDebtMinor += missingMinor;
   } else {

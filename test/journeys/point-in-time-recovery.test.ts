@@ -66,7 +66,7 @@ const WITHOUT_PROVIDER = {
   REFUND_PROVIDER_TOKEN: '',
 };
 
-const isSubmitted = (merchant: RefundMerchant, id: string) =>
+const expectSubmitted = (merchant: RefundMerchant, id: string) =>
   expect.poll(async () => (await merchant.case(id)).provider, SOON).toMatchObject(ACCEPTED);
 
 const approve = ({ refunds, write }: RefundMerchant, refundCaseId: string) =>
@@ -133,17 +133,17 @@ it.each(TEMPORAL_STATES)(
     const delivered = await shop.publish();
     await shop.delivery(delivered, SUCCEEDED);
     const ended = await refund(100n, accept);
-    await isSubmitted(refunds, ended);
+    await expectSubmitted(refunds, ended);
     await refunds.record(ended, ProviderOutcome.SUCCEEDED);
     const [duringBackup] = await Promise.all([shop.publish(), postgres.takeBaseBackup()]);
     await shop.delivery(duringBackup, SUCCEEDED);
     // In progress at the restored moment.
     const submitted = await refund(200n, accept);
-    await isSubmitted(refunds, submitted);
+    await expectSubmitted(refunds, submitted);
     const unsubmitted = await refund(300n, failing(Code.Unavailable));
     await expect.poll(() => provider.callsOf(unsubmitted).length, SOON).toBeGreaterThan(0);
-    const penniless = merchantOf(original.harness);
-    const { id: undecided } = await penniless.open({ amountMinor: 70n });
+    const unfunded = merchantOf(original.harness);
+    const { id: undecided } = await unfunded.open({ amountMinor: 70n });
     endpointAnswers = 503;
     const undelivered = await shop.publish();
     await shop.delivery(undelivered, RETRYING);
@@ -157,18 +157,18 @@ it.each(TEMPORAL_STATES)(
     await shop.delivery(lostEvent, SUCCEEDED);
     await refunds.record(submitted, ProviderOutcome.SUCCEEDED);
     provider.refund(unsubmitted, accept);
-    await isSubmitted(refunds, unsubmitted);
+    await expectSubmitted(refunds, unsubmitted);
     provider.refund(undecided, accept);
-    await approve(penniless, undecided);
-    await penniless.becomes(undecided, RefundCaseStatus.FUNDING_REQUIRED);
-    await penniless.earn(100n);
-    await isSubmitted(penniless, undecided);
-    await penniless.record(undecided, ProviderOutcome.SUCCEEDED);
+    await approve(unfunded, undecided);
+    await unfunded.becomes(undecided, RefundCaseStatus.FUNDING_REQUIRED);
+    await unfunded.earn(100n);
+    await expectSubmitted(unfunded, undecided);
+    await unfunded.record(undecided, ProviderOutcome.SUCCEEDED);
     endpointAnswers = 503;
     const lostUndelivered = await shop.publish();
     await shop.delivery(lostUndelivered, RETRYING);
     const lostRefund = await refund(50n, accept);
-    await isSubmitted(refunds, lostRefund);
+    await expectSubmitted(refunds, lostRefund);
     await original.close();
     endpointAnswers = 204;
     const timesReceived = (id: string) => shop.arrivals.filter((arrival) => arrival.id === id).length;
@@ -216,11 +216,11 @@ it.each(TEMPORAL_STATES)(
       expect(await statusOf(refundCaseId)).toBe('SUCCEEDED');
     }
     // The balance covers another refund before it is decided again, so the number of its execution differs.
-    const funded = merchantOf(restored.harness, penniless.tenant);
+    const funded = merchantOf(restored.harness, unfunded.tenant);
     await funded.becomes(undecided, RefundCaseStatus.MERCHANT_REVIEW);
     await funded.earn(100n);
     await approve(funded, undecided);
-    await isSubmitted(funded, undecided);
+    await expectSubmitted(funded, undecided);
     expect(provider.callsOf(undecided)).toMatchObject([{ execution: 2 }, { execution: 1 }]);
     expect(references(undecided)).toBe(1);
     await funded.record(undecided, ProviderOutcome.SUCCEEDED);

@@ -2,12 +2,12 @@
 
 // The notice of an action is shown once: neither again by a reload, nor to someone who gets the link.
 const here = new URL(location.href);
-const hasSucceeded = here.searchParams.has('notice');
-if (hasSucceeded) {
+const notice = document.getElementById('notice');
+if (here.searchParams.has('notice')) {
   here.searchParams.delete('notice');
   history.replaceState(history.state, '', here);
   // Screen readers announce what has the focus, and Tab continues from there.
-  document.getElementById('notice')?.focus();
+  notice?.focus();
 }
 
 // Keep long texts in this tab until they are sent. The session may end while someone writes, and no page is cached.
@@ -18,7 +18,7 @@ const draftsOf = (prefix) => Object.keys(sessionStorage).filter((key) => key.sta
 const forget = (keys) => {
   for (const key of keys) sessionStorage.removeItem(key);
 };
-if (hasSucceeded && sessionStorage.getItem(SENT))
+if (notice?.classList.contains('good') && sessionStorage.getItem(SENT))
   forget(draftsOf(`${DRAFT}${sessionStorage.getItem(SENT)} `));
 sessionStorage.removeItem(SENT);
 document.addEventListener('input', ({ target }) => {

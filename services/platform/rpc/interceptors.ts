@@ -55,7 +55,8 @@ async function* observed<T>(messages: AsyncIterable<T>, request: Request, logger
 function reportError(error: unknown, request: Request, logger: Logger): ConnectError {
   const { method, contextValues } = request;
   const mapped = mapError(error);
-  if (mapped.code === Code.Internal) rpcFailures.inc();
+  // A call that fails because of another is not counted again.
+  if (mapped.code === Code.Internal && !(error instanceof ConnectError)) rpcFailures.inc();
   if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
     const requestId = requestIdOf({ values: contextValues });
     const call = { requestId, rpc: `${method.parent.typeName}/${method.name}`, ...merchantOf(request) };

@@ -104,6 +104,7 @@ it('leaves connections to other reads while those of what merchants owe take lon
   await session.connect();
   onTestFinished(() => session.end());
   await session.query('begin; lock table funds.release in access exclusive mode');
+  // Opens the pool's connection, so that the first poll is immediate.
   await lockWaits(harness);
   const page = client.listAdvanceQueue({ ...tenant, pageSize: 100 });
   // At once: connections that have just answered are shared with other short reads.

@@ -45,7 +45,7 @@ it('says that a debt awaits sales, and from its due time on that its payment is 
   }
 });
 
-it('counts the due time of a raised deduction from when it owes, and says when it grew while some of it is owed', async () => {
+it('counts the due time of a raised deduction from when its debt arose, and says when an open debt grew', async () => {
   const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
   const sourceId = randomUUID();
   const raiseTo = (amountMinor: bigint, on?: string) =>

@@ -62,7 +62,7 @@ const FAULTS: readonly (readonly [what: string, cause: () => Promise<unknown>])[
 ];
 
 it.each(FAULTS)(
-  'the previous files stay in use beside %s, until they can be used again',
+  '%s leaves the previous files in use until usable ones replace them',
   async (_what, cause) => {
     const before = files.current;
     await cause();

@@ -1,5 +1,5 @@
 import { benchCaseLists } from './case-lists-bench.ts';
-import { benchFunds } from './funds-bench.ts';
+import { benchFundsReads } from './funds-bench.ts';
 import { benchGrowth } from './growth-bench.ts';
 import { benchHosts } from './hosts-bench.ts';
 import { benchOverload } from './overload-bench.ts';
@@ -25,7 +25,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   growth: benchGrowth,
   size: async () => {
     await benchCaseLists();
-    await benchFunds();
+    await benchFundsReads();
   },
   hosts: benchHosts,
   owners: benchOwners,

@@ -30,7 +30,7 @@ interface Merchant {
  * How much longer the hot reads of funds and the catalog take for a merchant with a thousand times as many
  * installments.
  */
-export async function benchFunds(): Promise<void> {
+export async function benchFundsReads(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const settings = await benchDatabase(stack);
   const today = civilDateAt(new Date());

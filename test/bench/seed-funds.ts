@@ -57,7 +57,8 @@ export async function seedFunds(
     const rowColumns =
       'date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count, first_parts, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance';
     await copy('funds.release', rowColumns, rowLines(rows, owned));
-    for (const statement of STATEMENT) await client.query(statement, [tenant.merchantId, tenant.environment]);
+    for (const statement of INSERT_MOVEMENTS)
+      await client.query(statement, [tenant.merchantId, tenant.environment]);
     await client.query('commit');
   } finally {
     await client.end();
@@ -65,7 +66,7 @@ export async function seedFunds(
 }
 
 /** What adds the movements of the sales and of the released days to the statement, and their sums by day. */
-const STATEMENT = [
+const INSERT_MOVEMENTS = [
   `insert into funds.movement
      (merchant_id, environment, id, kind, source_id, sale_id, available_minor, scheduled_minor, blocked_minor, occurred_at)
    select merchant_id, environment, uuidv7(), 'SALE', id, id, 0, gross_minor - fees_minor, 0, captured_at

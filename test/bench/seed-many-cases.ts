@@ -3,7 +3,7 @@ import type { Tenant } from '../../services/platform/tenant.ts';
 
 const INSERT_AT_ONCE = 500_000;
 
-/** Nine in ten have succeeded. As few are open as at any time of a merchant's life. */
+/** Nine in ten have succeeded; the newest twenty await the merchant. */
 const INSERT = `
 insert into refunds.refund_case
   (merchant_id, environment, id, payment_intent_id, order_id, amount_minor, status, initiator, approval_mode, blocked_by,

@@ -1,6 +1,6 @@
 /**
- * Requests whose end other servers may see elsewhere, as the headers of the body and, if not empty, the body: what follows must
- * not be read as a request.
+ * Bodies whose end another server may see elsewhere: their headers and, unless it is the last chunk only, the body. What
+ * follows must not be read as a request.
  */
 export const AMBIGUOUS_BODIES: [what: string, head: string, body?: string][] = [
   ['two lengths', 'Content-Length: 5\r\nContent-Length: 6'],

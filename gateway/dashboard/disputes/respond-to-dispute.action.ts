@@ -11,7 +11,7 @@ const MAX_RESPONSE_LENGTH = 5_000;
 const MAX_FORM_LENGTH = 50_000;
 
 /** The dispute no longer awaits a response. */
-const REFUSED_LATE: ReadonlySet<string | undefined> = new Set([
+const LATE_REASONS: ReadonlySet<string | undefined> = new Set([
   'DISPUTE_CLOSED',
   'DISPUTE_RESPONDED',
   'DISPUTE_RESPONSE_OVERDUE',
@@ -40,7 +40,7 @@ export function respondToDisputeAction(pages: Pages): void {
       try {
         await view.clients.refundCases.respondToDispute({ idempotencyKey: key, disputeId, text });
       } catch (error) {
-        if (!REFUSED_LATE.has(reasonOf(error))) throw error;
+        if (!LATE_REASONS.has(reasonOf(error))) throw error;
         return { redirect: `/disputes/${disputeId}`, notice: LATE };
       }
       return { redirect: `/disputes/${disputeId}`, notice: 'responded' };

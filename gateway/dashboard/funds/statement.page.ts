@@ -63,7 +63,7 @@ export function rangeForm(view: View, range: DateRange): Html {
 function monthLinks(view: View, { from, to }: DateRange): Html {
   const [path] = view.url.split('?');
   const link = (month: YearMonth | undefined, textOf: (name: string) => string) => {
-    // The last month of the year 9999 has no next one, from which its last day could follow.
+    // A range ends the day before the next month, which December 9999 does not have.
     if (month === undefined || monthShifted(month, 1) === undefined) return nothing;
     const query = new URLSearchParams(DateRange.ofMonth(view, month).query);
     return html`<a href="${path}?${query}">${textOf(view.format.month(month))}</a>`;

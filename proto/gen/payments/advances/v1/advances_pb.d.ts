@@ -752,7 +752,7 @@ export declare type GetAdvanceQuoteResponse = Message<"payments.advances.v1.GetA
   quote?: AdvanceQuote | undefined;
 
   /**
-   * The request that was made of it, if any.
+   * The request that was made from it, if any.
    *
    * @generated from field: optional string advance_request_id = 2;
    */

@@ -36,7 +36,7 @@ export declare type SubmitRefundRequest = Message<"payments.providers.v1.SubmitR
   refundCaseId: string;
 
   /**
-   * For information: the number of the case's execution, from 1. Must not tell refunds apart.
+   * For information: the number of the case's execution, from 1. Do not use it to tell refunds apart.
    *
    * @generated from field: int32 execution = 4;
    */

@@ -51,11 +51,10 @@ const FAULTS = [
 ];
 
 /** What measures times or counts within a second: one at a time, and beside nothing, in a run of its own. */
-const ALONE = [
-  'test/journeys/isolation.test.ts',
-  'test/journeys/isolation-burdens.test.ts',
-  'test/gateway/rate-limit-store.test.ts',
-];
+const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store.test.ts'];
+
+/** Only in `npm run isolation`: it takes minutes. */
+const LONG = ['test/journeys/isolation-burdens.test.ts'];
 
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
@@ -149,12 +148,16 @@ export default defineConfig({
     projects: [
       // In one project, so that what computes and what waits for timers share the machine, and modules.
       project('quick', ['test/**/*.test.ts'], {
-        exclude: [...ISOLATED, ...SLOW, ...FAULTS, ...ALONE],
+        exclude: [...ISOLATED, ...SLOW, ...FAULTS, ...ALONE, ...LONG],
       }),
       project('isolated', ISOLATED, { isolate: true }),
       project('slow', SLOW, { testTimeout: 180_000 }),
       project('faults', FAULTS, { isolate: true, maxWorkers: 3, sequence: { groupOrder: 1 } }),
-      project('alone', ALONE, { isolate: true, maxWorkers: 1, sequence: { groupOrder: 2 } }),
+      project('alone', process.env.ISOLATION === 'long' ? [...ALONE, ...LONG] : ALONE, {
+        isolate: true,
+        maxWorkers: 1,
+        sequence: { groupOrder: 2 },
+      }),
     ],
   },
 });

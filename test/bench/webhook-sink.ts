@@ -10,6 +10,8 @@ export interface WebhookSink {
   readonly hangingUrl: string;
   /** When each event first arrived, by its id, on the clock of `performance.now`. */
   readonly arrivals: ReadonlyMap<string, number>;
+  /** Forgets all arrivals, so that a long measurement does not wait for the collection of millions. */
+  forgetArrivals(): void;
   close(): void;
 }
 
@@ -34,6 +36,7 @@ export async function startSink(certificate: { cert: string; key: string }): Pro
     promptUrl: `${origin}/prompt`,
     hangingUrl: `${origin}/hanging`,
     arrivals,
+    forgetArrivals: () => arrivals.clear(),
     close() {
       server.close();
       server.closeAllConnections();

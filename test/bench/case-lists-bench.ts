@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import pg from 'pg';
 import { textTable } from '../../local/text-table.ts';
 import {
   RefundCaseOrder,
@@ -9,32 +8,20 @@ import {
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays, civilDateAt } from '../../services/platform/civil-date.ts';
-import { readConfig } from '../../services/platform/process/config.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
-import { createServices } from '../../services/server.ts';
-import { benchDatabase } from './bench-database.ts';
+import { startBenchServices } from './bench-services.ts';
 import { seedManyCases } from './seed-many-cases.ts';
-import { timeAlternately } from './time-alternately.ts';
+import { compareSizes, FEW_ROWS, MANY_ROWS, prepareStatistics } from './size-comparison.ts';
 
-const FEW = 10_000;
-const MANY = Number(process.env.SIZE_ROWS ?? 10_000_000);
-const MOST = 1.2;
-const HEADINGS = ['', `${FEW} cases`, `${MANY} cases`, 'ratio', ''];
+const HEADINGS = ['', `${FEW_ROWS} cases`, `${MANY_ROWS} cases`, 'ratio', ''];
 
 /** How much longer ListRefundCases takes, with each filter, for a merchant with a thousand times as many cases. */
 export async function benchCaseLists(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const settings = await benchDatabase(stack);
-  const services = await createServices({
-    config: readConfig(settings),
-    databaseUrl: settings.DATABASE_URL,
-    logger: createLogger('fatal'),
-  });
-  stack.defer(() => services.close());
-  const few = await merchantWith(FEW, settings.DATABASE_URL);
-  const many = await merchantWith(MANY, settings.DATABASE_URL);
-  await analyze(settings.DATABASE_URL);
+  const { services, databaseUrl } = await startBenchServices(stack);
+  const few = await merchantWith(FEW_ROWS, databaseUrl);
+  const many = await merchantWith(MANY_ROWS, databaseUrl);
+  await prepareStatistics(databaseUrl);
   const transport = services.transportFor({ name: 'bench', grants: new Set(['refunds:read']) });
   const refunds = createClient(RefundCaseService, transport);
   const rows: string[][] = [];
@@ -44,18 +31,16 @@ export async function benchCaseLists(): Promise<void> {
       return refunds.listRefundCases({ ...request, pageSize: 50, ...filter(count) });
     };
     const { refundCases } = await read(many);
-    const times = await timeAlternately(
+    const compared = await compareSizes(
       () => read(few),
       () => read(many),
     );
-    const ratio = times.large / times.small;
-    const verdict = ratio <= MOST ? '' : `ABOVE ${MOST}`;
     rows.push([
       `${name}: ${refundCases.length}`,
-      ms(times.small),
-      ms(times.large),
-      ratio.toFixed(2),
-      verdict,
+      compared.few,
+      compared.many,
+      compared.ratio,
+      compared.verdict,
     ]);
   }
   console.log(textTable([HEADINGS, ...rows]));
@@ -99,20 +84,10 @@ const uuidOf = (text: string) =>
     .digest('hex')
     .replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
-const ms = (value: number) => `${value.toFixed(3)} ms`;
-
 async function merchantWith(count: number, databaseUrl: string): Promise<Merchant> {
   const tenant: Tenant = { merchantId: randomUUID(), environment: 'live' };
   const startedAt = performance.now();
   await seedManyCases(databaseUrl, tenant, count);
   console.log(`${count} cases inserted in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   return { tenant, count };
-}
-
-async function analyze(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query('vacuum analyze refunds.refund_case');
-  await client.query('checkpoint');
-  await client.end();
 }

@@ -7,18 +7,12 @@ import { FundsReleaseStatus, FundsService, SaleStatus } from '../../proto/gen/pa
 import { selectProduct } from '../../services/catalog/product.queries.ts';
 import { selectCalendar, selectReleases } from '../../services/funds/funds.queries.ts';
 import { addDays, type CivilDate, civilDateAt } from '../../services/platform/civil-date.ts';
-import { readConfig } from '../../services/platform/process/config.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
-import { createServices } from '../../services/server.ts';
-import { benchDatabase } from './bench-database.ts';
+import { startBenchServices } from './bench-services.ts';
 import { seedFunds } from './seed-funds.ts';
-import { ROUNDS, timeAlternately } from './time-alternately.ts';
+import { compareSizes, FEW_ROWS, MANY_ROWS, prepareStatistics, ROUNDS } from './size-comparison.ts';
 
-const SMALL_INSTALLMENTS = 10_000;
-const LARGE_INSTALLMENTS = Number(process.env.SIZE_ROWS ?? 10_000_000);
 const PRODUCTS = 500;
-const MOST = 1.2;
 
 interface Merchant {
   readonly tenant: Tenant;
@@ -32,36 +26,24 @@ interface Merchant {
  */
 export async function benchFundsReads(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const settings = await benchDatabase(stack);
   const today = civilDateAt(new Date());
-  const services = await createServices({
-    config: readConfig(settings),
-    databaseUrl: settings.DATABASE_URL,
-    logger: createLogger('fatal'),
-  });
-  stack.defer(() => services.close());
+  const { services, databaseUrl } = await startBenchServices(stack);
   const grants = new Set(['funds:read', 'catalog:read', 'catalog:write']);
   const transport = services.transportFor({ name: 'bench', grants });
-  const small = await merchantWith(SMALL_INSTALLMENTS, settings.DATABASE_URL, transport, today);
-  const large = await merchantWith(LARGE_INSTALLMENTS, settings.DATABASE_URL, transport, today);
-  await prepareStatistics(settings.DATABASE_URL);
+  const small = await merchantWith(FEW_ROWS, databaseUrl, transport, today);
+  const large = await merchantWith(MANY_ROWS, databaseUrl, transport, today);
+  await prepareStatistics(databaseUrl);
   for (const merchant of [small, large]) await verify(transport, merchant);
 
-  console.log(
-    `median of ${ROUNDS} calls each, in turn: ${SMALL_INSTALLMENTS} and ${LARGE_INSTALLMENTS} installments`,
-  );
+  console.log(`median of ${ROUNDS} calls each, in turn: ${FEW_ROWS} and ${MANY_ROWS} installments`);
   for (const [name, read] of Object.entries(await readsOf(transport, today, [small, large]))) {
-    const { small: few, large: many } = await timeAlternately(
+    const { few, many, ratio, verdict } = await compareSizes(
       () => read(small),
       () => read(large),
     );
-    const ratio = many / few;
-    const verdict = ratio <= MOST ? '' : `  ABOVE ${MOST}`;
-    console.log(
-      `${name}: ${few.toFixed(3)} ms and ${many.toFixed(3)} ms, ratio ${ratio.toFixed(2)}${verdict}`,
-    );
+    console.log(`${name}: ${few} and ${many}, ratio ${ratio}  ${verdict}`);
   }
-  for (const merchant of [small, large]) await explain(settings.DATABASE_URL, merchant, today);
+  for (const merchant of [small, large]) await explain(databaseUrl, merchant, today);
 }
 
 async function merchantWith(
@@ -98,15 +80,6 @@ const named = ({ merchantId, environment }: Tenant) => ({
   merchantId,
   environment: environmentEnum(environment),
 });
-
-/** Vacuums and analyzes, as autovacuum does in a database that has been running for a while. */
-async function prepareStatistics(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query('vacuum analyze');
-  await client.query('checkpoint');
-  await client.end();
-}
 
 /** Verifies the funds: the measurement counts only if they add up. */
 async function verify(transport: Transport, { tenant, installments }: Merchant): Promise<void> {

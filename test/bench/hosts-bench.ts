@@ -5,9 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { issueCertificate } from '../../local/certificates.ts';
 import { textTable } from '../../local/text-table.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { readConfig } from '../../services/platform/process/config.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { createServices } from '../../services/server.ts';
 import {
   type TestTenant,
   type WebhooksFixture,
@@ -16,7 +13,7 @@ import {
 import { ALL_GRANTS } from '../support/harness.ts';
 import { createLoopbackGuard } from '../support/loopback-guard.ts';
 import { testAuthority } from '../support/tls-receiver.ts';
-import { benchDatabase } from './bench-database.ts';
+import { startBenchServices } from './bench-services.ts';
 import type { HostsReceiver, HostsSeen } from './hosts-receiver.ts';
 import { cpuSeconds } from './process-cpu.ts';
 
@@ -43,16 +40,10 @@ export async function benchHosts(): Promise<void> {
     `hosts: ${EVENTS_A_SECOND.toFixed(0)} events a second to one name, and to ${HOSTS} names in turn`,
   );
   await using stack = new AsyncDisposableStack();
-  const settings = await benchDatabase(stack);
   const { receiver, port, dnsServer } = await startReceiver(stack);
-  const services = await createServices({
-    config: readConfig(settings),
-    databaseUrl: settings.DATABASE_URL,
-    logger: createLogger('fatal'),
-  });
-  stack.defer(() => services.close());
+  const { services, databaseUrl } = await startBenchServices(stack);
   const transport = services.transportFor({ name: 'bench', grants: new Set(ALL_GRANTS) });
-  const fixture = webhooksFixture({ databaseUrl: settings.DATABASE_URL }, transport);
+  const fixture = webhooksFixture({ databaseUrl }, transport);
   const tenants = await subscribe(fixture, HOSTS + 1);
   await fixture.sql(
     `update webhooks.subscription set url = 'https://h' || n || '.hosts.example.com:${port}/'

@@ -2,13 +2,10 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { readConfig } from '../../services/platform/process/config.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { createServices } from '../../services/server.ts';
 import { insertPastDeliveries } from '../services/webhooks/webhook-past.ts';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { ALL_GRANTS } from '../support/harness.ts';
-import { benchDatabase } from './bench-database.ts';
+import { startBenchServices } from './bench-services.ts';
 import { type DeliveryFlow, startDeliveryFlow } from './delivery-flow.ts';
 
 const WEEKS = 5;
@@ -25,26 +22,20 @@ const WEEK_MS = 7 * DAY_MS;
 /** Drops a month of ten million attempts, and the events and deliveries that belong to them, while delivering. */
 export async function benchRetention(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const settings = await benchDatabase(stack);
-  const services = await createServices({
-    config: readConfig(settings),
-    databaseUrl: settings.DATABASE_URL,
-    logger: createLogger('fatal'),
-  });
-  stack.defer(() => services.close());
+  const { services, databaseUrl } = await startBenchServices(stack);
   const transport = services.transportFor({ name: 'bench', grants: new Set(ALL_GRANTS) });
-  const fixture = webhooksFixture({ databaseUrl: settings.DATABASE_URL }, transport);
-  const client = new pg.Client({ connectionString: settings.DATABASE_URL });
+  const fixture = webhooksFixture({ databaseUrl }, transport);
+  const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   stack.defer(() => client.end());
   const merchantId = await fillMonth(fixture, client);
   await client.query('checkpoint');
 
-  const waits = await watchLockWaits(settings.DATABASE_URL, stack);
+  const waits = await watchLockWaits(databaseUrl, stack);
   const flow = await startDeliveryFlow(services, fixture, EVENTS_A_SECOND);
   await delay(5_000);
   await measured(waits, 'before', flow, () => delay(WINDOW_MS));
-  const reader = new pg.Client({ connectionString: settings.DATABASE_URL });
+  const reader = new pg.Client({ connectionString: databaseUrl });
   await reader.connect();
   stack.defer(() => reader.end());
   await reader.query('begin isolation level repeatable read');

@@ -9,11 +9,8 @@ import { type Client, createClient } from '@connectrpc/connect';
 import pg from 'pg';
 import { FundsService, SaleMethod } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { readConfig } from '../../services/platform/process/config.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { createServices } from '../../services/server.ts';
 import { median, quantile } from '../support/quantile.ts';
-import { benchDatabase } from './bench-database.ts';
+import { startBenchServices } from './bench-services.ts';
 
 const SECONDS = 10;
 const PER_SECOND = 500;
@@ -59,13 +56,7 @@ type Funds = Client<typeof FundsService>;
  */
 export async function benchSales(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const settings = await benchDatabase(stack);
-  const services = await createServices({
-    config: readConfig(settings),
-    databaseUrl: settings.DATABASE_URL,
-    logger: createLogger('fatal'),
-  });
-  stack.defer(() => services.close());
+  const { services, databaseUrl } = await startBenchServices(stack);
   const grants = new Set(['funds:read', 'funds:write']);
   const funds = createClient(FundsService, services.transportFor({ name: 'bench', grants }));
   console.log(`sales of one merchant, ${INSTALLMENTS} installments each, ${availableParallelism()} cores`);
@@ -73,7 +64,7 @@ export async function benchSales(): Promise<void> {
   console.log(`at ${PER_SECOND} a second: ${describe(await recordAtRate(funds, randomUUID()))}`);
   const most = await recordConcurrently(funds, randomUUID());
   console.log(`most, ${AT_A_TIME} calls at a time: ${describe(most)}`);
-  const reference = await runPgbench(settings.DATABASE_URL, stack);
+  const reference = await runPgbench(databaseUrl, stack);
   if (reference === undefined) console.log('pgbench is not installed');
   else {
     const ratio = most.perSecond / reference;

@@ -1,5 +1,5 @@
 import { RefundBlocker, type RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { field, form } from '../shell/components.ts';
+import { confirmForm, field, form } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
@@ -15,9 +15,10 @@ export interface DecisionDraft {
 export function decisionForms(view: View, refundCase: RefundCase, draft?: DecisionDraft): Html {
   const t = textsFor(view, refundCaseTexts);
   const { id, amountMinor, blockedBy } = refundCase;
-  const approveText = blockedBy.includes(RefundBlocker.PAYMENT_DISPUTED)
-    ? t.approveDisputed
-    : t.approveText(view.format.money(amountMinor));
+  const amount = view.format.money(amountMinor);
+  const approval = blockedBy.includes(RefundBlocker.PAYMENT_DISPUTED)
+    ? { text: t.approveDisputed, submit: t.approve }
+    : { text: t.approveText(amount), submit: t.approveAmount(amount) };
   const reasonField = (decision: DecisionDraft['decision'], name: string, label: string) => {
     const rejected = draft?.decision === decision ? draft : undefined;
     return field(
@@ -27,11 +28,12 @@ export function decisionForms(view: View, refundCase: RefundCase, draft?: Decisi
     );
   };
   return html`<div class="cards decisions">
-<section class="card"><h3>${t.approve}</h3><p>${approveText}</p>
-${form(view, {
+<section class="card"><h3>${t.approve}</h3><p>${approval.text}</p>
+${confirmForm(view, t.approveThis, {
+  submit: approval.submit,
   action: `/refunds/${id}/approve`,
-  submit: t.approve,
   fields: reasonField('approve', 'approval_reason', t.approvalReason),
+  isOpen: draft?.decision === 'approve',
 })}</section>
 <section class="card"><h3>${t.contest}</h3><p>${t.contestText}</p>
 ${form(view, {

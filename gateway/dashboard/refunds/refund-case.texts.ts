@@ -3,6 +3,8 @@ export const refundCaseTexts = {
   'pt-BR': {
     title: (amount: string) => `Reembolso de ${amount}`,
     approve: 'Aprovar',
+    approveThis: 'Aprovar este reembolso',
+    approveAmount: (amount: string) => `Aprovar ${amount}`,
     approveText: (amount: string) =>
       `O reembolso de ${amount} será executado e debitado do seu saldo. Esta ação não pode ser desfeita.`,
     approveDisputed:
@@ -84,6 +86,8 @@ export const refundCaseTexts = {
   en: {
     title: (amount: string) => `Refund of ${amount}`,
     approve: 'Approve',
+    approveThis: 'Approve this refund',
+    approveAmount: (amount: string) => `Approve ${amount}`,
     approveText: (amount: string) =>
       `The refund of ${amount} will be executed and debited from your balance. This cannot be undone.`,
     approveDisputed:

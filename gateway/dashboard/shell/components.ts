@@ -195,13 +195,14 @@ export function form(view: View, { action, submit, tone = 'primary', fields, has
 }
 
 interface ConfirmOptions extends FormOptions {
-  readonly text: string;
+  /** Explains the effect, unless the page does so beside the form. */
+  readonly text?: string;
   readonly isOpen?: boolean;
 }
 
-/** A form for an action that cannot be undone: collapsed until opened, with a text that explains the effect. */
+/** A form for an action that cannot be undone, collapsed until opened. */
 export function confirmForm(view: View, title: string, options: ConfirmOptions): Html {
-  return html`<details class="confirm"${options.isOpen ? html` open` : nothing}><summary>${title}</summary><p>${options.text}</p>${form(view, options)}</details>`;
+  return html`<details class="confirm"${options.isOpen ? html` open` : nothing}><summary>${title}</summary>${options.text ? html`<p>${options.text}</p>` : nothing}${form(view, options)}</details>`;
 }
 
 interface Field {

@@ -250,6 +250,18 @@ it('says why a refund was requested before it asks for the decision', async () =
   expect(text).toMatch(/arrived broken.*Your decision/s);
 });
 
+it('offers the approval only once its form has been opened, and names the amount on the button', async () => {
+  const { visitor, list, open } = await merchant();
+  const { id } = await open({ amountMinor: 4_990n });
+  const { document } = await visitor.get(`${list}/${id}`);
+  const confirmation = document.querySelector('.decisions details')!;
+  expect(confirmation.hasAttribute('open')).toBe(false);
+  expect(confirmation.querySelector('form[action$="/approve"] button')!.text).toBe('Approve R$49.90');
+  const tooLong = { approval_reason: 'x'.repeat(2_001) };
+  const refused = await visitor.submit(`${list}/${id}`, '/approve', tooLong);
+  expect(refused.document.querySelector('.decisions details')!.hasAttribute('open')).toBe(true);
+});
+
 it('approves, and contests with a reason; shows the status, and records the person', async () => {
   const { visitor, list, open, merchantId } = await merchant();
   const [one, two] = [await open(), await open()];

@@ -122,12 +122,12 @@ it('shows a decision made elsewhere without a reload, and no longer offers it', 
   const refundCaseId = idIn(await panel.openCase());
   const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
   await page.goto(`${panel.home}/refunds/${refundCaseId}`);
-  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  await page.getByText('Approve this refund').waitFor();
   const tenant = { merchantId: panel.merchantId, environment: Environment.TEST };
   const decided = { refundCaseId, decision: MerchantDecisionKind.APPROVED, idempotencyKey: randomUUID() };
   await createClient(RefundCaseService, fixture.transport).decideRefundCase({ ...tenant, ...decided });
   await stateIs(page, 'APPROVED_FOR_EXECUTION');
-  await page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' });
+  await page.getByText('Approve this refund').waitFor({ state: 'detached' });
   await context.close();
 });
 

@@ -96,6 +96,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   const signInLimit = new SignInLimit(config, logger);
   app.addHook('onClose', () => signInLimit.close());
   registerFeatures(pages, { app, guard, accounts, config, signInLimit, baseUrl });
+  pages.redirectActionUrls();
   return Object.assign(app, { registered: pages.registered });
 }
 

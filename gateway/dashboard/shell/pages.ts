@@ -181,6 +181,20 @@ export class Pages {
     });
   }
 
+  /**
+   * Leads from the URL of an action, where a refused form leaves the browser, to the closest parent page. Call this after
+   * all pages have been registered.
+   */
+  redirectActionUrls(): void {
+    const pages = new Set(this.registered.filter(({ method }) => method === 'GET').map(({ path }) => path));
+    for (const spec of this.registered) {
+      if (pages.has(spec.path)) continue;
+      this.#app.get(routeOf(spec), async (request, reply) =>
+        reply.redirect(this.#parentPage(spec, request), 303),
+      );
+    }
+  }
+
   /** The URL path of the closest parent page of an action, since an action's URL cannot be opened. */
   #parentPage({ path }: PageSpec, { url }: FastifyRequest): string {
     const pages = new Set(this.registered.filter(({ method }) => method === 'GET').map((page) => page.path));

@@ -109,7 +109,7 @@ test('a form that is too large has no effect', async () => {
   });
 });
 
-test('actions reject GET, and pages reject POST', async () => {
+test('a GET of an action only leads to its page, and pages reject POST', async () => {
   const before = await stored();
   const methods = ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'];
   const pages = new Set(
@@ -123,7 +123,10 @@ test('actions reject GET, and pages reject POST', async () => {
     if (!pages.has(target.path)) {
       for (const method of ['GET', 'HEAD']) {
         const asked = `${address}?${new URLSearchParams(form)}`;
-        expect((await ask(visitor, asked, { method })).status, nameOf(target)).toBe(404);
+        const { status, location } = await ask(visitor, asked, { method });
+        expect(status, nameOf(target)).toBe(303);
+        expect(address.startsWith(`${location}/`), nameOf(target)).toBe(true);
+        expect((await ask(visitor, location!)).status, nameOf(target)).toBe(200);
       }
     }
     if (!acted.has(target.path))
@@ -135,7 +138,7 @@ test('actions reject GET, and pages reject POST', async () => {
     // A download is recorded.
     if (target.isDownload) continue;
     const overridden = await ask(visitor, address, { headers: { 'x-http-method-override': 'POST' } });
-    expect(overridden.status, nameOf(target)).toBe(pages.has(target.path) ? 200 : 404);
+    expect(overridden.status, nameOf(target)).toBe(pages.has(target.path) ? 200 : 303);
   }
   expect(await stored()).toEqual(before);
 });

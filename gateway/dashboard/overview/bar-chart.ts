@@ -23,8 +23,8 @@ interface BarChart {
 /** Lengths in units of the view box. */
 const ROW_HEIGHT = 22;
 const BAR_HEIGHT = 12;
-const LABELS_WIDTH = 128;
-const BARS_WIDTH = 110;
+const LABELS_WIDTH = 146;
+const BARS_WIDTH = 96;
 const TEXT_GAP = 6;
 const FILL = '#4f86c6';
 

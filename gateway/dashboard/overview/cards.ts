@@ -157,7 +157,7 @@ export function refundChartCard(view: View): Promise<Html> {
       const heads = [t.chart.state, t.chart.count] as const;
       return barChart(view, { name: 'refund-chart', title: t.refundsByState, heads, bars });
     },
-    links: () => link(view, '/refunds?status=', t.toRefunds),
+    links: () => link(view, `/refunds?status=&from=${fromDate}`, t.toRefunds),
   });
 }
 

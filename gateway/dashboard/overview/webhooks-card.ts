@@ -19,7 +19,7 @@ const STATES = [
   WebhookSubscriptionState.DISABLED,
 ] as const;
 
-/** The number of subscriptions by state. */
+/** The number of subscriptions by state; those that are failing count as such already before they are in ERROR. */
 export function webhooksCard(view: View, reading: Promise<readonly WebhookSubscription[]>): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const mayCreate = canCall(view, WebhookSubscriptionService.method.createWebhookSubscription);
@@ -47,10 +47,14 @@ ${form(view, { action: '/api-keys/issue', submit: t.createKey, fields })}`;
 
 function counts(view: View, subscriptions: readonly WebhookSubscription[]): Html {
   const items = STATES.map((state) => {
-    const count = subscriptions.filter((subscription) => subscription.state === state).length;
+    const count = subscriptions.filter((subscription) => countedAs(subscription) === state).length;
     return count === 0
       ? nothing
       : html`<li><span class="figure">${view.format.number(count)}</span> ${stateBadges(view, { state })}</li>`;
   });
   return html`<p class="hint">${textsFor(view, overviewTexts).webhooksHint}</p><ul class="counts">${items}</ul>`;
 }
+
+/** As the banner and the list of subscriptions, the card calls both failing subscriptions and those in ERROR failing. */
+const countedAs = ({ state, health }: WebhookSubscription) =>
+  health?.failingSince ? WebhookSubscriptionState.ERROR : state;

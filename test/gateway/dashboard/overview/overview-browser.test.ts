@@ -29,6 +29,12 @@ const FOCUS_STOP = `(() => {
   return { name, outline: outlineStyle === 'none' ? ground : outlineColor, ground };
 })()`;
 
+/** Runs in the page: the texts of charts that begin or end outside their drawing. */
+const CUT_OFF = `[...document.querySelectorAll('.chart text')].flatMap((text) => {
+  const { x, width } = text.getBBox();
+  return x < 0 || x + width > text.ownerSVGElement.viewBox.baseVal.width ? [text.textContent] : [];
+})`;
+
 let fixture: OverviewFixture;
 let browser: Browser;
 let busy: Merchant;
@@ -94,6 +100,7 @@ describe('the overview in a browser', () => {
       await page.goto(merchant.at(path));
       expect(await accessibilityFaults(page)).toEqual([]);
       await expectToFit(page, others);
+      expect(await page.evaluate(CUT_OFF)).toEqual([]);
       if (process.env.SHOTS) {
         const name = `overview${path.replace('/', '-')}-${width}.png`;
         await page.screenshot({ path: join(tmpdir(), name), fullPage: true });

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
@@ -91,16 +92,23 @@ describe('the banner', () => {
 });
 
 describe('the overview', () => {
-  it('counts webhooks by state', async () => {
+  it('counts webhooks by state, and as failing those whose last attempt failed', async () => {
     const merchant = await fixture.newMerchant();
     for (const state of ['ACTIVE', 'ACTIVE', 'PENDING', 'DISABLED'] as const)
       await merchant.subscription(state);
     await merchant.subscription('ERROR', { error: FAILED });
+    const { id } = await merchant.subscription('ACTIVE');
+    await fixture.webhooks.sql(
+      `insert into webhooks.endpoint_health
+         (merchant_id, environment, subscription_id, generation, failing_since, http_status)
+       select merchant_id, environment, id, generation, now(), 503 from webhooks.subscription where id = $1`,
+      [id],
+    );
     const page = await merchant.person.get(merchant.at());
     const counts = cardOf(page, 'webhooks')
       .querySelectorAll('li')
       .map(({ text }) => plain(text));
-    expect(counts).toEqual(['1 Failing', '1 Pending', '2 Active', '1 Disabled']);
+    expect(counts).toEqual(['2 Failing', '1 Pending', '2 Active', '1 Disabled']);
     expect(linksIn(cardOf(page, 'webhooks'))).toEqual([
       merchant.at('/webhooks'),
       merchant.at('/webhooks/new'),
@@ -154,6 +162,23 @@ describe('the overview', () => {
     expect(dates.every((date) => date >= new Date(Date.now() - 86_400_000).toISOString().slice(0, 10))).toBe(
       true,
     );
+  });
+
+  it('leads from the chart of recent refunds to the refunds that it counts', async () => {
+    const merchant = await fixture.newMerchant();
+    const openDaysAgo = (days: number) => {
+      const at = Date.now() - days * 86_400_000;
+      return merchant.refunds.open({
+        occurredAt: timestampFromMs(at),
+        paidAt: timestampFromMs(at - 86_400_000),
+      });
+    };
+    const recent = await openDaysAgo(2);
+    await openDaysAgo(40);
+    const page = await merchant.person.get(merchant.at());
+    const list = await merchant.person.get(linksIn(cardOf(page, 'refund-states')).at(-1)!);
+    const cases = list.document.querySelectorAll('tbody a').map((link) => link.getAttribute('href'));
+    expect(cases).toEqual([merchant.at(`/refunds/${recent.id}`)]);
   });
 
   it('shows how deliveries ended by hour, also as a table, in both languages', async () => {

@@ -25,6 +25,8 @@ export interface ExpiringKeySubject {
 }
 
 const PAGE_SIZE = 100;
+/** How far the clock of this process may be from that of the database, by which notices become due. */
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
 const { early, last } = EXPIRY_NOTICE_DAYS;
 
 /** A key that is active and expires soon, and is still used if it was replaced; undefined otherwise. */
@@ -36,16 +38,20 @@ export async function findExpiringKey(
   const apiKey = await findActiveKey(apiKeys, tenant, apiKeyId);
   if (!apiKey?.expiresAt) return undefined;
   const expiresAt = timestampDate(apiKey.expiresAt);
-  const now = new Date();
+  const nowMs = Date.now();
+  const [earliestNow, latestNow] = [
+    new Date(nowMs - CLOCK_TOLERANCE_MS),
+    new Date(nowMs + CLOCK_TOLERANCE_MS),
+  ];
   const replaced = replacedKeyOf(apiKey);
   if (replaced) {
     const happenedAt = replacedNoticeAt(replaced);
-    if (happenedAt > now || !isStillUsed(replaced, now)) return undefined;
+    if (happenedAt > latestNow || !isStillUsed(replaced, earliestNow)) return undefined;
     return { kind: 'API_KEY_EXPIRING', apiKey, expiresAt, happenedAt };
   }
-  if (!expiresSoon(expiresAt, now)) return undefined;
+  if (!expiresSoon(expiresAt, latestNow)) return undefined;
   const lastAt = expiryNoticeAt(expiresAt, last);
-  const happenedAt = lastAt <= now ? lastAt : expiryNoticeAt(expiresAt, early);
+  const happenedAt = lastAt <= latestNow ? lastAt : expiryNoticeAt(expiresAt, early);
   return { kind: 'API_KEY_EXPIRING', apiKey, expiresAt, happenedAt };
 }
 

@@ -203,6 +203,8 @@ it('mails developers who want it about an API key that expires soon', async () =
     return (await client.issueApiKey({ ...key, expiresAt })).apiKey!;
   };
   const [soon, later, revoked] = [await issue(6), await issue(8), await issue(6)];
+  // According to the database, whose clock is a minute ahead, a week before it expires.
+  const justDue = await issue(7 + 1 / 1440);
   await client.revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: revoked.id });
   const { merchantId } = tenant;
   const start = ({ id }: { id: string }) =>
@@ -215,6 +217,7 @@ it('mails developers who want it about an API key that expires soon', async () =
   for (const key of [later, revoked]) expect(await start(key)).toEqual({ outcome: 'NO_LONGER_DUE' });
   const [first, ...more] = keyMailsTo(developer);
   expect([more, keyMailsTo(finance)]).toEqual([[], []]);
+  expect(await start(justDue)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   expect(first!.subject).toBe(`An API key expires soon: ${merchantId}`);
   expect(first!.text).toContain(`\nKey: Till 7 (${soon.hint}…)\nExpires: `);
   expect(first!.text).toContain('\nLast used: never\n');

@@ -16,6 +16,7 @@ import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
 import { ALL_GRANTS, bearer, newKey } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { type RuntimeProcess, startRuntime } from '../../support/runtime-process.ts';
+import { createTestNamespace, testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { SandboxMerchant } from '../sandbox-merchant.ts';
 
@@ -35,6 +36,7 @@ export interface Clocks {
   readonly gateway: number;
   readonly services: number;
   readonly lanes: number;
+  readonly worker: number;
 }
 
 const SHIFTED_CLOCK = new URL('../../support/shifted-clock.ts', import.meta.url).href;
@@ -68,7 +70,7 @@ export class DatabaseClients implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** @param clocks webhooks are then sent by their own process. Default: all clocks are right. */
+  /** @param clocks webhooks are then sent by their own process, and retried soon by a worker. Default: all clocks are right. */
   static async start(clocks?: Clocks): Promise<DatabaseClients> {
     await using stack = new AsyncDisposableStack();
     const path = mkdtempSync(join(tmpdir(), 'payments-failures-'));
@@ -106,9 +108,10 @@ export class DatabaseClients implements AsyncDisposable {
     writeFileSync(this.folder.file('hosts'), ['127.0.0.1 localhost', ...known, ''].join('\n'));
   }
 
-  /** A merchant with an endpoint, and their API key. */
-  async merchant() {
-    const receiver = this.stack.use<Receiver>(await startReceiver());
+  /** A merchant with an endpoint, and their API key. @param receiver default: answers with success. */
+  async merchant(receiver?: Receiver) {
+    receiver ??= await startReceiver();
+    this.stack.use(receiver);
     const merchant = await SandboxMerchant.subscribe(this.transport, receiver);
     const { key } = await createClient(ApiKeyService, this.transport).issueApiKey({
       ...merchant.tenant,
@@ -157,6 +160,7 @@ export class DatabaseClients implements AsyncDisposable {
       DATABASE_URL: databaseUrl.href,
       WEBHOOK_SECRET_KEYS: secret(),
       ...loopbackSettings(),
+      ...(clocks && { WEBHOOK_SCHEDULE_SANDBOX: '0s,1s,5s' }),
     };
     await this.#run('services/main.ts', 'services are listening', {
       ...sending,
@@ -167,13 +171,22 @@ export class DatabaseClients implements AsyncDisposable {
       SERVICE_TOKENS: `all|${createHash('sha256').update(this.#token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
       ...(clocks && { SERVICES: AREAS, ...withClock(clocks.services) }),
     });
+    const calling = { SERVICES_URL: `http://127.0.0.1:${ports.rpc}`, SERVICE_TOKEN: this.#token };
     if (clocks) {
       const settings = { ...sending, OPS_PORT: '0', ...withClock(clocks.lanes) };
       await this.#run('services/webhook-lanes.ts', 'webhook lanes are running', settings);
+      const { address, namespace } = this.#stack.use(await createTestNamespace());
+      await this.#run('workflows/main.ts', 'the worker has connected to Temporal', {
+        ...calling,
+        ...testWorkflowBundles(),
+        TEMPORAL_ADDRESS: address,
+        TEMPORAL_NAMESPACE: namespace,
+        OPS_PORT: '0',
+        ...withClock(clocks.worker),
+      });
     }
     await this.#run('gateway/main.ts', 'the public API is listening', {
-      SERVICES_URL: `http://127.0.0.1:${ports.rpc}`,
-      SERVICE_TOKEN: this.#token,
+      ...calling,
       LIVE_PORT: '0',
       SANDBOX_PORT: `${ports.sandbox}`,
       OPS_PORT: `${ports.gateway}`,

@@ -15,9 +15,9 @@ import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts
 import { readComposeFile } from './compose-file.ts';
 import { answers, type TestTemporal, withSearchLock } from './temporal.ts';
 
-/** The server's PEM files; it requires a certificate of its clients. */
+/** The server's PEM files, which it reads every second; it requires a certificate of its clients. */
 export interface TemporalTls {
-  /** Of the authority that has signed the certificates of the server and of its clients. */
+  /** Of the authorities that have signed the certificates of the server and of its clients. */
   readonly caFile: string;
   /** For `localhost`, as server and as client: the parts of the server call each other with it. */
   readonly certificateFile: string;
@@ -204,5 +204,6 @@ function tlsEnvironment({ caFile, certificateFile, keyFile }: TemporalTls): Reco
     TEMPORAL_TLS_FRONTEND_SERVER_NAME: 'localhost',
     TEMPORAL_TLS_CLIENT1_CA_CERT: caFile,
     TEMPORAL_TLS_CLIENT2_CA_CERT: caFile,
+    TEMPORAL_TLS_REFRESH_INTERVAL: '1s',
   };
 }

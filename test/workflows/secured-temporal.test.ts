@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type CertificatePair, createAuthority, issueCertificate } from '../../local/certificates.ts';
+import { createAuthority, issueCertificate } from '../../local/certificates.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { readTemporalConnection } from '../../workflows/temporal/temporal-connection.ts';
@@ -11,6 +10,7 @@ import { startGrpcProxy } from '../support/grpc-proxy.ts';
 import { newTenant } from '../support/harness.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
 import { TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { TemporalCertificates } from '../support/temporal-certificates.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
 import { startTemporalOnPostgres } from '../support/temporal-on-postgres.ts';
 import { testAuthority } from '../support/tls-receiver.ts';
@@ -19,44 +19,21 @@ const SOON = { timeout: 60_000, interval: 50 };
 
 let temporal: TestTemporal;
 let webhooks: LanesFixture;
-let folder: string;
+let certificates: TemporalCertificates;
 /** The server requires a certificate of its clients. */
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'temporal-tls-'));
-  await writeFile(join(folder, 'ca.pem'), testAuthority.certificatePem);
-  const own = await issueCertificate(testAuthority, { names: ['localhost'], holder: 'peer' });
-  await write('server', own);
-  temporal = await startTemporalOnPostgres({
-    tls: {
-      caFile: join(folder, 'ca.pem'),
-      certificateFile: join(folder, 'server.pem'),
-      keyFile: join(folder, 'server.key'),
-      client: {
-        serverRootCACertificate: Buffer.from(testAuthority.certificatePem),
-        clientCertPair: { crt: Buffer.from(own.certificatePem), key: Buffer.from(own.privateKeyPem) },
-      },
-    },
-  });
+  certificates = await TemporalCertificates.create();
+  temporal = await startTemporalOnPostgres({ tls: certificates.server });
   webhooks = await startLanesFixture({ WEBHOOK_SCHEDULE_SANDBOX: `0s${',200ms'.repeat(50)}` });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
   await webhooks?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();
-  if (folder) await rm(folder, { recursive: true });
+  await certificates?.[Symbol.asyncDispose]();
 });
 
-async function write(name: string, { certificatePem, privateKeyPem }: CertificatePair): Promise<void> {
-  await writeFile(join(folder, `${name}.pem`), certificatePem);
-  await writeFile(join(folder, `${name}.key`), privateKeyPem);
-}
-
-/** Replaces the files of the worker's certificate. */
-async function writeClientCertificate(authority = testAuthority): Promise<void> {
-  await write('client', await issueCertificate(authority, { names: ['worker'], holder: 'client' }));
-}
-
 /** The worker as operators run it. */
-async function startWorker(security: Record<string, string>): Promise<RuntimeProcess & Readiness> {
+async function startWorker(security: Readonly<Record<string, string>>): Promise<RuntimeProcess & Readiness> {
   const port = await findFreePort();
   const worker = startRuntime('workflows/main.ts', {
     SERVICES_URL: webhooks.harness.baseUrl,
@@ -64,7 +41,6 @@ async function startWorker(security: Record<string, string>): Promise<RuntimePro
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
     OPS_PORT: `${port}`,
-    TEMPORAL_TLS_SERVER_CA_CERT_PATH: join(folder, 'ca.pem'),
     ...security,
   });
   const becomes = (status: number) =>
@@ -80,11 +56,6 @@ interface Readiness {
   becomes(status: number): Promise<void>;
 }
 
-const clientCertificate = () => ({
-  TEMPORAL_TLS_CLIENT_CERT_PATH: join(folder, 'client.pem'),
-  TEMPORAL_TLS_CLIENT_KEY_PATH: join(folder, 'client.key'),
-});
-
 /** A delivery fails once; its workflow makes the second attempt. */
 async function retriesADelivery(): Promise<void> {
   const tenant = newTenant(Environment.TEST);
@@ -99,18 +70,22 @@ async function retriesADelivery(): Promise<void> {
   expect(answered).toBe(2);
 }
 
-it('a worker with a client certificate runs workflows, and adopts a replaced certificate without a restart', async () => {
-  await writeClientCertificate();
-  const worker = await startWorker(clientCertificate());
+it('a worker with a client certificate runs workflows, and adopts replaced certificates without a restart', async () => {
+  const worker = await startWorker(certificates.settings);
+  const refusal = (reason: RegExp) => vi.waitFor(() => expect(worker.logged()).toMatch(reason), SOON);
   await worker.becomes(200);
   await retriesADelivery();
-  await writeClientCertificate(await createAuthority());
+  await certificates.issue('client', await createAuthority());
   await worker.becomes(503);
-  await vi.waitFor(
-    () => expect(worker.logged()).toMatch(/no TLS connection to Temporal: .*unknown ca/),
-    SOON,
-  );
-  await writeClientCertificate();
+  await refusal(/no TLS connection to Temporal: .*unknown ca/);
+  await certificates.issue('client');
+  await worker.becomes(200);
+  await retriesADelivery();
+  // The authority alone, first on the worker's side, then on the server's.
+  await certificates.trust(certificates.nextAuthority);
+  await worker.becomes(503);
+  await refusal(/no TLS connection to Temporal: .*(self-signed|unable to verify)/);
+  await certificates.issue('server', certificates.nextAuthority);
   await worker.becomes(200);
   await retriesADelivery();
   worker.child.kill('SIGTERM');
@@ -118,7 +93,8 @@ it('a worker with a client certificate runs workflows, and adopts a replaced cer
 });
 
 it('a worker without a client certificate does not become ready, and its log names the cause', async () => {
-  const worker = await startWorker({});
+  const { TEMPORAL_TLS_SERVER_CA_CERT_PATH } = certificates.settings;
+  const worker = await startWorker({ TEMPORAL_TLS_SERVER_CA_CERT_PATH });
   await vi.waitFor(() => expect(worker.logged()).toContain('Temporal is unavailable'), SOON);
   expect(worker.logged()).toMatch(/no TLS connection to Temporal: .*certificate required/);
   await worker.becomes(503);
@@ -128,12 +104,14 @@ it('a worker adopts a replaced API key without a new connection, and keeps runni
   await using shared = await createTestNamespace();
   const certificate = await issueCertificate(testAuthority, { names: ['cloud.example'] });
   await using proxy = await startGrpcProxy(shared.address, certificate);
-  const keyFile = join(folder, 'api-key');
+  const keyFile = join(certificates.folder, 'api-key');
+  await certificates.trust(testAuthority);
   await writeFile(keyFile, 'key-1\n');
   proxy.accept('key-1');
   const worker = await startWorker({
     TEMPORAL_ADDRESS: proxy.address,
     TEMPORAL_NAMESPACE: shared.namespace,
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: certificates.settings.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
     TEMPORAL_TLS_SERVER_NAME: 'cloud.example',
     TEMPORAL_API_KEY_PATH: keyFile,
   });

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { AccountService, Role as MemberRole } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { call } from '../gateway/http-call.ts';
+import { newKey } from '../support/harness.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { startProvider, type TestProvider } from '../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
+import { TemporalCertificates } from '../support/temporal-certificates.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
+import { type SmtpInbox, startSmtpInbox } from '../workflows/accounts/smtp-inbox.ts';
 import type { SandboxMerchant } from './sandbox-merchant.ts';
 import { releaseAdvance } from './separate-processes/advance.ts';
 import { DashboardPerson } from './separate-processes/dashboard-person.ts';
@@ -14,20 +19,27 @@ import { type Role, SeparateSystem, STOP_DELAY_MS } from './separate-processes/s
 import { openShop, type RetriedReceiver, startRetriedReceiver } from './separate-processes/shop.ts';
 
 const ROLES: readonly Role[] = ['services', 'gateway', 'worker', 'webhook-lanes'];
-/** Two of each role. */
-const PROCESSES = [...ROLES, ...ROLES];
+/** Two of each role, and a third worker. */
+const PROCESSES = [...ROLES, ...ROLES, 'worker'] as const;
 /** Far less than the lease of a workflow command, which is 30 seconds, even on a busy machine. */
 const WITHOUT_A_LEASE_MS = 20_000;
 /** That lease, and the delay of a busy machine. */
 const AFTER_A_KILL_MS = 150_000;
 const SOON = { timeout: 20_000 };
 const JWT = /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\./;
-const COLLECTOR_TOKEN = randomBytes(24).toString('base64url');
+const newSecret = () => randomBytes(24).toString('base64url');
+const COLLECTOR_TOKEN = newSecret();
+const MAIL_ACCOUNT = { user: 'payments', password: newSecret() };
+/** As it is sent to the mail server. */
+const MAIL_SIGN_IN = Buffer.from(`\0${MAIL_ACCOUNT.user}\0${MAIL_ACCOUNT.password}`).toString('base64');
+const COLLEAGUE = 'bia@shop.example';
 
 let system: SeparateSystem;
 let receiver: Receiver;
 let collector: Awaited<ReturnType<typeof startOtlpReceiver>>;
 let provider: TestProvider;
+let inbox: SmtpInbox;
+let certificates: TemporalCertificates;
 let person: DashboardPerson;
 let merchant: SandboxMerchant;
 let load: Load;
@@ -39,17 +51,28 @@ beforeAll(async () => {
   collector = await startOtlpReceiver(`Bearer ${COLLECTOR_TOKEN}`);
   provider = await startProvider();
   person = await DashboardPerson.create();
-  system = await SeparateSystem.open({
+  inbox = await startSmtpInbox(MAIL_ACCOUNT);
+  certificates = await TemporalCertificates.create();
+  const settings = {
     ...person.settings,
+    SMTP_URL: inbox.url,
     PAYOUT_PROVIDER_URL: provider.url,
     PAYOUT_PROVIDER_TOKEN: provider.settings.PAYOUT_PROVIDER_TOKEN,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${COLLECTOR_TOKEN}`,
     OTEL_TRACES_SAMPLER_ARG: '1',
-  });
+  };
+  const worker = { ...certificates.settings, TEMPORAL_API_KEY: newSecret() };
+  system = await SeparateSystem.open(settings, { tls: certificates.server, worker });
   await Promise.all(PROCESSES.map((role) => system.start(role)));
   ({ merchant, key } = await openShop(system, receiver));
   await person.join(system, merchant.tenant);
+  await createClient(AccountService, system.transport).inviteMember({
+    ...merchant.tenant,
+    idempotencyKey: newKey(),
+    email: COLLEAGUE,
+    role: MemberRole.VIEWER,
+  });
   load = new Load({
     gateways: system.gateways,
     reads: [...apiReads(key, '/v1/refund-cases', '/v1/advance/requests'), person.read('/advances')],
@@ -59,7 +82,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await load?.stop().catch(() => undefined);
   await system?.[Symbol.asyncDispose]();
-  for (const outside of [receiver, collector, provider, person]) await outside?.[Symbol.asyncDispose]();
+  const outside = [receiver, collector, provider, inbox, certificates, person];
+  for (const each of outside) await each?.[Symbol.asyncDispose]();
 });
 
 /** Waits until all events that were published have been delivered. @returns the longest that one took. */
@@ -140,6 +164,7 @@ it(
 );
 
 it('no log, metric, history or trace of the whole run holds a secret', async () => {
+  await vi.waitFor(() => expect(inbox.mailTo(COLLEAGUE)).not.toEqual([]), SOON);
   const { count, text: histories } = await historiesOf(system.temporal.client);
   const metrics = await Promise.all(
     [...system.running].map(async ({ backend }) => (await call(backend.opsPort, '/metrics')).text),
@@ -154,11 +179,17 @@ it('no log, metric, history or trace of the whole run holds a secret', async () 
   await vi.waitFor(() => expect(missing()).toEqual([]), SOON);
   const traces = collector.text();
   expect(logs.includes('"level":20')).toBe(true);
+  // The mail server rejected the first sign-in.
+  for (const text of [logs, histories])
+    expect(text).toContain('the mail server answered AUTH PLAIN with 535');
   expect(count).toBeGreaterThan(10);
   // The prefixes of keys and secrets are shown on purpose.
   const issued = [key.slice('mpk_test_1234'.length), merchant.secret.slice('whsec_'.length)];
-  const secrets = [...system.secrets, COLLECTOR_TOKEN, ...issued, ...person.secrets];
-  expect(secrets.length).toBeGreaterThan(10);
+  const secrets = [
+    ...[...system.secrets, COLLECTOR_TOKEN, ...issued, ...person.secrets],
+    ...[MAIL_SIGN_IN, ...certificates.secrets],
+  ];
+  expect(secrets.length).toBeGreaterThan(20);
   const searched = { logs, histories, traces, metrics: metrics.join('') };
   const found = Object.entries(searched).flatMap(([where, text]) =>
     secrets.filter((secret) => text.includes(secret)).map((secret) => [where, secret]),

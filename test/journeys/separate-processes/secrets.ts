@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 
 /** Settings that hold secrets, alone or beside what is public. */
-const NAMES = /KEYS|PEPPERS|TOKEN|SECRET|PASSWORD|_URL|STORE/;
+const NAMES = /KEYS|API_KEY|PEPPERS|TOKEN|SECRET|PASSWORD|_URL|STORE/;
 /** Shorter ones, such as the name of a role, are no secrets. */
 export const MIN_LENGTH = 16;
 

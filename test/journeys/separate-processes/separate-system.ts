@@ -14,7 +14,7 @@ import { type Container, readComposeFile } from '../../support/compose-file.ts';
 import { ALL_GRANTS, bearer, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import type { TestTemporal } from '../../support/temporal.ts';
-import { startTemporalOnPostgres } from '../../support/temporal-on-postgres.ts';
+import { startTemporalOnPostgres, type TemporalTls } from '../../support/temporal-on-postgres.ts';
 import { type Backend, isReady, ReadyBackends, startBalancer } from './balancer.ts';
 import { copyImageFiles, type ImageFiles } from './image-files.ts';
 import { secretsIn } from './secrets.ts';
@@ -89,11 +89,15 @@ export class SeparateSystem implements AsyncDisposable {
   /**
    * PostgreSQL, Temporal and the load balancers; no process of a role yet.
    * @param more variables of .env, which an operator adds.
+   * @param security the files of Temporal, and the settings with which a worker is accepted. Default: no TLS.
    */
-  static async open(more: Readonly<Record<string, string>> = {}): Promise<SeparateSystem> {
+  static async open(
+    more: Readonly<Record<string, string>> = {},
+    security?: { readonly tls: TemporalTls; readonly worker: Readonly<Record<string, string>> },
+  ): Promise<SeparateSystem> {
     await using opening = new AsyncDisposableStack();
     const image = opening.use(await copyImageFiles());
-    const temporal = opening.use(await startTemporalOnPostgres());
+    const temporal = opening.use(await startTemporalOnPostgres(security));
     const { containers, env } = await readComposeFile('docker-compose.yml', more);
     const databaseUrl = await createTestDatabase('template0');
     await runToEnd(image, containers.migrate!, { DATABASE_URL: databaseUrl });
@@ -110,7 +114,7 @@ export class SeparateSystem implements AsyncDisposable {
     ];
     const token = `mps_${randomBytes(24).toString('base64url')}`;
     const addresses = { containers, databaseUrl, servicesUrl, dashboardUrl, temporal, token };
-    const overrides = overridesOf(addresses);
+    const overrides = overridesOf(addresses, security?.worker);
     const transport = createConnectTransport({
       baseUrl: servicesUrl,
       httpVersion: '1.1',
@@ -228,8 +232,14 @@ interface Addresses {
   readonly token: string;
 }
 
-/** What is different from the containers: addresses, one more caller, receivers on this machine, and shorter waits. */
-function overridesOf({ containers, databaseUrl, temporal, token, ...urls }: Addresses) {
+/**
+ * What is different from the containers: addresses, one more caller, receivers on this machine, shorter waits, and these
+ * settings of the worker.
+ */
+function overridesOf(
+  { containers, databaseUrl, temporal, token, ...urls }: Addresses,
+  worker: Readonly<Record<string, string>> = {},
+) {
   const loopback = { ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,200ms,1s,2s,5s,10s,30s' };
   const asRole = (role: keyof typeof PASSWORDS) => {
     const url = new URL(databaseUrl);
@@ -249,7 +259,7 @@ function overridesOf({ containers, databaseUrl, temporal, token, ...urls }: Addr
       RATE_LIMIT_ADDRESS: '10000',
       STOP_DELAY,
     },
-    worker: { SERVICES_URL: urls.servicesUrl, TEMPORAL_ADDRESS: temporal.address },
+    worker: { SERVICES_URL: urls.servicesUrl, TEMPORAL_ADDRESS: temporal.address, ...worker },
     'webhook-lanes': { DATABASE_URL: asRole('webhook_lanes'), ...loopback },
   };
 }

@@ -19,6 +19,12 @@ export interface Rejection {
   readonly code: number;
 }
 
+/** With letters and digits alone. */
+export interface SmtpAccount {
+  readonly user: string;
+  readonly password: string;
+}
+
 /** A real mail server on loopback that keeps the mails it accepts. */
 export interface SmtpInbox extends AsyncDisposable {
   readonly url: string;
@@ -31,15 +37,23 @@ export interface SmtpInbox extends AsyncDisposable {
   mailTo(address: string): ReceivedMail[];
 }
 
-export async function startSmtpInbox(): Promise<SmtpInbox> {
+/** @param account without it, no mail is accepted; its first sign-in is rejected. Default: nobody signs in. */
+export async function startSmtpInbox(account?: SmtpAccount): Promise<SmtpInbox> {
+  let signIns = 0;
   const received: ReceivedMail[] = [];
   const rejections = new Map<string, Rejection>();
   const silentFor = new Set<string>();
   const attempted: string[] = [];
   const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['AUTH', 'STARTTLS'],
+    authOptional: account === undefined,
+    disabledCommands: account ? ['STARTTLS'] : ['AUTH', 'STARTTLS'],
+    allowInsecureAuth: true,
     logger: false,
+    onAuth({ username, password }, _session, answer) {
+      signIns += 1;
+      const isRight = signIns > 1 && username === account?.user && password === account?.password;
+      answer(isRight ? null : new Error('wrong user or password'), { user: username });
+    },
     onMailFrom({ address }, _session, answer) {
       const rejection = rejections.get(address);
       answer(rejection?.at === 'MAIL' ? rejected(rejection, address) : undefined);
@@ -64,7 +78,7 @@ export async function startSmtpInbox(): Promise<SmtpInbox> {
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;
   return {
-    url: `smtp://127.0.0.1:${port}`,
+    url: `smtp://${account ? `${account.user}:${account.password}@` : ''}127.0.0.1:${port}`,
     received,
     rejections,
     silentFor,

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { SMTPServer } from 'smtp-server';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../services/platform/process/config.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { createMailer, type Mail, MailError } from '../../../workflows/accounts/smtp-mailer.ts';
@@ -65,18 +64,8 @@ describe('a rejection', () => {
   });
 
   it('of the password is temporary, and does not reveal it', async () => {
-    const server = new SMTPServer({
-      disabledCommands: ['STARTTLS'],
-      allowInsecureAuth: true,
-      logger: false,
-      onAuth: (_auth, _session, answer) => answer(new Error('no')),
-    });
-    server.on('error', () => undefined);
-    server.listen(0, '127.0.0.1');
-    await once(server.server, 'listening');
-    onTestFinished(() => new Promise((resolve) => server.close(() => resolve())));
-    const { port } = server.server.address() as AddressInfo;
-    const error = await rejectionOf(mailerTo(`smtp://me:hushhush@127.0.0.1:${port}`)(mail()));
+    await using strict = await startSmtpInbox({ user: 'me', password: 'hushhush' });
+    const error = await rejectionOf(mailerTo(strict.url)(mail()));
     expect(error.isPermanent).toBe(false);
     expect(error.message).not.toContain('hushhush');
   });

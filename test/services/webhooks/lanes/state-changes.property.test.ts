@@ -34,55 +34,86 @@ const wave = fc.record({
 });
 type Wave = typeof wave extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** Which of the events that were published meanwhile a subscriber receives, by their positions. */
+type Receives = 'all' | 'none' | 'those before a change' | 'those after a change';
+
+interface Published {
+  readonly eventIds: readonly string[];
+  /** Subscribers that were disabled or reactivated may receive more than they miss, so they appear only with 'all'. */
+  readonly receives: ReadonlyMap<Subscriber, Receives>;
+}
+
 /** A merchant whose subscriptions change while its events are published. */
 class Merchant {
   readonly tenant: TestTenant = newTenant(Environment.TEST);
   readonly #subscribers: Subscriber[] = [];
-  /** Each event, with the subscribers that wanted it before its publication began, and until it was answered. */
-  readonly #expected = new Map<string, readonly Subscriber[]>();
+  readonly #published: Published[] = [];
   readonly #resends: string[] = [];
 
   async play({ publish, subscribe, toggle, retype }: Wave) {
     const known = [...this.#subscribers];
-    const retyped = retype.flatMap((at) => (known[at] && !toggle.includes(at) ? [known[at]] : []));
-    const wanting = known.filter((subscriber) => subscriber.wants && !retyped.includes(subscriber));
-    await Promise.all([
-      ...Array.from({ length: publish }, () => this.#publish(wanting)),
-      ...retyped.map((subscriber) => this.#retype(subscriber)),
-      ...(subscribe && known.length < 3 ? [this.#subscribe()] : []),
-      ...toggle.flatMap((at) => (known[at] ? [this.#toggle(known[at])] : [])),
+    const toggled = new Set(toggle.flatMap((at) => known[at] ?? []));
+    const retyped = new Set(retype.flatMap((at) => known[at] ?? [])).difference(toggled);
+    const receives = new Map<Subscriber, Receives>();
+    for (const subscriber of known) {
+      const { wants, enabled } = subscriber;
+      if (retyped.has(subscriber)) {
+        if (enabled) receives.set(subscriber, wants ? 'those before a change' : 'those after a change');
+      } else if (wants) receives.set(subscriber, 'all');
+      else if (enabled && !toggled.has(subscriber)) receives.set(subscriber, 'none');
+    }
+    const [eventIds, created] = await Promise.all([
+      Promise.all(Array.from({ length: publish }, () => this.#publish())),
+      subscribe && known.length < 3 ? this.#subscribe() : undefined,
+      ...[...retyped].map((subscriber) => this.#retype(subscriber)),
+      ...[...toggled].map((subscriber) => this.#toggle(subscriber)),
     ]);
+    if (created) receives.set(created, 'those after a change');
+    this.#published.push({ eventIds, receives });
   }
 
-  /** Enables all subscriptions, for every type, and waits until all resends have ended and every event has arrived. */
+  /** Enables all subscriptions, for every type, waits until all deliveries have ended, and accounts for every event. */
   async end() {
     for (const subscriber of this.#subscribers) if (!subscriber.wants) await this.#retype(subscriber);
-    await this.#publish([...this.#subscribers]);
     for (const subscriber of this.#subscribers) if (!subscriber.enabled) await this.#toggle(subscriber);
     for (const resendId of this.#resends) await this.#finish(resendId);
-    await vi.waitFor(
-      () => {
-        for (const subscriber of this.#subscribers) {
-          const received = new Set(subscriber.endpoint.eventIds);
-          const missing = [...this.#expected].filter(
-            ([id, by]) => by.includes(subscriber) && !received.has(id),
-          );
-          expect(missing.map(([id]) => id)).toEqual([]);
-        }
-      },
-      { timeout: 30_000 },
-    );
+    await this.play({ publish: 1, subscribe: false, toggle: [], retype: [] });
+    await vi.waitFor(async () => expect(await this.#openDeliveries()).toEqual([]), { timeout: 30_000 });
+    const inOrder = await this.#eventsByPosition();
+    for (const { eventIds, receives } of this.#published) {
+      const events = inOrder.filter((id) => eventIds.includes(id));
+      for (const [{ endpoint }, which] of receives) {
+        const received = events.filter((id) => endpoint.eventIds.includes(id));
+        expect(received, which).toEqual(expectedOf(events, which, received.length));
+      }
+    }
     await this.#expectOneSuccess();
   }
 
-  async #publish(known: readonly Subscriber[]) {
+  async #publish() {
     const { id } = await webhooks.publish(this.tenant);
-    this.#expected.set(id, known);
+    return id;
+  }
+
+  #openDeliveries() {
+    return webhooks.sql('select id from webhooks.open_delivery where merchant_id = $1', [
+      this.tenant.merchantId,
+    ]);
+  }
+
+  async #eventsByPosition() {
+    const events = await webhooks.sql<{ id: string }>(
+      'select id from webhooks.event where merchant_id = $1 order by position',
+      [this.tenant.merchantId],
+    );
+    return events.map(({ id }) => id);
   }
 
   async #subscribe() {
     const { id, endpoint } = await webhooks.subscribed(this.tenant, { eventTypes: TYPES });
-    this.#subscribers.push({ id, endpoint, enabled: true, wants: true });
+    const subscriber = { id, endpoint, enabled: true, wants: true };
+    this.#subscribers.push(subscriber);
+    return subscriber;
   }
 
   async #retype(subscriber: Subscriber) {
@@ -130,6 +161,20 @@ class Merchant {
       [this.tenant.merchantId],
     );
     expect(twice).toEqual([]);
+  }
+}
+
+/** The events that were to be received, where the change took place among those that were. */
+function expectedOf(events: readonly string[], receives: Receives, count: number): string[] {
+  switch (receives) {
+    case 'all':
+      return [...events];
+    case 'none':
+      return [];
+    case 'those before a change':
+      return events.slice(0, count);
+    case 'those after a change':
+      return events.slice(events.length - count);
   }
 }
 

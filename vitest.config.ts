@@ -51,7 +51,7 @@ const FAULTS = [
 ];
 
 /** What measures times or counts within a second: one at a time, and beside nothing, in a run of its own. */
-const ALONE = ['test/journeys/isolation.test.ts', 'test/gateway/rate-limit-store.test.ts'];
+const ALONE = ['test/journeys/{isolation,takeover}.test.ts', 'test/gateway/rate-limit-store.test.ts'];
 
 /** Only in `npm run isolation`: it takes minutes. */
 const LONG = ['test/journeys/isolation-burdens.test.ts'];

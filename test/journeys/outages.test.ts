@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LaneOwners } from './lane-owners.ts';
 
-/** The lease of lanes lasts four seconds; a busy machine takes as long again. */
+/** Beside other tests; takeover.test.ts holds the promised five seconds. */
 const TAKEN_OVER_MS = 8_000;
-const PAUSE_MS = 8_000;
+const PAUSE_MS = 60_000;
 /** Until a signal takes effect. */
 const SIGNAL_MS = 100;
 
@@ -46,20 +46,9 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     expect(slowestMs).toBeLessThan(3_000);
   });
 
-  it('lose nothing when one is killed, and repeat only attempts in flight', async () => {
+  it('send an event again when both die before its receiver responds', async () => {
     owners.startFirst();
     await owners.areSharing();
-    const publishing = owners.publish();
-    await publishing.atLeast(20);
-    const killedAt = Date.now();
-    await owners.first.kill();
-    await publishing.atLeast(publishing.count + 20);
-    const { slowestMs, repeated } = await owners.delivered(await publishing.stop(), killedAt);
-    expect(slowestMs).toBeLessThan(TAKEN_OVER_MS);
-    for (const { firstAt } of repeated) expect(firstAt).toBeLessThanOrEqual(killedAt + SIGNAL_MS);
-  });
-
-  it('send an event again when both die before its receiver responds', async () => {
     owners.onEvent = () => {
       for (const owner of [owners.first, owners.second]) owner.signal('SIGKILL');
     };

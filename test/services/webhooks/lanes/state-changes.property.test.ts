@@ -52,21 +52,21 @@ class Merchant {
 
   async play({ publish, subscribe, toggle, retype }: Wave) {
     const known = [...this.#subscribers];
-    const toggled = new Set(toggle.flatMap((at) => known[at] ?? []));
-    const retyped = new Set(retype.flatMap((at) => known[at] ?? [])).difference(toggled);
+    const toggled = toggle.flatMap((at) => known[at] ?? []);
+    const retyped = retype.flatMap((at) => known[at] ?? []).filter((each) => !toggled.includes(each));
     const receives = new Map<Subscriber, Receives>();
     for (const subscriber of known) {
       const { wants, enabled } = subscriber;
-      if (retyped.has(subscriber)) {
+      if (retyped.includes(subscriber)) {
         if (enabled) receives.set(subscriber, wants ? 'those before a change' : 'those after a change');
       } else if (wants) receives.set(subscriber, 'all');
-      else if (enabled && !toggled.has(subscriber)) receives.set(subscriber, 'none');
+      else if (enabled && !toggled.includes(subscriber)) receives.set(subscriber, 'none');
     }
     const [eventIds, created] = await Promise.all([
       Promise.all(Array.from({ length: publish }, () => this.#publish())),
       subscribe && known.length < 3 ? this.#subscribe() : undefined,
-      ...[...retyped].map((subscriber) => this.#retype(subscriber)),
-      ...[...toggled].map((subscriber) => this.#toggle(subscriber)),
+      ...retyped.map((subscriber) => this.#retype(subscriber)),
+      ...toggled.map((subscriber) => this.#toggle(subscriber)),
     ]);
     if (created) receives.set(created, 'those after a change');
     this.#published.push({ eventIds, receives });

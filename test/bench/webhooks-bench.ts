@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textTable } from '../../local/text-table.ts';
+import { type DatabaseWork, databaseWork, idleWorkPerSecond } from './database-work.ts';
 import { type DeliveryBench, startDeliveryBench } from './delivery-bench.ts';
 import type { AcceptedEvent, Load } from './event-publisher.ts';
 import { cpuSeconds } from './process-cpu.ts';
@@ -23,14 +24,19 @@ const RUNS: readonly Run[] = [
   // Last, because its events are still retried when the others are done.
   { name: '200/s beside 20/s that hang', load: { perSecond: 200 }, hanging: 20 },
 ];
+const NO_WORK: DatabaseWork = { transactions: 0, walFlushes: 0 };
 const MOST_WAIT_MS = 120_000;
 /** Time to finish what follows an arrival: recording it, and Temporal's own work. */
 const SETTLE_MS = 3_000;
-const HEADINGS = ['events', 'accept to arrival p50/p95/p99 ms', 'deliveries/s', 'CPU s', 'deliveries/CPU s'];
+const HEADINGS = [
+  ...['events', 'accept to arrival p50/p95/p99 ms', 'deliveries/s', 'CPU s', 'deliveries/CPU s'],
+  ...['transactions/event', 'WAL flushes/event'],
+];
 
 /**
- * From the answer that accepts an event to its arrival at the receiver, and the CPU of all processes of the system, as
- * `npm start` runs it: at three rates, at the most it takes, and beside an endpoint that hangs.
+ * From the answer that accepts an event to its arrival at the receiver, the CPU of all processes of the system, as
+ * `npm start` runs it, and the transactions and WAL flushes of PostgreSQL without those of an idle system: at three rates,
+ * at the most it takes, and beside an endpoint that hangs.
  */
 export async function benchWebhooks(): Promise<void> {
   console.log(
@@ -39,21 +45,24 @@ export async function benchWebhooks(): Promise<void> {
   );
   await using stack = new AsyncDisposableStack();
   const bench = await startDeliveryBench(stack);
-  await measure(bench, WARM_UP);
+  await measure(bench, WARM_UP, NO_WORK);
+  const idle = await idleWorkPerSecond(bench.system.databaseUrl);
   const rows: string[][] = [];
-  for (const run of RUNS) rows.push(await measure(bench, run));
+  for (const run of RUNS) rows.push(await measure(bench, run, idle));
   console.log(`\n${textTable([HEADINGS, ...rows])}`);
 }
 
 async function measure(
   { system, sink, publisher }: DeliveryBench,
   { name, load, hanging }: Run,
+  idle: DatabaseWork,
 ): Promise<string[]> {
   const [merchantId, slowMerchantId] = [crypto.randomUUID(), crypto.randomUUID()];
   await publisher.subscribe(merchantId, sink.promptUrl);
   if (hanging) await publisher.subscribe(slowMerchantId, sink.hangingUrl);
   await delay(SETTLE_MS);
   const before = cpuSeconds(system.pid);
+  const workBefore = await databaseWork(system.databaseUrl);
   const startedAt = performance.now();
   const beside = hanging ? publisher.publish(slowMerchantId, { perSecond: hanging }, SECONDS) : [];
   const accepted = await publisher.publish(merchantId, load, SECONDS);
@@ -64,6 +73,10 @@ async function measure(
     process,
     seconds: s - (before[process] ?? 0),
   }));
+  const work = await databaseWork(system.databaseUrl);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const perEvent = (name: keyof DatabaseWork) =>
+    ((work[name] - workBefore[name] - idle[name] * seconds) / accepted.length).toFixed(2);
   const total = used.reduce((sum, { seconds }) => sum + seconds, 0);
   const byProcess = used.map(({ process, seconds }) => `${process} ${seconds.toFixed(1)}`).join(', ');
   return [
@@ -72,6 +85,8 @@ async function measure(
     (accepted.length / ((lastAt - startedAt) / 1_000)).toFixed(0),
     `${total.toFixed(1)} (${byProcess})`,
     (accepted.length / total).toFixed(0),
+    perEvent('transactions'),
+    perEvent('walFlushes'),
   ];
 }
 

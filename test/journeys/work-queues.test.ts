@@ -119,9 +119,10 @@ it('lets a reviewer read the photos with which a merchant contests a refund and 
   const [signature] = await reviewer.filesOf(answered);
   expect(signature!.content.equals(photos[1])).toBe(true);
   await reviewer.finish(answered, 3);
-  const submitted = expectItem(await reviewer.oldest(2), disputeId, /_RECORD_OUTCOME$/);
-  await reviewer.finish(submitted, 4);
   expect(await reviewer.oldest(2)).toBeUndefined();
+  const submitted = expectItem(await reviewer.oldest(4), disputeId, /_RECORD_OUTCOME$/);
+  await reviewer.finish(submitted, 5);
+  expect(await reviewer.oldest(4)).toBeUndefined();
 });
 
 it('guides a reviewer, a payout clerk and a provider engineer through the oldest work, using only the page', async () => {
@@ -131,9 +132,9 @@ it('guides a reviewer, a payout clerk and a provider engineer through the oldest
   const toReview = expectItem(await reviewer.oldest(0), older.refundCaseId, /_REVIEW$/);
   await reviewer.finish(toReview, 1);
   expectItem(await reviewer.oldest(0), younger.refundCaseId, /_REVIEW$/);
-  const due = expectItem(await reviewer.oldest(2), older.disputeId, /_RECORD_OUTCOME$/);
-  await reviewer.finish(due, 4);
-  expectItem(await reviewer.oldest(2), younger.disputeId, /_AWAIT_MERCHANT$/);
+  const due = expectItem(await reviewer.oldest(4), older.disputeId, /_RECORD_OUTCOME$/);
+  await reviewer.finish(due, 5);
+  expectItem(await reviewer.oldest(4), younger.disputeId, /_AWAIT_MERCHANT$/);
 
   const requested = expectItem(await clerk.oldest(0), older.advanceRequestId, /_REVIEW$/);
   await clerk.finish(requested, 1);

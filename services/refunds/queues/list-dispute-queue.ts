@@ -21,13 +21,14 @@ export async function listDisputeQueue(
   const nowMs = Date.now();
   const filter = merchantFilterOf(request);
   const dueBy = request.dueBy && timestampDate(request.dueBy);
+  const responsesOnly = request.responsesOnly || undefined;
   const scope = {
     list: 'dispute-queue',
-    filters: { ...filter, dueBy: dueBy?.toISOString() },
+    filters: { ...filter, dueBy: dueBy?.toISOString(), responsesOnly },
     order: dueDateOrder,
   };
   const page = await pagination.list(scope, request, (range) =>
-    selectDisputeQueue({ ...filter, dueBy, ...range }),
+    selectDisputeQueue({ ...filter, dueBy, responsesOnly, ...range }),
   );
   return {
     $typeName: 'payments.refunds.v1.ListDisputeQueueResponse',

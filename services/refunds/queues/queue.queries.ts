@@ -93,6 +93,8 @@ export const selectProviderQueue = prepareRead<ProviderQueuePage, ProcessingRead
 /** A page of open disputes; undefined filters are ignored. */
 interface DisputeQueuePage extends MerchantFilter, PageRange {
   readonly dueBy: Date | undefined;
+  /** Only disputes whose response has not been submitted. */
+  readonly responsesOnly: true | undefined;
 }
 
 /** One page of open disputes, in the order in which they are due. */
@@ -106,6 +108,9 @@ export const selectDisputeQueue = prepareRead<DisputeQueuePage, DueDisputeReadRo
   let query = matchingMerchant(db.selectFrom(open.as('open')).selectAll(), parameters);
   if (parameters.has('dueBy')) {
     query = query.where(sql<boolean>`due_or_opened_at <= ${parameters('dueBy')}`);
+  }
+  if (parameters.has('responsesOnly')) {
+    query = query.where('responded_at', 'is not', null).where('response_submitted_at', 'is', null);
   }
   return inOrder(query, dueDateOrder, parameters).compile();
 });

@@ -27,6 +27,7 @@ describeQueue(
   [
     ['', 'dispute_queue'],
     ['dueBy', 'dispute_queue'],
+    ['responsesOnly', 'dispute_queue'],
   ],
   'refunds.dispute',
 );
@@ -55,6 +56,8 @@ it('awaits the merchant until the response or the due date, then the submission 
     [submitted, Action.RECORD_OUTCOME, OPERATIONS],
     [ahead, Action.AWAIT_MERCHANT, MERCHANT],
   ]);
+  const toSubmit = await refunds.listDisputeQueue({ ...tenant, responsesOnly: true });
+  expect(toSubmit.items.map(({ dispute }) => dispute!.id)).toEqual([responded]);
   for (const { dispute, waitingSince, dueAt } of items) {
     expect(dispute).toEqual((await refunds.getDispute({ ...tenant, disputeId: dispute!.id })).dispute);
     expect(dueAt).toEqual(dispute!.dueAt);

@@ -2936,6 +2936,13 @@ export declare type ListDisputeQueueRequest = Message<"payments.refunds.v1.ListD
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Only disputes whose response is to be submitted to the provider: next_action REVIEW_RESPONSE.
+   *
+   * @generated from field: bool responses_only = 6;
+   */
+  responsesOnly: boolean;
 };
 
 /**

@@ -66,7 +66,7 @@ export const advancesTexts = {
       rate: 'Taxa',
       rateText: (percent: string) => `${percent}% ao mês, juros simples`,
       nothing: 'Não há valores disponíveis para antecipação.',
-      nothingHint:
+      which:
         'Podem ser antecipadas parcelas de vendas com data a partir de amanhã que não estejam bloqueadas nem reservadas por outra solicitação.',
       toCalendar: 'Ver calendário de liberações',
       amount: 'Valor máximo (R$)',
@@ -191,7 +191,7 @@ export const advancesTexts = {
       rate: 'Rate',
       rateText: (percent: string) => `${percent}% a month, simple interest`,
       nothing: 'There is nothing to advance at the moment.',
-      nothingHint:
+      which:
         'Installments dated tomorrow or later can be advanced, unless they are blocked or reserved by another request.',
       toCalendar: 'View release calendar',
       amount: 'Maximum amount (R$)',

@@ -37,8 +37,8 @@ export async function quoteFormPage(view: View, shown: Shown): Promise<Page> {
     body: html`${shown.refusal ? notice('bad', shown.refusal) : nothing}
 ${
   isPossible
-    ? html`${summary(view, advanceable, rate)}${boundsForm(view, shown)}<p class="hint">${t.explain}${leavesOut(advanceable, rate) ? ` ${t.leftOut}` : ''}</p>`
-    : html`<div class="empty"><p>${t.nothing}</p><p>${t.nothingHint}</p><p><a href="${pathTo(view, '/funds')}">${t.toCalendar}</a></p></div>`
+    ? html`${summary(view, advanceable, rate)}<p class="hint">${t.which}</p>${boundsForm(view, shown)}<p class="hint">${t.explain}${leavesOut(advanceable, rate) ? ` ${t.leftOut}` : ''}</p>`
+    : html`<div class="empty"><p>${t.nothing}</p><p>${t.which}</p><p><a href="${pathTo(view, '/funds')}">${t.toCalendar}</a></p></div>`
 }`,
   };
 }

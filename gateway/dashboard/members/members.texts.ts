@@ -40,7 +40,8 @@ export const membersTexts = {
     notices: {
       role: 'Papel alterado.',
       removed: 'Membro removido.',
-      invited: 'Convite criado, válido por sete dias. A pessoa o encontra na página inicial ao entrar.',
+      invited:
+        'Convite criado, válido por sete dias. Avise a pessoa: ela o encontra na página inicial ao entrar com este e-mail.',
       revoked: 'Convite cancelado.',
       contact: 'Contato salvo.',
     },
@@ -100,7 +101,7 @@ export const membersTexts = {
       role: 'Role changed.',
       removed: 'Member removed.',
       invited:
-        'Invitation created, valid for seven days. The person finds it on the home page after signing in.',
+        'Invitation created, valid for seven days. Tell the person: they find it on the home page after signing in with this email.',
       revoked: 'Invitation canceled.',
       contact: 'Contact saved.',
     },

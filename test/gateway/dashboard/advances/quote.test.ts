@@ -40,6 +40,7 @@ describe('a quote', () => {
     expect(textOf(asked.document.querySelector('dl'))).toContain(
       'Available to advance R$144.00 3 installments',
     );
+    expect(textOf(asked.document.querySelector('main'))).toContain('blocked or reserved by another request');
     const shown = await quote({ amount: '100.00' });
     expect(shown.status).toBe(200);
     expect(textOf(shown.document.querySelector('.notice'))).toContain('The quote covers R$96.00');

@@ -18,7 +18,7 @@ export interface AuditFacts {
   readonly endpoints: Endpoints;
   /** Names of API keys. */
   readonly keys: ReadonlyMap<string, string>;
-  /** Names, or else addresses, of members by account id. */
+  /** Names, or else addresses, of members and former members by account id. */
   readonly people: ReadonlyMap<string, string>;
   /** Amounts of the advances that were requested, by quote, in centavos. */
   readonly advances: ReadonlyMap<string, bigint>;
@@ -44,12 +44,13 @@ export async function readAuditFacts(
 ): Promise<AuditFacts> {
   const ids = (name: string) => [...new Set(entries.flatMap((entry) => idOf(entry, name) ?? []))];
   const subscriptionIds = ids('subscriptionId');
-  const [refundCases, disputes, endpoints, keys, advances] = await Promise.all([
+  const [refundCases, disputes, endpoints, keys, advances, people] = await Promise.all([
     refundCasesOf(view, ids('refundCaseId')),
     findDisputes(view, ids('disputeId')),
     subscriptionIds.length > 0 ? readEndpoints(view, subscriptionIds) : new Map(),
     ids('apiKeyId').length > 0 ? keysOf(view) : new Map<string, string>(),
     ids('quoteId').length > 0 ? advancesOf(view) : new Map<string, bigint>(),
+    peopleOf(view, ids('accountId'), members),
   ]);
   return {
     refundCases: byId(refundCases),
@@ -57,7 +58,7 @@ export async function readAuditFacts(
     saleNames: await readSaleNames(view, [...refundCases, ...disputes.values()]),
     endpoints,
     keys,
-    people: new Map(members.map(({ account }) => [account!.id, account!.name || account!.email])),
+    people,
     advances,
   };
 }
@@ -80,4 +81,22 @@ async function keysOf(view: View): Promise<ReadonlyMap<string, string>> {
 async function advancesOf(view: View): Promise<ReadonlyMap<string, bigint>> {
   const page = await view.clients.advances.listAdvanceRequests({ pageSize: MAX_ADVANCES });
   return new Map(page.advanceRequests.map(({ quoteId, amountMinor }) => [quoteId, amountMinor]));
+}
+
+/** Former members have entries of their own, at the latest since they accepted their invitation. */
+async function peopleOf(
+  view: View,
+  accountIds: readonly string[],
+  members: readonly Member[],
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map(members.map(({ account }) => [account!.id, account!.name || account!.email]));
+  const others = accountIds.filter((id) => !names.has(id));
+  const found = await Promise.all(
+    others.map(async (accountId) => {
+      const { entries } = await view.clients.accounts.listAuditEntries({ accountId, pageSize: 1 });
+      return [accountId, entries[0]?.accountName || entries[0]?.accountEmail] as const;
+    }),
+  );
+  for (const [id, name] of found) if (name) names.set(id, name);
+  return names;
 }

@@ -109,6 +109,19 @@ test('changes of endpoints are shown with their URL, even after they are deleted
   ]);
 });
 
+test('changes of the team name the person, even after their removal', async () => {
+  const { merchant, admin, page, record } = await newMerchant();
+  const { accountId } = await fixture.signIn({ [merchant]: Role.VIEWER });
+  await record('payments.accounts.v1.AccountService.AcceptInvitation', {}, accountId);
+  await admin.submit(`${page.live}/members`, `${accountId}/role`, { role: 'finance' });
+  await admin.submit(`${page.live}/members`, `${accountId}/remove`);
+  const rows = rowsOf(await admin.get(`${page.live}/audit`));
+  expect(rows.slice(0, 2).map(({ Action }) => Action)).toEqual([
+    'Ana removed Ana from the team',
+    'Ana changed the role of Ana to Finance',
+  ]);
+});
+
 test('RPCs without a description are shown by name, and hostile requests are escaped', async () => {
   const { admin, page, record } = await newMerchant();
   await record('payments.other.v1.OtherService.DoThings', { [HOSTILE]: HOSTILE });

@@ -64,7 +64,7 @@ export class Channel {
     signal: AbortSignal,
   ): Promise<Response> {
     const { baseUrl, apiKey } = this.#settings;
-    const response = await fetch(new URL(path, baseUrl), {
+    const response = await fetch(`${baseUrl.href.replace(/\/+$/, '')}${path}`, {
       method,
       signal,
       // A redirect could take the key to another host.

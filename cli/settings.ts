@@ -32,7 +32,12 @@ export function readSettings(given: Given, environment: NodeJS.ProcessEnv): Chan
 /** The key must not cross a network in the clear. */
 function baseUrlOf(text: string): URL {
   const url = parseUrl(text);
-  if (!url) throw new CommandFailure(`The base URL ${JSON.stringify(text)} is not an http or https URL.`);
+  // The text itself is not in the message: it may contain a password.
+  if (!url || url.username || url.password || url.search || url.hash) {
+    throw new CommandFailure(
+      "The base URL must be the sandbox's http or https address, such as https://sandbox.payments.example.",
+    );
+  }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
     throw new CommandFailure(`The base URL must use https, except on this machine: ${url.origin}`);
   }

@@ -185,6 +185,8 @@ test('a refused command explains why, and exits', async () => {
   const { key: unscoped } = await gateways.issueKey(tenant.merchantId, Environment.TEST, [
     ApiKeyScope.REFUNDS_READ,
   ]);
+  const elsewhere = `http://127.0.0.1:${gateways.ports.test}/elsewhere`;
+  const withPassword = 'https://user:password@sandbox.example';
   const refusals: readonly [string, RegExp, readonly string[], string, number?][] = [
     ['a live key', /live key/, listen, liveKey],
     ['no key', /MERCHANT_PAYMENTS_API_KEY/, listen, ''],
@@ -196,6 +198,8 @@ test('a refused command explains why, and exits', async () => {
     ['no target', /--forward-to/, ['listen'], key],
     ['a trigger without a type', /^Name the event type/, ['trigger'], key],
     ['a resend without an event', /^Give the id of the event/, ['resend'], key],
+    ['another path', /answered 404/, ['trigger', 'refund.requested.v1', '--base-url', elsewhere], key],
+    ['a base URL with a password', /^The base URL must/, ['trigger', 'a', '--base-url', withPassword], key],
     ['a clear-text host', /https/, [...listen, '--base-url', 'http://sandbox.example'], key],
   ];
   await Promise.all(

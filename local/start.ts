@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { type Config, ConfigError, KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { allocateInYoungGeneration } from '../services/platform/process/garbage-collection.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
@@ -35,6 +36,18 @@ const LISTENER_PORTS = [
 ] as const;
 
 const print = (line: string) => console.log(line);
+const OPTIONS = parseOptions();
+
+/** Ends the process with one line that names an option or argument that does not exist. */
+function parseOptions() {
+  try {
+    return parseArgs({ options: { help: { type: 'boolean' }, 'small-demo-data': { type: 'boolean' } } })
+      .values;
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(1);
+  }
+}
 
 /** `npm start`: the whole system in one process, with its own PostgreSQL and Temporal server. */
 async function start(stack: AsyncDisposableStack): Promise<void> {
@@ -151,7 +164,7 @@ async function demoAccess(
   const text = folder.read(DEMO_FILE);
   const saved = text === undefined ? undefined : (JSON.parse(text) as DemoAccess & { dashboard?: object });
   if (!saved) print('writing demo data, once …');
-  const size = process.argv.includes('--small-demo-data') ? SMALL_SIZE : FULL_SIZE;
+  const size = OPTIONS['small-demo-data'] ? SMALL_SIZE : FULL_SIZE;
   const access = saved ?? (await writeDemoData(transport, new Date(), size));
   // Benchmarks start without demo merchants.
   if (saved?.live.merchantId) {
@@ -191,7 +204,7 @@ function printError(error: unknown): void {
   console.error(isExpected ? error.message : error);
 }
 
-if (process.argv.includes('--help')) {
+if (OPTIONS.help) {
   print(settingsHelp());
   process.exit(0);
 }

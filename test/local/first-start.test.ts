@@ -23,9 +23,9 @@ interface Command {
   output(): string;
 }
 
-function runCommand(file: string, env: NodeJS.ProcessEnv): Command {
+function runCommand(file: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Command {
   const script = fileURLToPath(new URL(`../../local/${file}`, import.meta.url));
-  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
   onTestFinished(async () => {
@@ -107,4 +107,12 @@ test('while the Temporal server is built, npm start says how long it takes and t
   const [startExitCode] = await once(start.child, 'exit');
   expect(startExitCode).toBe(0);
   expect(start.output()).toMatch(/\nstopping …\n$/);
+});
+
+test('npm start refuses an option that does not exist', async () => {
+  // Without the refusal, the setting ends the process.
+  const start = runCommand('start.ts', { LIVE_PORT: 'none' }, '--small-demo-dta');
+  const [exitCode] = await once(start.child, 'exit');
+  expect(start.output()).toBe("Unknown option '--small-demo-dta'\n");
+  expect(exitCode).toBe(1);
 });

@@ -6,12 +6,13 @@ import type {
   MovementTotal,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { FundsService, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { csvDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, dataTable, pageParameter, pager } from '../shell/components.ts';
+import { amountColumn, dataTable, notice, pageParameter, pager } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { queryForm } from '../shell/query-form.ts';
@@ -50,14 +51,17 @@ export function statementPages(pages: Pages): void {
   });
 }
 
-/** The form that chooses the period of a page, and links to the months before and after it. */
+/** The form that chooses the period of a page, and links to the months before and after it. Says if it has not begun. */
 export function rangeForm(view: View, range: DateRange): Html {
   const t = textsFor(view, statementTexts);
-  return queryForm(view, {
+  const { hasFault } = range;
+  const form = queryForm(view, {
     fields: range.fields(t),
     submit: t.show,
-    more: range.hasFault ? nothing : monthLinks(view, range),
+    more: hasFault ? nothing : monthLinks(view, range),
   });
+  const isAhead = !hasFault && range.from > civilDateAt(new Date());
+  return html`${form}${isAhead ? notice('off', t.ahead) : nothing}`;
 }
 
 function monthLinks(view: View, { from, to }: DateRange): Html {

@@ -63,6 +63,19 @@ it('shows the statement of a range, whose columns add up, with links to the caus
   expect((await visitor.get(`${home}/statement.csv?from=nonsense`)).status).toBe(400);
 });
 
+it('says of a period that has not begun that its balances are those of now', async () => {
+  const merchantId = randomUUID();
+  const visitor = await fixture.signIn({ [merchantId]: Role.VIEWER });
+  const noticeOf = async (page: string) =>
+    textOf((await visitor.get(page)).document.querySelector('.notice'));
+  const ahead = 'from=2999-06-01&to=2999-06-30';
+  for (const page of ['statement', 'reconcile']) {
+    const path = `/live/${merchantId}/funds/${page}`;
+    expect(await noticeOf(`${path}?${ahead}`)).toContain('the balances are those of now');
+    expect(await noticeOf(path)).toBe('');
+  }
+});
+
 it('links holds, deductions and debts to their dispute, and a dispute to its sale', async () => {
   const { funds, tenant, visitor, home, merchantId } = await merchantWithJune();
   const { refunds, write } = refundsOf(fixture.harness, 'inProcess', tenant);

@@ -2154,7 +2154,7 @@ export interface components {
              */
             initiator: "CUSTOMER" | "MERCHANT";
             /**
-             * @description How it was approved, if not by the merchant.
+             * @description How it was approved or rejected, if not by the merchant. `INSTANT` from the beginning, also if a limit or a dispute requires a review.
              * @enum {string|null}
              */
             approvalMode: "INSTANT" | "OPERATIONS" | "RISK_POLICY" | null;
@@ -2307,7 +2307,7 @@ export interface components {
              */
             initiator: "CUSTOMER" | "MERCHANT";
             /**
-             * @description How it was approved, other than by the merchant.
+             * @description How it was approved or rejected, if not by the merchant. INSTANT from the beginning, also if a limit or a dispute requires a review.
              * @enum {string|null}
              */
             approvalMode: "INSTANT" | "OPERATIONS" | "RISK_POLICY" | null;
@@ -2735,7 +2735,7 @@ export interface components {
              * @description State of the subscription.
              *
              *     - `ACTIVE`: a delivery has succeeded, and none has exhausted its retries since.
-             *     - `PENDING`: new or reactivated; events are delivered, but none has succeeded yet.
+             *     - `PENDING`: new, reactivated or with a new URL; events are delivered, but none has succeeded yet.
              *     - `ERROR`: a delivery has exhausted its retries; the next success makes it ACTIVE. Set an alert for this state.
              *     - `DISABLED`: no events are delivered.
              * @enum {string}

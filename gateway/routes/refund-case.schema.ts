@@ -76,7 +76,10 @@ const refundCase = resource(
     status: oneOfMeanings(STATUSES, 'State of the case.'),
     initiator: oneOf(INITIATORS, 'Who requested the refund.'),
     approvalMode: nullable(
-      oneOf(['INSTANT', 'OPERATIONS', 'RISK_POLICY'], 'How it was approved, if not by the merchant.'),
+      oneOf(
+        ['INSTANT', 'OPERATIONS', 'RISK_POLICY'],
+        'How it was approved or rejected, if not by the merchant. `INSTANT` from the beginning, also if a limit or a dispute requires a review.',
+      ),
     ),
     blockedBy: Type.Array(oneOfMeanings(BLOCKERS, 'A reason.'), {
       description: 'What blocks the execution of the refund.',

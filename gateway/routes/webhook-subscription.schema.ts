@@ -19,7 +19,7 @@ const EXAMPLE_URL = 'https://hooks.example.com/payments';
 const EVENT_TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
 const STATES = {
   ACTIVE: 'a delivery has succeeded, and none has exhausted its retries since.',
-  PENDING: 'new or reactivated; events are delivered, but none has succeeded yet.',
+  PENDING: 'new, reactivated or with a new URL; events are delivered, but none has succeeded yet.',
   ERROR:
     'a delivery has exhausted its retries; the next success makes it ACTIVE. Set an alert for this state.',
   DISABLED: 'no events are delivered.',

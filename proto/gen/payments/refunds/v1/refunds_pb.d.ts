@@ -143,6 +143,8 @@ export declare type RefundCase = Message<"payments.refunds.v1.RefundCase"> & {
   initiator: RefundInitiator;
 
   /**
+   * How it was approved or rejected, if not by the merchant. INSTANT from the beginning, also if a policy requires a review.
+   *
    * @generated from field: optional payments.refunds.v1.ApprovalMode approval_mode = 8;
    */
   approvalMode?: ApprovalMode | undefined;

@@ -150,10 +150,9 @@ export async function executeCommand(
         memo: { ...startedBy(id), ...causedBy(causeOf(command)) },
         ...(describe?.(args) ?? describeByRequest(command)),
       };
-      await (signalWithStart
+      return signalWithStart
         ? temporal.signalWithStart(workflowType, options, id)
-        : temporal.start(workflowType, options));
-      return;
+        : temporal.start(workflowType, options);
     }
     case WorkflowCommandKind.SIGNAL:
       return temporal.signal(workflowId, signalName, args);

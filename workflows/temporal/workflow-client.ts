@@ -54,9 +54,9 @@ export class WorkflowClient {
     await this.#withDeadline(() => this.#client.workflowService.getSystemInfo({}));
   }
 
-  /** @returns whether the response included the first workflow task, so that the workflow runs in this process. */
-  async start(workflowType: string, options: StartOptions): Promise<{ readonly eagerlyStarted: boolean }> {
-    const { eagerlyStarted } = await this.#retrying(() =>
+  /** Starts a workflow, unless one with this id is running. */
+  async start(workflowType: string, options: StartOptions): Promise<void> {
+    await this.#retrying(() =>
       this.#client.workflow.start(workflowType, {
         ...options,
         taskQueue: TASK_QUEUE,
@@ -65,7 +65,6 @@ export class WorkflowClient {
         requestEagerStart: true,
       }),
     );
-    return { eagerlyStarted };
   }
 
   /** Starts a workflow, or sends {@link STARTED_AGAIN_SIGNAL} with the command's id if it is running. */

@@ -72,36 +72,38 @@ async function relayUntil(signal: AbortSignal, deps: CommandRelayDeps): Promise<
 
 /** Claims workflow commands, executes them and confirms them. @returns whether there were any, all executed. */
 async function relayCommands(deps: CommandRelayDeps): Promise<boolean> {
-  const { commands: client, temporal, startSettings, logger } = deps;
-  const { commands } = await client.claimCommands(
+  const { commands } = await deps.commands.claimCommands(
     { waitMs: CLAIM_WAIT_MS, maxCommands: COMMANDS_PER_CLAIM },
     { timeoutMs: CLAIM_TIMEOUT_MS },
   );
-  const executed: string[] = [];
-  /**
-   * @returns whether Temporal has accepted all of them. A refused command and those after it are claimed again later.
-   */
-  const executeInOrder = async (sequence: readonly WorkflowCommand[]): Promise<boolean> => {
-    for (const command of sequence) {
-      try {
-        await traceFor(command.requestId, tracedCommand(command), () =>
-          executeCommand(temporal, startSettings, command),
-        );
-      } catch (error) {
-        countCommandErrors('HAND_OVER');
-        logger.error({ err: error, ...logFieldsOf(command) }, 'Temporal did not accept a workflow command');
-        return false;
-      }
-      executed.push(command.id);
-    }
-    return true;
-  };
   // Commands to one workflow keep their order; a refused one does not delay other workflows.
   const sequences = [...Map.groupBy(commands, ({ workflowId }) => workflowId).values()];
-  const accepted = await Promise.all(sequences.map(executeInOrder));
-  if (executed.length > 0)
-    await client.confirmCommands({ commandIds: executed }, { timeoutMs: CONFIRM_TIMEOUT_MS });
-  return accepted.length > 0 && accepted.every(Boolean);
+  const executed = await Promise.all(sequences.map((sequence) => executeInOrder(deps, sequence)));
+  const commandIds = executed.flat();
+  if (commandIds.length > 0)
+    await deps.commands.confirmCommands({ commandIds }, { timeoutMs: CONFIRM_TIMEOUT_MS });
+  return commands.length > 0 && commandIds.length === commands.length;
+}
+
+/** @returns the commands that Temporal has accepted. A refused one and those after it are claimed again later. */
+async function executeInOrder(
+  { temporal, startSettings, logger }: CommandRelayDeps,
+  sequence: readonly WorkflowCommand[],
+): Promise<string[]> {
+  const executed: string[] = [];
+  for (const command of sequence) {
+    try {
+      await traceFor(command.requestId, tracedCommand(command), () =>
+        executeCommand(temporal, startSettings, command),
+      );
+    } catch (error) {
+      countCommandErrors('HAND_OVER');
+      logger.error({ err: error, ...logFieldsOf(command) }, 'Temporal did not accept a workflow command');
+      return executed;
+    }
+    executed.push(command.id);
+  }
+  return executed;
 }
 
 const tracedCommand = ({ kind, workflowId, workflowType, merchantId }: WorkflowCommand) => ({

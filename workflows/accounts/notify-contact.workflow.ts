@@ -12,8 +12,8 @@ import type {
   NotifyContactInput,
   NotifyContactResult,
 } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { STARTED_AGAIN_SIGNAL } from '../temporal/outbox-start.ts';
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
-import { STARTED_AGAIN_SIGNAL } from '../temporal/started-again-signal.ts';
 import type { NoticeActivities } from './notice.activities.ts';
 import { sendNotices } from './send-notices.ts';
 

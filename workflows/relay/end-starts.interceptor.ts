@@ -6,8 +6,7 @@ import {
   type WorkflowInterceptors,
   workflowInfo,
 } from '@temporalio/workflow';
-import { startingCommand } from '../temporal/outbox-start.ts';
-import { STARTED_AGAIN_SIGNAL } from '../temporal/started-again-signal.ts';
+import { STARTED_AGAIN_SIGNAL, startingCommand } from '../temporal/outbox-start.ts';
 import type { CommandActivities } from './command.activities.ts';
 
 const { endStarts } = proxyActivities<CommandActivities>({

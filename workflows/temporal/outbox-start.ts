@@ -9,3 +9,6 @@ export function startingCommand(memo: Record<string, unknown> | undefined): stri
   const id = memo?.[COMMAND_ID];
   return typeof id === 'string' ? id : undefined;
 }
+
+/** Sent with a command's id to a running workflow that is started again, so that it checks for new work before it completes. */
+export const STARTED_AGAIN_SIGNAL = 'startedAgain';

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import { COMMAND_LEASE_MS } from '../../services/platform/outbox/workflow-command.ts';
 import { retrying } from '../retrying.ts';
-import { STARTED_AGAIN_SIGNAL } from './started-again-signal.ts';
+import { STARTED_AGAIN_SIGNAL } from './outbox-start.ts';
 import { TASK_QUEUE } from './task-queue.ts';
 
 /** How a workflow is started, apart from its type. */

@@ -18,7 +18,7 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { mailLinks } from '../../../workflows/accounts/mail-links.ts';
 import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
 import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
-import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/started-again-signal.ts';
+import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/outbox-start.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { exhausted } from '../../services/webhooks/subscription-errors.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import {
@@ -17,7 +17,8 @@ import type {
   RetryDeliveryInput,
   RetryDeliveryResult,
 } from '../../services/contracts/webhooks/retry-delivery.contract.ts';
-import { environmentEnum } from '../../services/platform/tenant.ts';
+import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
+import { tenantFields } from '../../services/platform/tenant.ts';
 import { retryLater } from '../retry-later.ts';
 
 interface Clients {
@@ -38,8 +39,6 @@ const REQUESTED = 'requested';
 const HEARTBEAT_MS = 4_000;
 /** An attempt that has not begun, because its subscription is at a limit, is requested again after this time. */
 const REQUEST_AGAIN_MS = 1_000;
-/** Refusals of a cancellation: the delivery or its retention period has already ended. */
-const ENDED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.NotFound]);
 
 /** The activities of delivery. Their results and failures contain ids, statuses and times only. */
 export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
@@ -86,17 +85,11 @@ export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
       return records.map(({ $typeName: _, $unknown: __, deliveryId: id, ...record }) => ({ id, ...record }));
     },
 
-    /** Ends the delivery as CANCELED, if it has not ended. */
-    async cancelDelivery({ deliveryId, merchantId, environment }: RetryDeliveryInput): Promise<void> {
-      const request = {
-        merchantId,
-        environment: environmentEnum(environment),
-        deliveryId,
-        idempotencyKey: randomUUID(),
-      };
-      await deliveries.cancelDelivery(request, CALL).catch((error: unknown) => {
-        if (!ENDED.has(ConnectError.from(error).code)) throw error;
-      });
+    /** Ends the delivery as CANCELED, if neither it nor its retention period has ended. */
+    async cancelDelivery({ deliveryId, ...tenant }: RetryDeliveryInput): Promise<void> {
+      const request = { ...tenantFields(tenant), deliveryId, idempotencyKey: randomUUID() };
+      const canceled = deliveries.cancelDelivery(request, CALL);
+      await unlessRefused(canceled, { DELIVERY_STATE: undefined, DELIVERY_NOT_FOUND: undefined });
     },
   };
 }

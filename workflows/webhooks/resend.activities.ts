@@ -13,7 +13,7 @@ import {
   type ResendDeliveriesResult,
   workflowId,
 } from '../../services/contracts/webhooks/resend-deliveries.contract.ts';
-import { environmentEnum } from '../../services/platform/tenant.ts';
+import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { retryLater } from '../retry-later.ts';
 
@@ -56,9 +56,9 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
     },
 
     /** Ends the resend as CANCELED, if it has not ended. */
-    async cancelResend({ resendId, merchantId, environment }: ResendDeliveriesInput): Promise<void> {
-      const tenant = { merchantId, environment: environmentEnum(environment) };
-      await deliveries.cancelResend({ ...tenant, resendId, idempotencyKey: workflowId(resendId) });
+    async cancelResend({ resendId, ...tenant }: ResendDeliveriesInput): Promise<void> {
+      const idempotencyKey = workflowId(resendId);
+      await deliveries.cancelResend({ ...tenantFields(tenant), resendId, idempotencyKey });
     },
   });
 }

@@ -7,7 +7,7 @@ import {
 import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
-import { errorInfoOf, unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
+import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { type TenantFields, tenantFields } from '../../services/platform/tenant.ts';
 import { isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
 
@@ -122,12 +122,12 @@ async function end(
 ): Promise<HoldResult> {
   await hold(funds, tenant, keys.hold, held);
   const { amountMinor: _, ...block } = held;
-  try {
-    const lifted = { ...block, ...ending, deductUnmet: ending.outcome === BlockOutcome.CONSUMED };
-    await funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end });
-  } catch (error) {
-    requireEnded(error);
-  }
+  const lifted = { ...block, ...ending, deductUnmet: ending.outcome === BlockOutcome.CONSUMED };
+  const unblocking = funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end });
+  const refused = { BLOCK_NOT_FOUND: 'ENDED_BEFORE', SALE_NOT_RECORDED: 'NOT_YET' } as const;
+  const unblocked = await unlessRefused(unblocking, refused);
+  // The refusal itself would not be retried.
+  if (unblocked === 'NOT_YET') throw new Error('the sale of the lost dispute is not recorded yet');
   return 'ENDED';
 }
 
@@ -136,13 +136,6 @@ async function disputeOf({ refunds }: RefundClients, input: disputeHold.DisputeH
   const { dispute } = await refunds.getDispute({ ...tenantFields(input), disputeId });
   if (!dispute) throw new TypeError('the response contains no dispute');
   return dispute;
-}
-
-/** Accepts that a hold has ended before. Before a lost dispute's sale is recorded, fails to be retried. */
-function requireEnded(error: unknown): void {
-  const reason = errorInfoOf(error)?.reason;
-  if (reason === 'SALE_NOT_RECORDED') throw new Error('the sale of the lost dispute is not recorded yet');
-  if (reason !== 'BLOCK_NOT_FOUND') throw error;
 }
 
 /** Reverses the debit of a refund, if there is one. */

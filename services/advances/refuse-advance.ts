@@ -9,9 +9,10 @@ import * as advanceRefusal from '../contracts/advances/advance-refusal.contract.
 import { callFor, requestIdOf } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
+import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { momentAt, refuse } from './advance-request.ts';
-import { lockRequest, publishEvent } from './advance-store.ts';
+import { lockRequest } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 
 /**

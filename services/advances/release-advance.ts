@@ -12,9 +12,10 @@ import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
+import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { finishRelease, momentAt, startRelease } from './advance-request.ts';
-import { lockRequest, publishEvent } from './advance-store.ts';
+import { lockRequest } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import { type Requester, requesterOf } from './requester.ts';
 

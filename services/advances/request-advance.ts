@@ -18,10 +18,10 @@ import {
   type QuoteInstallmentRow,
   type QuoteRow,
 } from './advance.entity.ts';
+import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { NO_PAYOUT } from './advance-payout.ts';
 import { openRequest, requestIdOf } from './advance-request.ts';
-import { publishEvent } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import {
   alreadyRequested,

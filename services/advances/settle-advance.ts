@@ -5,9 +5,10 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { momentAt, settle } from './advance-request.ts';
-import { lockRequest, publishEvent } from './advance-store.ts';
+import { lockRequest } from './advance-store.ts';
 
 /** RELEASED to SETTLED. */
 export function settleAdvance(writes: Writes, request: SettleAdvanceRequest, context: HandlerContext) {

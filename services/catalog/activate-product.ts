@@ -6,8 +6,9 @@ import type {
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { publishEvent } from './product.event.ts';
 import { activated } from './product.ts';
-import { currentPrices, lockProduct, publishEvent, readProduct } from './product-store.ts';
+import { currentPrices, lockProduct, readProduct } from './product-store.ts';
 
 /** Activates a DRAFT product that has a current price. */
 export function activateProduct(writes: Writes, request: ActivateProductRequest, context: HandlerContext) {

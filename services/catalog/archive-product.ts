@@ -6,8 +6,9 @@ import type {
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { publishEvent } from './product.event.ts';
 import { archived } from './product.ts';
-import { lockProduct, publishEvent, readProduct } from './product-store.ts';
+import { lockProduct, readProduct } from './product-store.ts';
 
 /** Archives an ACTIVE product. */
 export function archiveProduct(writes: Writes, request: ArchiveProductRequest, context: HandlerContext) {

@@ -12,9 +12,10 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
+import { publishEvent } from './product.event.ts';
 import { offerMessageOf } from './product.message.ts';
 import { requirePeriod, requireUnarchived } from './product.ts';
-import { lockProduct, publishEvent } from './product-store.ts';
+import { lockProduct } from './product-store.ts';
 
 /** Adds an offer of a current price. It starts now unless the request names a start. */
 export function createOffer(writes: Writes, request: CreateOfferRequest, context: HandlerContext) {

@@ -11,9 +11,10 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { PriceEntity } from './product.entity.ts';
+import { publishEvent } from './product.event.ts';
 import { priceMessageOf } from './product.message.ts';
 import { requireUnarchived } from './product.ts';
-import { lockProduct, publishEvent } from './product-store.ts';
+import { lockProduct } from './product-store.ts';
 
 /** Adds a price to a product that is not archived. */
 export function createPrice(writes: Writes, request: CreatePriceRequest, context: HandlerContext) {

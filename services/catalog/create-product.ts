@@ -9,7 +9,8 @@ import { enumName } from '../platform/enum-name.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { ProductEntity } from './product.entity.ts';
-import { publishEvent, readProduct } from './product-store.ts';
+import { publishEvent } from './product.event.ts';
+import { readProduct } from './product-store.ts';
 
 /** Creates a product in DRAFT. */
 export function createProduct(writes: Writes, request: CreateProductRequest, context: HandlerContext) {

@@ -1,7 +1,6 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
 import { OfferEntity, PriceEntity, type PriceRow, ProductEntity, type ProductRow } from './product.entity.ts';
-import { productEventData } from './product.event.ts';
 import { productMessageOf } from './product.message.ts';
 
 /**
@@ -16,18 +15,6 @@ export async function lockProduct(tx: TenantTransaction, id: string): Promise<Pr
 
 /** The merchant has no such product in this environment. NOT_FOUND (PRODUCT_NOT_FOUND). */
 export const productNotFound = () => notFound('PRODUCT_NOT_FOUND', 'the product does not exist');
-
-type ProductEventType = 'product.created.v1' | 'product.updated.v1' | 'product.archived.v1';
-
-/** Publishes an event with the current state of the product. */
-export async function publishEvent(
-  tx: TenantTransaction,
-  type: ProductEventType,
-  product: ProductRow,
-  occurredAt: Date,
-): Promise<void> {
-  await tx.publish({ type, objectId: product.id, data: productEventData(product), occurredAt });
-}
 
 /** The current prices of a product, oldest first. */
 export function currentPrices(tx: TenantTransaction, productId: string): Promise<PriceRow[]> {

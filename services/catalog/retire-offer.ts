@@ -8,7 +8,8 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity } from './product.entity.ts';
-import { lockProduct, publishEvent, readProduct } from './product-store.ts';
+import { publishEvent } from './product.event.ts';
+import { lockProduct, readProduct } from './product-store.ts';
 
 /** Retires an offer. Does nothing when it is already retired. */
 export function retireOffer(writes: Writes, request: RetireOfferRequest, context: HandlerContext) {

@@ -8,8 +8,9 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
+import { publishEvent } from './product.event.ts';
 import { requireAnotherPrice } from './product.ts';
-import { currentPrices, lockProduct, publishEvent, readProduct } from './product-store.ts';
+import { currentPrices, lockProduct, readProduct } from './product-store.ts';
 
 /** Retires a price and its offers. */
 export function retirePrice(writes: Writes, request: RetirePriceRequest, context: HandlerContext) {

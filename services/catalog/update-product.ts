@@ -8,8 +8,9 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import type { ProductRow } from './product.entity.ts';
+import { publishEvent } from './product.event.ts';
 import { contentChange, type ProductContent, requireUnarchived } from './product.ts';
-import { lockProduct, publishEvent, readProduct } from './product-store.ts';
+import { lockProduct, readProduct } from './product-store.ts';
 
 /** Sets the fields in the mask on a product that is not archived. Publishes an event only if a value changes. */
 export function updateProduct(writes: Writes, request: UpdateProductRequest, context: HandlerContext) {

@@ -6,8 +6,9 @@ import type {
 import * as notifyContact from '../contracts/accounts/notify-contact.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { publishEvents } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockRefundCase, publishEvents } from './refund-case-store.ts';
+import { lockRefundCase } from './refund-case-store.ts';
 import { announceDeadline } from './refund-review.ts';
 
 /** Notifies the merchant, once, that the deadline of its review approaches. */

@@ -13,8 +13,9 @@ import { storedDisputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';
 import { endDispute } from './dispute-outcome.ts';
 import { disputedPaymentOf } from './lost-disputes.ts';
+import { publishDisputeEvent } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockDisputedPayment, publishDisputeEvent } from './refund-case-store.ts';
+import { lockDisputedPayment } from './refund-case-store.ts';
 import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 import { unblockCovered } from './unblock-covered.ts';
 

@@ -15,9 +15,10 @@ import { storedDisputeMessage } from './dispute.message.ts';
 import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
 import { heldSaleOf } from './lost-disputes.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
+import { publishDisputeEvent } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { isClosed } from './refund-case.ts';
-import { lockPayment, publishDisputeEvent, storeChange } from './refund-case-store.ts';
+import { lockPayment, storeChange } from './refund-case-store.ts';
 import { blockDisputed, requireDisputable } from './refund-execution.ts';
 
 /**

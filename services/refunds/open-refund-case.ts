@@ -23,12 +23,12 @@ import {
   requireSameFacts,
 } from './payment-facts.ts';
 import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
+import { publishEvents } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import {
   executeIfApproved,
   lockPayment,
   paymentUseOf,
-  publishEvents,
   type RefundExecutionMode,
 } from './refund-case-store.ts';
 import { exceededLimits } from './refund-limits.ts';

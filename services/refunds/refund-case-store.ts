@@ -12,8 +12,8 @@ import {
   RefundCaseEntity,
   type RefundCaseRow,
 } from './refund-case.entity.ts';
-import { disputeEventData, refundEventData } from './refund-case.event.ts';
-import { type Change, isClosed, type RefundEventType } from './refund-case.ts';
+import { publishEvents } from './refund-case.event.ts';
+import { type Change, isClosed } from './refund-case.ts';
 import { awaitsExecution } from './refund-execution.ts';
 
 /** NOT_FOUND (REFUND_CASE_NOT_FOUND): the merchant has no such refund case in this environment. */
@@ -99,28 +99,6 @@ export async function executeIfApproved(
   if (mode === 'manual' || !awaitsExecution(row)) return;
   const execution = { ...tx.tenant, refundCaseId: row.id, execution: row.executions + 1 };
   await tx.command(refundExecution.startCommand(execution));
-}
-
-/** Publishes events with the current state of a case. */
-export async function publishEvents(
-  tx: TenantTransaction,
-  row: RefundCaseRow,
-  events: readonly RefundEventType[],
-  occurredAt = row.updatedAt,
-): Promise<void> {
-  for (const type of events) {
-    await tx.publish({ type, objectId: row.id, data: refundEventData(row), occurredAt });
-  }
-}
-
-/** Publishes an event with the current state of a dispute. */
-export async function publishDisputeEvent(
-  tx: TenantTransaction,
-  dispute: DisputeRow,
-  type: `dispute.${string}.v1`,
-  occurredAt: Date,
-): Promise<void> {
-  await tx.publish({ type, objectId: dispute.id, data: disputeEventData(dispute), occurredAt });
 }
 
 /** A case holds funds if it has a sale, or if its execution may be waiting for the balance. */

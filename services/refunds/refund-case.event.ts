@@ -1,8 +1,32 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import type { DisputeRow, RefundCaseRow } from './refund-case.entity.ts';
+import type { RefundEventType } from './refund-case.ts';
+
+/** Publishes events with the current state of a case. */
+export async function publishEvents(
+  tx: TenantTransaction,
+  row: RefundCaseRow,
+  events: readonly RefundEventType[],
+  occurredAt = row.updatedAt,
+): Promise<void> {
+  for (const type of events) {
+    await tx.publish({ type, objectId: row.id, data: refundEventData(row), occurredAt });
+  }
+}
+
+/** Publishes an event with the current state of a dispute. */
+export async function publishDisputeEvent(
+  tx: TenantTransaction,
+  dispute: DisputeRow,
+  type: `dispute.${string}.v1`,
+  occurredAt: Date,
+): Promise<void> {
+  await tx.publish({ type, objectId: dispute.id, data: disputeEventData(dispute), occurredAt });
+}
 
 /** The `data` of refund events: the refund case as the public API shows it. */
-export function refundEventData(row: RefundCaseRow): JsonObject {
+function refundEventData(row: RefundCaseRow): JsonObject {
   return {
     id: row.id,
     amount: Number(row.amountMinor),
@@ -38,7 +62,7 @@ export function refundEventData(row: RefundCaseRow): JsonObject {
 }
 
 /** The `data` of dispute events, without absent values. */
-export function disputeEventData(row: DisputeRow): JsonObject {
+function disputeEventData(row: DisputeRow): JsonObject {
   return {
     id: row.id,
     paymentIntentId: row.paymentIntentId,

@@ -7,7 +7,8 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { recordResponse } from './dispute.ts';
-import { lockDispute, publishDisputeEvent } from './refund-case-store.ts';
+import { publishDisputeEvent } from './refund-case.event.ts';
+import { lockDispute } from './refund-case-store.ts';
 
 /**
  * Records the merchant's response. It competes with the end of the dispute for the dispute's lock: the first one wins.

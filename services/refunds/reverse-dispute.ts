@@ -10,8 +10,9 @@ import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { recordReversal } from './dispute-outcome.ts';
 import { raiseLostDisputes } from './lost-disputes.ts';
+import { publishDisputeEvent } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
-import { lockDisputedPayment, publishDisputeEvent } from './refund-case-store.ts';
+import { lockDisputedPayment } from './refund-case-store.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
 /**

@@ -9,7 +9,6 @@ import * as advanceRelease from '../contracts/advances/advance-release.contract.
 import { addDays, startOfDay } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
-import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import type { AdvanceRequestRow } from './advance.entity.ts';
 import { publishEvent } from './advance.event.ts';
@@ -30,20 +29,19 @@ export async function releaseAdvance(
   request: ReleaseAdvanceRequest,
   context: HandlerContext,
 ) {
-  const at = occurredAtOf(request, context);
+  const requester = requesterOf(request, context);
   const replayed = await writes.findReplay<typeof ReleaseAdvanceResponseSchema>(request, context);
   if (replayed) return replayed;
   const { advanceRequestId } = request;
-  const by = requesterOf(request, context);
   const startedAt = await writes.transaction(tenantOf(request), context, (tx) =>
-    start(tx, advanceRequestId, { at, by }),
+    start(tx, advanceRequestId, requester),
   );
   // The time of the decision: a payout delayed past midnight still belongs to its day, when the installments were not due.
   const reservation = reservationRequest({ ...request, occurredAt: timestampFromDate(startedAt) });
   await funds.settleReservation(reservation, callFor(context));
   return writes.run<typeof ReleaseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, advanceRequestId);
-    if (isReleasedFor(row, by)) return { advanceRequest: storedAdvanceRequestMessage(row) };
+    if (isReleasedFor(row, requester.by)) return { advanceRequest: storedAdvanceRequestMessage(row) };
     Object.assign(row, finishRelease(row));
     await publishEvent(tx, 'advance.released.v1', row, startedAt);
     await tx.command(advancePayout.startCommand({ ...tx.tenant, advanceRequestId: row.id }));

@@ -8,7 +8,6 @@ import type { TenantTransaction } from '../platform/database/tenant-transaction.
 import { DomainError } from '../platform/errors.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
 import { errorInfoOf } from '../platform/rpc/connect-errors.ts';
-import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { later } from '../platform/timestamps.ts';
 import {
@@ -96,8 +95,7 @@ function quoteRequester(request: RequestAdvanceRequest, context: HandlerContext)
   const quoteId = request.quoteId.toLowerCase();
   const advanceRequestId = requestIdOf(quoteId);
   return {
-    at: occurredAtOf(request, context),
-    by: requesterOf(request, context),
+    ...requesterOf(request, context),
     quoteId,
     advanceRequestId,
     isWorkflow: request.idempotencyKey === advanceRequest.workflowId(advanceRequestId),

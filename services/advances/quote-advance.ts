@@ -5,7 +5,6 @@ import type {
   QuoteAdvanceResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Database } from '../platform/database/database.ts';
-import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { readRowOf } from '../platform/reads/read-table.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
@@ -13,7 +12,7 @@ import { tenantOf } from '../platform/tenant.ts';
 import { QuoteEntity, QuoteInstallmentEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';
 import { selectRate } from './advance.queries.ts';
-import { type QuoteFigures, quoteInstallments } from './advance-quote.ts';
+import { quoteInstallments } from './advance-quote.ts';
 import type { AdvanceDependencies } from './funds-client.ts';
 
 /** The settings of quotes. */
@@ -46,34 +45,32 @@ export async function quoteAdvance(
     ...(maxAmountMinor !== undefined && { maxAmountMinor }),
   });
   return writes.run<typeof QuoteAdvanceResponseSchema>(request, context, async (tx) => {
-    const quote = createQuote(tx, figures, {
-      id: uuidv7(),
+    const quoteId = uuidv7();
+    const quote = tx.create(QuoteEntity, {
+      id: quoteId,
       scheduleId: schedule.scheduleId,
+      amountMinor: figures.amountMinor,
+      feeMinor: figures.feeMinor,
+      netMinor: figures.netMinor,
       monthlyRateBps,
       quotedAt,
       expiresAt: new Date(quotedAt.getTime() + validityMs),
+      expired: false,
+      stale: false,
     });
     await tx.flush();
-    const installments = createInstallments(tx, quote.id, figures);
+    const installments = figures.installments.map(
+      ({ id: installmentId, version, date, amountMinor, feeMinor, days }) =>
+        tx.create(QuoteInstallmentEntity, {
+          quoteId,
+          installmentId,
+          version,
+          date,
+          amountMinor,
+          feeMinor,
+          days,
+        }),
+    );
     return { quote: quoteMessage(readRowOf(quote), installments.map(readRowOf)) };
   });
-}
-
-interface NewQuote {
-  readonly id: string;
-  readonly scheduleId: string;
-  readonly monthlyRateBps: number;
-  readonly quotedAt: Date;
-  readonly expiresAt: Date;
-}
-
-function createQuote(tx: TenantTransaction, figures: QuoteFigures, quote: NewQuote) {
-  const { amountMinor, feeMinor, netMinor } = figures;
-  return tx.create(QuoteEntity, { ...quote, amountMinor, feeMinor, netMinor, expired: false, stale: false });
-}
-
-function createInstallments(tx: TenantTransaction, quoteId: string, { installments }: QuoteFigures) {
-  return installments.map(({ id: installmentId, version, date, amountMinor, feeMinor, days }) =>
-    tx.create(QuoteInstallmentEntity, { quoteId, installmentId, version, date, amountMinor, feeMinor, days }),
-  );
 }

@@ -40,7 +40,7 @@ const TRANSITIONS: Readonly<Record<AdvanceRequestStatus, readonly AdvanceRequest
 const REQUEST_ID_NAMESPACE = '3f0c6f3e-8f4b-4d4e-9d55-3a1f3c0a7b1e';
 
 /** A request's id follows from its quote's id: a quote has at most one request, and every step can be repeated. */
-export const requestIdOf = (quoteId: string): string => uuidv5(quoteId, REQUEST_ID_NAMESPACE);
+export const advanceRequestIdOf = (quoteId: string): string => uuidv5(quoteId, REQUEST_ID_NAMESPACE);
 
 /** A new request for reserved installments of these dates. */
 export function openRequest(dates: readonly CivilDate[], requestedAt: Date): AdvanceRequest {

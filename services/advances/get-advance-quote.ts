@@ -6,7 +6,7 @@ import type { Database } from '../platform/database/database.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { quoteMessage } from './advance.message.ts';
 import { selectQuote, selectQuoteInstallments, selectRequest } from './advance.queries.ts';
-import { requestIdOf } from './advance-request.ts';
+import { advanceRequestIdOf } from './advance-request.ts';
 import { quoteNotFound } from './quote-errors.ts';
 
 /** One quote, also one that can no longer be requested, and its request. */
@@ -19,7 +19,7 @@ export async function getAdvanceQuote(
   const [quote, installments, requested] = await Promise.all([
     database.readOne(selectQuote({ ...tenant, id: quoteId })),
     database.read(selectQuoteInstallments({ ...tenant, quoteId })),
-    database.readOne(selectRequest({ ...tenant, id: requestIdOf(quoteId) })),
+    database.readOne(selectRequest({ ...tenant, id: advanceRequestIdOf(quoteId) })),
   ]);
   if (!quote) throw quoteNotFound();
   return {

@@ -20,7 +20,7 @@ import {
 import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { NO_PAYOUT } from './advance-payout.ts';
-import { openRequest, requestIdOf } from './advance-request.ts';
+import { advanceRequestIdOf, openRequest } from './advance-request.ts';
 import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import {
   alreadyRequested,
@@ -93,7 +93,7 @@ export async function requestAdvance(
 
 function quoteRequester(request: RequestAdvanceRequest, context: HandlerContext): QuoteRequester {
   const quoteId = request.quoteId.toLowerCase();
-  const advanceRequestId = requestIdOf(quoteId);
+  const advanceRequestId = advanceRequestIdOf(quoteId);
   return {
     ...requesterOf(request, context),
     quoteId,

@@ -16,7 +16,7 @@ export interface AdvanceInput extends Tenant {
   readonly advanceRequestId: string;
 }
 
-export const requestOf = ({ advanceRequestId, ...tenant }: AdvanceInput) => ({
+export const advanceFields = ({ advanceRequestId, ...tenant }: AdvanceInput) => ({
   ...tenantFields(tenant),
   advanceRequestId,
 });

@@ -7,7 +7,7 @@ import type {
 } from '../../services/contracts/advances/advance-payout.contract.ts';
 import { callProvider, ProviderError } from '../call-provider.ts';
 import { referenceOf } from '../provider-reference.ts';
-import { type AdvanceClients, requestOf } from './advance-clients.ts';
+import { type AdvanceClients, advanceFields } from './advance-clients.ts';
 
 const REASON_MAX_LENGTH = 1_000;
 const CURRENCY = 'BRL';
@@ -16,7 +16,7 @@ const CURRENCY = 'BRL';
 export function createPayoutActivities({ advances, payoutProvider }: AdvanceClients) {
   /** Records each call to the provider separately, because the request counts them. */
   const record = (input: PayOutAdvanceInput, answer: RecordedAnswer) =>
-    advances.recordPayoutAnswer({ ...requestOf(input), idempotencyKey: randomUUID(), answer });
+    advances.recordPayoutAnswer({ ...advanceFields(input), idempotencyKey: randomUUID(), answer });
   return {
     /**
      * Submits the payout once and records the answer; fails unless the provider accepts it, to be retried. Idempotent: an
@@ -25,7 +25,7 @@ export function createPayoutActivities({ advances, payoutProvider }: AdvanceClie
      */
     async submitPayout(input: PayOutAdvanceInput): Promise<PayoutResult> {
       if (payoutProvider === undefined) return 'NO_PROVIDER';
-      const { advanceRequest } = await advances.getAdvanceRequest(requestOf(input));
+      const { advanceRequest } = await advances.getAdvanceRequest(advanceFields(input));
       if (!advanceRequest) throw new TypeError('the response contains no advance request');
       const { payout } = advanceRequest;
       if (payout?.acceptedAt) return 'ACCEPTED';

@@ -4,7 +4,7 @@ import * as advanceRequest from '../../services/contracts/advances/advance-reque
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import { type AdvanceClients, requestOf } from './advance-clients.ts';
+import { type AdvanceClients, advanceFields } from './advance-clients.ts';
 import { createPayoutActivities } from './advance-payout.activities.ts';
 
 export type AdvanceActivities = ReturnType<typeof createAdvanceActivities>;
@@ -46,7 +46,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     async finishAdvanceRelease(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
       try {
-        await advances.releaseAdvance({ ...requestOf(input), idempotencyKey });
+        await advances.releaseAdvance({ ...advanceFields(input), idempotencyKey });
       } catch (error) {
         if (!isAlready(error, 'RELEASED', 'SETTLED')) throw error;
       }
@@ -56,7 +56,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     async settleReleasedAdvance(input: advanceRelease.ReleaseAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRelease.workflowId(input.advanceRequestId);
       try {
-        await advances.settleAdvance({ ...requestOf(input), idempotencyKey });
+        await advances.settleAdvance({ ...advanceFields(input), idempotencyKey });
       } catch (error) {
         if (isAlready(error, 'SETTLED')) return;
         const early = errorInfoOf(error)?.reason === 'ADVANCE_NOT_DUE';
@@ -67,7 +67,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     /** Frees the reservation of a refused request. */
     async freeRefusedInstallments(input: advanceRefusal.FreeRefusedAdvanceInput): Promise<void> {
       const idempotencyKey = advanceRefusal.workflowId(input.advanceRequestId);
-      await funds.freeReservation({ ...requestOf(input), idempotencyKey });
+      await funds.freeReservation({ ...advanceFields(input), idempotencyKey });
     },
   });
 }

@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as merchantReview from '../../services/contracts/refunds/merchant-review.contract.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { caseFields, type RefundClients, readCase } from './refund-clients.ts';
 
 /** The activities of the merchant review workflow. */
 export function createReviewActivities(clients: RefundClients) {
@@ -22,7 +22,7 @@ export function createReviewActivities(clients: RefundClients) {
     async announceReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
       const idempotencyKey = `${merchantReview.workflowId(input.refundCaseId)}:notice`;
       try {
-        await refunds.announceReviewDeadline({ ...requestOf(input), idempotencyKey });
+        await refunds.announceReviewDeadline({ ...caseFields(input), idempotencyKey });
         return null;
       } catch (error) {
         const info = errorInfoOf(error);
@@ -39,7 +39,7 @@ export function createReviewActivities(clients: RefundClients) {
     ): Promise<merchantReview.AwaitMerchantReviewResult> {
       const idempotencyKey = merchantReview.workflowId(input.refundCaseId);
       try {
-        await refunds.expireMerchantReview({ ...requestOf(input), idempotencyKey });
+        await refunds.expireMerchantReview({ ...caseFields(input), idempotencyKey });
         return 'EXPIRED';
       } catch (error) {
         const reason = errorInfoOf(error)?.reason;

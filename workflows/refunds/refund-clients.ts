@@ -20,7 +20,7 @@ export interface CaseInput extends Tenant {
   readonly refundCaseId: string;
 }
 
-export const requestOf = ({ refundCaseId, ...tenant }: CaseInput) => ({
+export const caseFields = ({ refundCaseId, ...tenant }: CaseInput) => ({
   ...tenantFields(tenant),
   refundCaseId,
 });
@@ -37,7 +37,7 @@ export const isClosed = (status: RefundCaseStatus): boolean => CLOSED.has(status
 
 /** Reads the current state of the case. */
 export async function readCase({ refunds }: RefundClients, input: CaseInput): Promise<RefundCase> {
-  const { refundCase } = await refunds.getRefundCase(requestOf(input));
+  const { refundCase } = await refunds.getRefundCase(caseFields(input));
   if (!refundCase) throw new TypeError('the response contains no refund case');
   return refundCase;
 }

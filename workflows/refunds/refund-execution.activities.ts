@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RefundDebitOutcome } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundExecution from '../../services/contracts/refunds/refund-execution.contract.ts';
 import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
-import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { caseFields, type RefundClients, readCase } from './refund-clients.ts';
 
 /**
  * The outcome of a debit: WAITING when the execution awaits funding already, ENDED when refunds has recorded its outcome.
@@ -18,7 +18,7 @@ export function createExecutionActivities(clients: RefundClients) {
       const { execution } = input;
       // A new key each time: whether the execution can start changes.
       const idempotencyKey = randomUUID();
-      const begun = refunds.beginRefundExecution({ ...requestOf(input), execution, idempotencyKey });
+      const begun = refunds.beginRefundExecution({ ...caseFields(input), execution, idempotencyKey });
       return unlessRefused(
         begun.then(() => 'BEGUN'),
         { REFUND_CASE_STATE: 'ENDED', REFUND_CASE_BLOCKED: 'ENDED', REFUND_EXECUTION_NOT_CURRENT: 'ENDED' },
@@ -31,7 +31,7 @@ export function createExecutionActivities(clients: RefundClients) {
       if (!refundCase.executionStartedAt || refundCase.executions !== input.execution) return 'ENDED';
       const { amountMinor, saleId } = refundCase;
       const { execution } = input;
-      const debit = { ...requestOf(input), amountMinor, saleId, execution };
+      const debit = { ...caseFields(input), amountMinor, saleId, execution };
       const debited = funds.debitForRefund({ ...debit, idempotencyKey: `${executionId(input)}:debit` });
       return unlessRefused(
         debited.then(() => 'DEBITED'),
@@ -50,7 +50,7 @@ export function createExecutionActivities(clients: RefundClients) {
       const { amountMinor, saleId, requestedAt } = await readCase(clients, input);
       const { execution } = input;
       const idempotencyKey = `${executionId(input)}:await-${attempt}`;
-      const pending = { ...requestOf(input), amountMinor, saleId, execution, requestedAt };
+      const pending = { ...caseFields(input), amountMinor, saleId, execution, requestedAt };
       const awaited = funds.awaitFunding({ ...pending, idempotencyKey });
       return unlessRefused(
         awaited.then(({ covered }) => (covered ? 'COVERED' : 'WAITING')),
@@ -66,7 +66,12 @@ export function createExecutionActivities(clients: RefundClients) {
       const { execution } = input;
       const idempotencyKey = `${executionId(input)}:record`;
       const outcome = debited ? RefundDebitOutcome.DEBITED : RefundDebitOutcome.INSUFFICIENT;
-      const recorded = refunds.recordRefundDebit({ ...requestOf(input), idempotencyKey, execution, outcome });
+      const recorded = refunds.recordRefundDebit({
+        ...caseFields(input),
+        idempotencyKey,
+        execution,
+        outcome,
+      });
       return unlessRefused(
         recorded.then(() => (debited ? 'PROCESSING' : 'FUNDING_REQUIRED')),
         { REFUND_EXECUTION_NOT_CURRENT: 'ENDED', REFUND_EXECUTION_NOT_STARTED: 'ENDED' },

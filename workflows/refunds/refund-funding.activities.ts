@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type RefundCase, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf, unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
-import { type CaseInput, isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { type CaseInput, caseFields, isClosed, type RefundClients, readCase } from './refund-clients.ts';
 
 /** The largest int32: covers every execution of a case. */
 const ANY_EXECUTION = 2_147_483_647;
@@ -23,11 +23,11 @@ export function createFundingActivities(clients: RefundClients) {
 
   /** Uses a new idempotency key each time, because the same execution may have been queued again since. */
   async function endWait(input: CaseInput, execution: number): Promise<void> {
-    await funds.endFundingWait({ ...requestOf(input), idempotencyKey: randomUUID(), execution });
+    await funds.endFundingWait({ ...caseFields(input), idempotencyKey: randomUUID(), execution });
   }
 
   async function endExecutions(input: CaseInput): Promise<void> {
-    const ended = { ...requestOf(input), idempotencyKey: randomUUID(), execution: ANY_EXECUTION };
+    const ended = { ...caseFields(input), idempotencyKey: randomUUID(), execution: ANY_EXECUTION };
     await funds.endRefundExecutions(ended);
   }
 
@@ -56,7 +56,7 @@ export function createFundingActivities(clients: RefundClients) {
       const idempotencyKey = `refund-funding-${input.refundCaseId}-${executions}`;
       if (status === RefundCaseStatus.FUNDING_REQUIRED) {
         try {
-          await refunds.startRefund({ ...requestOf(input), idempotencyKey });
+          await refunds.startRefund({ ...caseFields(input), idempotencyKey });
           return 'STARTED';
         } catch (error) {
           const reason = errorInfoOf(error)?.reason;

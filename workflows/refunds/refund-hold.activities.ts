@@ -9,7 +9,7 @@ import * as refundHold from '../../services/contracts/refunds/refund-hold.contra
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { type TenantFields, tenantFields } from '../../services/platform/tenant.ts';
-import { isClosed, type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { caseFields, isClosed, type RefundClients, readCase } from './refund-clients.ts';
 
 type HoldResult = refundHold.HoldResult;
 
@@ -48,7 +48,7 @@ export function createHoldActivities(clients: RefundClients) {
       const keys = { hold: refundHold.workflowId(sourceId), end: refundHold.endWorkflowId(sourceId) };
       if (status !== RefundCaseStatus.SUCCEEDED) {
         const execution = Math.max(executions, 1);
-        const ended = { ...requestOf(input), idempotencyKey: keys.end, execution };
+        const ended = { ...caseFields(input), idempotencyKey: keys.end, execution };
         await funds.endRefundExecutions(ended);
         await reverseLiveDebit(funds, input);
       }
@@ -144,7 +144,7 @@ async function reverseLiveDebit(
   input: refundHold.RefundHoldInput,
 ): Promise<void> {
   const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
-  const reversed = funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey });
+  const reversed = funds.reverseRefundDebit({ ...caseFields(input), idempotencyKey });
   await unlessRefused(reversed, { REFUND_DEBIT_NOT_FOUND: undefined });
 }
 

@@ -8,7 +8,7 @@ import * as refundExecution from '../../services/contracts/refunds/refund-execut
 import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { callProvider } from '../call-provider.ts';
 import { referenceOf } from '../provider-reference.ts';
-import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { caseFields, type RefundClients, readCase } from './refund-clients.ts';
 
 /**
  * How a submission ended. NO_PROVIDER: none is configured, so outcomes come only through RecordProviderOutcome.
@@ -91,7 +91,7 @@ async function record(
   >,
 ): Promise<SubmissionResult> {
   const idempotencyKey = `${refundExecution.workflowId(input.refundCaseId, input.execution)}:submission`;
-  const recorded = refunds.recordProviderOutcome({ ...requestOf(input), idempotencyKey, ...report });
+  const recorded = refunds.recordProviderOutcome({ ...caseFields(input), idempotencyKey, ...report });
   return unlessRefused(
     recorded.then(() => result),
     { IDEMPOTENCY_KEY_REUSED: 'NOT_DUE', REFUND_CASE_STATE: 'NOT_DUE' },

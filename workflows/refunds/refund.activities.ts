@@ -3,7 +3,7 @@ import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { createReviewActivities } from './merchant-review.activities.ts';
-import { type RefundClients, readCase, requestOf } from './refund-clients.ts';
+import { caseFields, type RefundClients, readCase } from './refund-clients.ts';
 import { createExecutionActivities } from './refund-execution.activities.ts';
 import { createFundingActivities } from './refund-funding.activities.ts';
 import { createHoldActivities } from './refund-hold.activities.ts';
@@ -32,7 +32,7 @@ export function createRefundActivities(clients: RefundClients) {
         throw ApplicationFailure.nonRetryable(`the refund case is ${state}`, 'REFUND_CASE_STATE');
       }
       const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
-      await funds.reverseRefundDebit({ ...requestOf(input), idempotencyKey });
+      await funds.reverseRefundDebit({ ...caseFields(input), idempotencyKey });
     },
   });
 }

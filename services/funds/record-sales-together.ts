@@ -4,8 +4,6 @@ import {
   type RecordSaleResponse,
   RecordSaleResponseSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Run } from '../platform/database/cross-tenant-database.ts';
-import { executeNamed } from '../platform/database/named-sql.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { type AuditRow, recordAudit } from '../platform/writes/audit.ts';
 import {
@@ -47,9 +45,8 @@ export async function recordSalesTogether(
   em: EntityManager,
   calls: readonly SaleCall[],
 ): Promise<Set<string>> {
-  const run: Run = ({ text }, parameters) => executeNamed(em, text, parameters);
   const unused = await claimUnusedKeys(
-    run,
+    em,
     calls.map(({ scope }) => scope),
   );
   const account = await FundsAccount.lock(tx, new Date());
@@ -63,7 +60,7 @@ export async function recordSalesTogether(
   const recorded = await account.recordSales(plain.map(({ sale }) => sale));
   const answered = plain.filter(({ sale }) => recorded.has(sale.id));
   await recordResponses(
-    run,
+    em,
     answered.map(({ scope, response }) => ({
       scope,
       response: toBinary(RecordSaleResponseSchema, response),

@@ -5,7 +5,6 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import stringify from 'safe-stable-stringify';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { tryAdvisoryLock } from '../database/advisory-lock.ts';
-import type { Run, Statement } from '../database/cross-tenant-database.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import { aborted, alreadyExists } from '../errors.ts';
 import { callerNameOf } from '../rpc/call-context.ts';
@@ -132,9 +131,7 @@ class KeyUsedConcurrently extends Error {
 }
 
 /** Returns the positions of the keys that were locked and have no current record. */
-const CLAIM_MANY: Statement = {
-  name: 'claim_idempotency_keys',
-  text: `
+const CLAIM_MANY = `
 select input.position::int
   from json_to_recordset(:rows::json) as input (
     lock_name text, merchant_id uuid, environment text, caller text, method text, key text, position int)
@@ -145,38 +142,37 @@ select input.position::int
        and r.method = input.method and r.key = input.key and r.${IS_CURRENT}
      limit 1
   ) recorded on true
- where lock.locked and recorded.found is null`,
-};
+ where lock.locked and recorded.found is null`;
 
 /**
  * Locks many keys until the transaction ends, with one statement. Returns the indexes of the unused ones; the others have
  * a record or are held by another transaction. Each key may occur only once.
  */
-export async function claimUnusedKeys(run: Run, scopes: readonly IdempotencyScope[]): Promise<number[]> {
+export async function claimUnusedKeys(
+  em: EntityManager,
+  scopes: readonly IdempotencyScope[],
+): Promise<number[]> {
   const keys = scopes.map((scope, position) => ({
     ...keyColumns(scope),
     lock_name: lockNameOf(scope),
     position,
   }));
-  const claimed = await run<{ position: number }>(CLAIM_MANY, { rows: JSON.stringify(keys) });
+  const claimed = await executeNamed<{ position: number }>(em, CLAIM_MANY, { rows: JSON.stringify(keys) });
   return claimed.map(({ position }) => position);
 }
 
-const RECORD_MANY: Statement = {
-  name: 'record_idempotent_responses',
-  text: `${INSERT}
+const RECORD_MANY = `${INSERT}
 select merchant_id, environment, caller, method, key, decode(request_hash, 'base64'), decode(response, 'base64')
   from json_to_recordset(:rows::json) as a (
     merchant_id uuid, environment text, caller text, method text, key text, request_hash text, response text)
-${REPLACE_EXPIRED}`,
-};
+${REPLACE_EXPIRED}`;
 
 /**
  * Records the responses to many requests with one statement. Throws when a key has been used concurrently: it was locked
  * before the record of its previous holder became visible.
  */
 export async function recordResponses(
-  run: Run,
+  em: EntityManager,
   responses: readonly { readonly scope: IdempotencyScope; readonly response: Uint8Array }[],
 ): Promise<void> {
   if (responses.length === 0) return;
@@ -185,7 +181,7 @@ export async function recordResponses(
     request_hash: scope.requestHash.toString('base64'),
     response: Buffer.from(response).toString('base64'),
   }));
-  const recorded = await run(RECORD_MANY, { rows: JSON.stringify(rows) });
+  const recorded = await executeNamed(em, RECORD_MANY, { rows: JSON.stringify(rows) });
   if (recorded.length < rows.length) throw new KeyUsedConcurrently();
 }
 

@@ -2,6 +2,7 @@ import type { HandlerContext } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import {
   type RecordSaleRequest,
+  type RecordSaleResponse,
   type RecordSaleResponseSchema,
   SaleMethod,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
@@ -25,17 +26,16 @@ import { saleMovement } from './statement/movement.ts';
  * Records a captured sale and schedules its installments. Earlier blocks of the sale hold them, and open debts are
  * collected from the others. Sales of one account that arrive at the same time share a transaction.
  */
-export function recordSale(
+export async function recordSale(
   writes: AccountWrites,
   intake: SaleIntake,
   request: RecordSaleRequest,
   context: HandlerContext,
-) {
+): Promise<RecordSaleResponse> {
   const sale = newSale(request, context);
-  const recordAlone = () => recordSaleAlone(writes, request, context, sale);
   // A person's session and role are locked in the write's own transaction, which a shared one does not do.
-  if (actorOf(context)) return recordAlone();
-  return intake.record(request, context, sale, recordAlone);
+  const recorded = actorOf(context) ? undefined : await intake.record(request, context, sale);
+  return recorded ?? recordSaleAlone(writes, request, context, sale);
 }
 
 function recordSaleAlone(

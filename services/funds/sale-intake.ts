@@ -16,9 +16,7 @@ import { CallerStoppedWaiting, recordSalesTogether, type SaleCall } from './reco
 
 interface PendingCall extends SaleCall {
   readonly context: HandlerContext;
-  /** Records the sale in its own transaction, and settles the call with the result. */
-  recordAlone(): void;
-  resolve(response: RecordSaleResponse): void;
+  resolve(response: RecordSaleResponse | undefined): void;
   reject(error: unknown): void;
 }
 
@@ -27,7 +25,7 @@ const MAX_GROUP_SIZE = 100;
 /**
  * Groups sales: those of one account that wait while another call writes to it share the next transaction. A sale that
  * needs special handling (its key is used or in use, it is recorded or held, it is refused, the account has debts, its
- * caller has disconnected) gets its own transaction and does not delay the others.
+ * caller has disconnected) is left for a transaction of its own and does not delay the others.
  */
 export class SaleIntake {
   readonly #writes: AccountWrites;
@@ -38,14 +36,16 @@ export class SaleIntake {
     this.#writes = writes;
   }
 
-  /** Records a valid sale once per idempotency key. Throws what `alone` does. */
+  /**
+   * Records a valid sale once per idempotency key. Returns undefined, and has recorded nothing, if the sale needs a
+   * transaction of its own.
+   */
   record(
     request: RecordSaleRequest,
     context: HandlerContext,
     sale: NewSale,
-    alone: () => Promise<RecordSaleResponse>,
-  ): Promise<RecordSaleResponse> {
-    const { promise, resolve, reject } = Promise.withResolvers<RecordSaleResponse>();
+  ): Promise<RecordSaleResponse | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<RecordSaleResponse | undefined>();
     const installments = sale.installments.map(saleInstallmentMessage);
     const call: PendingCall = {
       scope: idempotencyScope(request, context),
@@ -54,7 +54,6 @@ export class SaleIntake {
       isAwaited: () => !context.signal.aborted,
       context,
       audit: auditRow(tenantOf(request), request, context),
-      recordAlone: () => alone().then(resolve, reject),
       resolve,
       reject,
     };
@@ -86,15 +85,12 @@ export class SaleIntake {
         group ??= this.#nextGroup(account);
         return recordSalesTogether(tx, em, group);
       });
-      for (const call of group!) {
-        if (recorded.has(call.sale.id)) call.resolve(call.response);
-        else call.recordAlone();
-      }
+      for (const call of group!) call.resolve(recorded.has(call.sale.id) ? call.response : undefined);
     } catch (error) {
       group ??= this.#nextGroup(account);
       if (error instanceof DomainError) for (const call of group) call.reject(error);
       else if (error instanceof CallerStoppedWaiting) this.#retry(account, group);
-      else for (const call of group) call.recordAlone();
+      else for (const call of group) call.resolve(undefined);
     }
   }
 
@@ -102,7 +98,7 @@ export class SaleIntake {
   #retry(account: string, group: readonly PendingCall[]): void {
     const waiting = group.filter(({ isAwaited }) => isAwaited());
     this.#pending.set(account, [...waiting, ...this.#pending.get(account)!]);
-    for (const call of group) if (!call.isAwaited()) call.recordAlone();
+    for (const call of group) if (!call.isAwaited()) call.resolve(undefined);
   }
 
   /**

@@ -45,14 +45,10 @@ export const eventMessages = ({ unpublished }: Publication, published: readonly 
     return { ...event, id, sequence };
   });
 
-/** Publishes a call in its own transaction. Throws the idempotency errors of every write. */
-type PublishAlone = () => Promise<readonly Event[]>;
-
 interface PendingCall {
   readonly publication: Publication;
   readonly lockName: string;
-  readonly publishAlone: PublishAlone;
-  resolve(events: readonly Event[] | Promise<readonly Event[]>): void;
+  resolve(events: Event[] | undefined): void;
 }
 
 /** A call with more events is a group of its own. */
@@ -66,8 +62,8 @@ const MIN_INTERVAL_MS = 5;
 /**
  * Groups published events: those that arrive while a transaction runs, or within a few milliseconds of its start, share
  * the next one, so that many callers cost little more than one. A call that needs special handling (its key is used or
- * in use, its caller has disconnected, another transaction has locked an object) gets its own transaction and does not
- * delay the others.
+ * in use, its caller has disconnected, another transaction has locked an object) is left for a transaction of its own and
+ * does not delay the others.
  */
 export class EventIntake {
   readonly #db: CrossTenantDatabase;
@@ -84,12 +80,15 @@ export class EventIntake {
     this.#logger = logger;
   }
 
-  /** Publishes the events of a call once per idempotency key; returns them without their data. */
-  publish(publication: Publication, publishAlone: PublishAlone): Promise<readonly Event[]> {
-    if (needsOwnTransaction(publication.context)) return publishAlone();
+  /**
+   * Publishes the events of a call once per idempotency key; returns them without their data. Returns undefined, and has
+   * published none, if the call needs a transaction of its own.
+   */
+  async publish(publication: Publication): Promise<Event[] | undefined> {
+    if (needsOwnTransaction(publication.context)) return undefined;
     const lockName = lockNameOf(publication.scope);
-    const { promise, resolve } = Promise.withResolvers<readonly Event[]>();
-    this.#pending.push({ publication, lockName, publishAlone, resolve });
+    const { promise, resolve } = Promise.withResolvers<Event[] | undefined>();
+    this.#pending.push({ publication, lockName, resolve });
     if (!this.#running) void this.#run();
     return traceStep(
       () => ({ name: 'outbox publish' }),
@@ -140,9 +139,7 @@ export class EventIntake {
         return undefined;
       },
     );
-    for (const { publication, publishAlone, resolve } of group) {
-      resolve(published?.get(publication) ?? publishAlone());
-    }
+    for (const { publication, resolve } of group) resolve(published?.get(publication));
   }
 
   /** Notifies the owners of lanes only of what those of this process have not taken. */

@@ -26,11 +26,12 @@ export async function publishEvent(
 ): Promise<PublishEventResponse> {
   const { data, ...requestWithoutData } = request;
   const publication = publicationOf({ request, requestWithoutData, context }, [request], (_, field) => field);
-  const alone = async () => {
-    const one = (events: readonly Event[]) => ({ event: events[0]! });
-    return [(await publishAlone<typeof PublishEventResponseSchema>(writes, publication, one)).event!];
-  };
-  const [event] = await intake.publish(publication, alone);
+  const together = await intake.publish(publication);
+  const { event } = together
+    ? { event: together[0] }
+    : await publishAlone<typeof PublishEventResponseSchema>(writes, publication, ([event]) => ({
+        event: event!,
+      }));
   return {
     $typeName: 'payments.webhooks.v1.PublishEventResponse',
     event: { ...event!, ...(data && { data }) },
@@ -50,13 +51,9 @@ export async function publishEvents(
     request.events,
     (index, field) => `events[${index}].${field}`,
   );
-  const alone = async () =>
-    (await publishAlone<typeof PublishEventsResponseSchema>(writes, publication, (events) => ({ events })))
-      .events;
-  return {
-    $typeName: 'payments.webhooks.v1.PublishEventsResponse',
-    events: [...(await intake.publish(publication, alone))],
-  };
+  const events = await intake.publish(publication);
+  if (events) return { $typeName: 'payments.webhooks.v1.PublishEventsResponse', events };
+  return publishAlone<typeof PublishEventsResponseSchema>(writes, publication, (events) => ({ events }));
 }
 
 /** An event as a request names it. */

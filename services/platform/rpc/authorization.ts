@@ -29,7 +29,7 @@ export const authorize: Interceptor = (next) => (request) => {
 };
 
 function rejectMissingGrant(missing: string | undefined): void {
-  if (missing !== undefined) throw toConnectError(grantMissing(missing));
+  if (missing !== undefined) throw grantMissing(missing);
 }
 
 /**
@@ -83,8 +83,7 @@ async function requireValid(caller: Caller | undefined): Promise<void> {
   }
 }
 
-const serviceCallOnly = () =>
-  toConnectError(permissionDenied('SERVICE_CALL_ONLY', 'only services may make this call'));
+const serviceCallOnly = () => permissionDenied('SERVICE_CALL_ONLY', 'only services may make this call');
 
 /**
  * Verifies the session of a call that people may make, and their role.

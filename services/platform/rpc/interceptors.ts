@@ -97,9 +97,7 @@ function mapError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   if (error instanceof DomainError) return toConnectError(error);
   if (hasDisconnected(error)) return callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected');
-  if (isDatabaseUnavailable(error)) {
-    return toConnectError(databaseUnavailable());
-  }
+  if (isDatabaseUnavailable(error)) return toConnectError(databaseUnavailable());
   return internalError();
 }
 
@@ -126,5 +124,5 @@ async function* validated<T extends Message>(
 
 function requireValid(type: DescMessage, message: Message): void {
   const [first, ...others] = messageFaults(type, message);
-  if (first) throw toConnectError(invalidFields([first, ...others]));
+  if (first) throw invalidFields([first, ...others]);
 }

@@ -53,11 +53,11 @@ export const NO_PAYOUT: Payout = {
 };
 
 /**
- * Records an answer. An accepted payout changes only if the bank returns it; a second payout is refused, because the
+ * How an answer changes a payout. An accepted payout changes only if the bank returns it; a second payout is refused, because the
  * merchant may have been paid twice. After a return, only the acceptance of another payout changes it.
  * ADVANCE_REQUEST_STATE before the release, PAYOUT_ALREADY_ACCEPTED, PAYOUT_RETURNED, PAYOUT_NOT_ACCEPTED.
  */
-export function recordPayoutAnswer(
+export function afterPayoutAnswer(
   request: AdvanceRequest & Payout,
   answer: PayoutAnswer,
   at: Date,

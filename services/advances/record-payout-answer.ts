@@ -8,12 +8,7 @@ import { cancelCommand, notifyOfOutcome } from '../contracts/accounts/notify-con
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
-import {
-  endsUnpaidNotice,
-  type PayoutAnswer,
-  recordPayoutAnswer as record,
-  unpaidNoticeAt,
-} from './advance-payout.ts';
+import { afterPayoutAnswer, endsUnpaidNotice, type PayoutAnswer, unpaidNoticeAt } from './advance-payout.ts';
 import { lockRequest } from './advance-store.ts';
 
 /** Records how the provider answered a call that submitted a payout, or that the bank returned it. Publishes nothing. */
@@ -25,7 +20,7 @@ export function recordPayoutAnswer(
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordPayoutAnswerResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    const changes = record(row, answerOf(request), at);
+    const changes = afterPayoutAnswer(row, answerOf(request), at);
     Object.assign(row, changes);
     if (endsUnpaidNotice(changes)) await tx.command(cancelCommand('ADVANCE_UNPAID', row.id));
     const noticeAt = unpaidNoticeAt(changes);

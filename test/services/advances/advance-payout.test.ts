@@ -7,9 +7,9 @@ import {
   PayoutAnswer as Answer,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import {
+  afterPayoutAnswer,
   NO_PAYOUT,
   type PayoutAnswer,
-  recordPayoutAnswer,
 } from '../../../services/advances/advance-payout.ts';
 import { type AdvanceRequest, openRequest } from '../../../services/advances/advance-request.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
@@ -64,7 +64,7 @@ describe('the payout', () => {
         let request = { ...released, ...NO_PAYOUT };
         let expected: Expected = { attempts: 0, last: undefined };
         for (const { answer, at } of steps) {
-          const record = () => recordPayoutAnswer(request, answer, at);
+          const record = () => afterPayoutAnswer(request, answer, at);
           const after = next(expected, answer);
           if (typeof after === 'string') {
             expect(record).toThrow(expect.objectContaining({ reason: after }));

@@ -5,7 +5,7 @@ import type {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.contract.ts';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
+import { statementTask } from '../../platform/process/statement-task.ts';
 
 /** Leaves out malformed records, which would keep the workflow from ever showing the others. */
 const LIST: Statement = {
@@ -39,21 +39,22 @@ function isRecord(value: unknown): value is recordDeliveries.DeliveryRecord {
 
 const TEXTS = ['id', 'merchantId', 'subscriptionId', 'requestId', 'eventType'] as const;
 
-const STEP = 5_000;
+const BATCH_ROWS = 5_000;
 
 /** After a day the workflow has shown them, or its START has been sent again long ago. */
 const DELETE_OLD = `
-delete from webhooks.delivery_record where id = any (array(
-  select id from webhooks.delivery_record
-   where id < platform.first_id(now() - interval '1 day') order by id limit ${STEP}))
-returning id`;
+with deleted as (
+  delete from webhooks.delivery_record where id = any (array(
+    select id from webhooks.delivery_record
+     where id < platform.first_id(now() - interval '1 day') order by id limit ${BATCH_ROWS}))
+  returning id
+)
+select count(*)::int as rows from deleted`;
 
 /** Deletes records of deliveries that their workflow has shown. */
-export const oldDeliveryRecords: PeriodicTask = {
+export const oldDeliveryRecords = statementTask({
   name: 'webhook-delivery-records',
   intervalMs: 60_000,
-  async runBatch(em) {
-    const deleted = await em.execute<{ id: string }[]>(DELETE_OLD);
-    return { rows: deleted.length, more: deleted.length === STEP };
-  },
-};
+  sql: DELETE_OLD,
+  batchRows: BATCH_ROWS,
+});

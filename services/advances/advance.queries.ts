@@ -118,7 +118,7 @@ function matchingRequests(parameters: ReadParameters<Tenant & RequestFilter>) {
 }
 
 /** A page of all requests, across merchants. */
-export const scanRequests = prepareRead<RecordScan, AdvanceRequestReadRow>((parameters) =>
+export const selectAllRequests = prepareRead<RecordScan, AdvanceRequestReadRow>((parameters) =>
   inScanOrder(
     db.selectFrom('advances.request').select(columnsOf(AdvanceRequestEntity)),
     'id',

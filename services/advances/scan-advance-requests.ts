@@ -6,7 +6,7 @@ import type {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { advanceRequestMessage } from './advance.message.ts';
-import { scanRequests } from './advance.queries.ts';
+import { selectAllRequests } from './advance.queries.ts';
 
 /** A page of all requests in the order of their keys. */
 export async function scanAdvanceRequests(
@@ -14,7 +14,7 @@ export async function scanAdvanceRequests(
   request: ScanAdvanceRequestsRequest,
   context: HandlerContext,
 ): Promise<ScanAdvanceRequestsResponse> {
-  const rows = await database.readList(scanRequests(recordScanOf(request, context)));
+  const rows = await database.readList(selectAllRequests(recordScanOf(request, context)));
   return {
     $typeName: 'payments.advances.v1.ScanAdvanceRequestsResponse',
     advanceRequests: rows.map(advanceRequestMessage),

@@ -162,7 +162,7 @@ function matchingSales(parameters: ReadParameters<Tenant & SaleFilter>) {
 }
 
 /** The first sales whose order number starts with the prefix, in any case: a range of the index, in its order. */
-export const searchSales = prepareRead<
+export const selectFoundSales = prepareRead<
   Tenant & { readonly prefix: string; readonly limit: number },
   SaleReadRow
 >((parameters) => {

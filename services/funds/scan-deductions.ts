@@ -6,7 +6,7 @@ import type {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { scanSources, selectDeducted } from './scan.queries.ts';
+import { selectDeducted, selectSources } from './scan.queries.ts';
 
 /** A page of the amounts deducted for lost disputes and other sources. */
 export async function scanDeductions(
@@ -15,7 +15,7 @@ export async function scanDeductions(
   context: HandlerContext,
 ): Promise<ScanDeductionsResponse> {
   const scan = recordScanOf(request, context);
-  const sources = await database.readList(scanSources(scan));
+  const sources = await database.readList(selectSources(scan));
   const deducted = selectDeducted({
     merchantId: scan.merchantId,
     environment: scan.environment,

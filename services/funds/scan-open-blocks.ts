@@ -8,7 +8,7 @@ import type { Database } from '../platform/database/database.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { scanOpenBlocks as selectOpenBlocks } from './scan.queries.ts';
+import { selectOpenBlocks } from './scan.queries.ts';
 
 /** A page of the open blocks of a reason, with all blocks of each source. */
 export async function scanOpenBlocks(

@@ -7,7 +7,7 @@ import {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { scanDebits, scanPendingDebits } from './scan.queries.ts';
+import { selectDebits, selectPendingDebits } from './scan.queries.ts';
 
 /** A page of the debits of refunds that are not reversed, or of those that await funding. */
 export async function scanRefundDebits(
@@ -15,7 +15,7 @@ export async function scanRefundDebits(
   request: ScanRefundDebitsRequest,
   context: HandlerContext,
 ): Promise<ScanRefundDebitsResponse> {
-  const select = request.state === RefundDebitState.PENDING ? scanPendingDebits : scanDebits;
+  const select = request.state === RefundDebitState.PENDING ? selectPendingDebits : selectDebits;
   const rows = await database.readList(select(recordScanOf(request, context)));
   return {
     $typeName: 'payments.funds.v1.ScanRefundDebitsResponse',

@@ -6,7 +6,7 @@ import type {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { environmentEnum } from '../platform/tenant.ts';
-import { scanReservations as selectReservations } from './scan.queries.ts';
+import { selectReservations } from './scan.queries.ts';
 
 /** A page of the reservations that are held or settled. */
 export async function scanReservations(

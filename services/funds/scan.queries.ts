@@ -27,7 +27,7 @@ const db = queryBuilder<{
 type DebitReadRow = Pick<RefundDebitTable, 'merchant_id' | 'environment' | 'refund_case_id' | 'amount_minor'>;
 
 /** A page of debits that are not reversed. */
-export const scanDebits = prepareRead<RecordScan, DebitReadRow>((parameters) => {
+export const selectDebits = prepareRead<RecordScan, DebitReadRow>((parameters) => {
   const debits = db
     .selectFrom('funds.refund_debit')
     .where('reversed_at', 'is', null)
@@ -36,7 +36,7 @@ export const scanDebits = prepareRead<RecordScan, DebitReadRow>((parameters) => 
 });
 
 /** A page of debits that await funding. */
-export const scanPendingDebits = prepareRead<RecordScan, DebitReadRow>((parameters) => {
+export const selectPendingDebits = prepareRead<RecordScan, DebitReadRow>((parameters) => {
   const debits = db
     .selectFrom('funds.pending_debit')
     .select(['merchant_id', 'environment', 'refund_case_id', 'amount_minor']);
@@ -49,7 +49,7 @@ type OpenBlockReadRow = Pick<
 >;
 
 /** A page of open blocks of a reason. */
-export const scanOpenBlocks = prepareRead<
+export const selectOpenBlocks = prepareRead<
   RecordScan & { readonly reason: BlockTable['reason'] },
   OpenBlockReadRow
 >((parameters) => {
@@ -83,7 +83,7 @@ const deductions = db
   .select(['merchant_id', 'environment', 'source_id']);
 
 /** A page of the sources that have a lost dispute block or a deduction. */
-export const scanSources = prepareRead<RecordScan, SourceReadRow>((parameters) => {
+export const selectSources = prepareRead<RecordScan, SourceReadRow>((parameters) => {
   // Each of the two is limited to a page, so that both are read in the order of an index.
   const sources = db
     .selectFrom(inScanOrder(lostBlocks, 'source_id', parameters).as('lost_block'))
@@ -147,7 +147,7 @@ type ReservationReadRow = Pick<
 >;
 
 /** A page of reservations that were not freed. */
-export const scanReservations = prepareRead<RecordScan, ReservationReadRow>((parameters) => {
+export const selectReservations = prepareRead<RecordScan, ReservationReadRow>((parameters) => {
   const reservations = db
     .selectFrom('funds.reservation')
     .where('state', '<>', 'FREED')

@@ -2,7 +2,7 @@ import type { SearchSalesRequest, SearchSalesResponse } from '../../proto/gen/pa
 import type { Database } from '../platform/database/database.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { saleMessage } from './sale.message.ts';
-import { searchSales as selectFoundSales } from './sale.queries.ts';
+import { selectFoundSales } from './sale.queries.ts';
 
 /** The first sales whose order number starts with the prefix, in any case. */
 export async function searchSales(

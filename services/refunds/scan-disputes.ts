@@ -6,7 +6,7 @@ import type {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { disputeMessage } from './dispute.message.ts';
-import { scanDisputes as selectDisputes } from './scan.queries.ts';
+import { selectAllDisputes } from './scan.queries.ts';
 
 /** A page of all disputes in the order of their keys. */
 export async function scanDisputes(
@@ -14,7 +14,7 @@ export async function scanDisputes(
   request: ScanDisputesRequest,
   context: HandlerContext,
 ): Promise<ScanDisputesResponse> {
-  const rows = await database.readList(selectDisputes(recordScanOf(request, context)));
+  const rows = await database.readList(selectAllDisputes(recordScanOf(request, context)));
   return {
     $typeName: 'payments.refunds.v1.ScanDisputesResponse',
     disputes: rows.map(disputeMessage),

@@ -7,7 +7,7 @@ import {
 import type { Database } from '../platform/database/database.ts';
 import { nextPosition, recordScanOf } from '../platform/reads/record-scan.ts';
 import { refundCaseMessage } from './refund-case.message.ts';
-import { scanDebitedCases, scanOpenCases, scanUnfundedCases } from './scan.queries.ts';
+import { selectDebitedCases, selectOpenCases, selectUnfundedCases } from './scan.queries.ts';
 
 /** A page of the cases in some states, in the order of their keys. */
 export async function scanRefundCases(
@@ -26,11 +26,11 @@ export async function scanRefundCases(
 function selectionOf(scope: RefundCaseScope) {
   switch (scope) {
     case RefundCaseScope.OPEN:
-      return scanOpenCases;
+      return selectOpenCases;
     case RefundCaseScope.DEBITED:
-      return scanDebitedCases;
+      return selectDebitedCases;
     case RefundCaseScope.AWAITING_FUNDS:
-      return scanUnfundedCases;
+      return selectUnfundedCases;
     case RefundCaseScope.UNSPECIFIED:
       throw new TypeError('a validated request names its scope');
     default:

@@ -11,7 +11,7 @@ import { OPEN_STATUSES, type RefundStatus } from './refund-case.ts';
 const db = queryBuilder<{ 'refunds.refund_case': RefundCaseReadRow; 'refunds.dispute': DisputeReadRow }>();
 
 /** Pages of the cases in some states. Literals, not parameters: only then does the planner use the partial index. */
-function scanCases(statuses: readonly RefundStatus[]) {
+function selectCases(statuses: readonly RefundStatus[]) {
   const literals = statuses.map((status) => sql.lit(status));
   return prepareRead<RecordScan, RefundCaseReadRow>((parameters) => {
     const cases = db
@@ -22,11 +22,11 @@ function scanCases(statuses: readonly RefundStatus[]) {
   });
 }
 
-export const scanOpenCases = scanCases(OPEN_STATUSES);
-export const scanDebitedCases = scanCases(['PROCESSING', 'SUCCEEDED']);
-export const scanUnfundedCases = scanCases(['FUNDING_REQUIRED']);
+export const selectOpenCases = selectCases(OPEN_STATUSES);
+export const selectDebitedCases = selectCases(['PROCESSING', 'SUCCEEDED']);
+export const selectUnfundedCases = selectCases(['FUNDING_REQUIRED']);
 
 /** Pages of all disputes. */
-export const scanDisputes = prepareRead<RecordScan, DisputeReadRow>((parameters) =>
+export const selectAllDisputes = prepareRead<RecordScan, DisputeReadRow>((parameters) =>
   inScanOrder(db.selectFrom('refunds.dispute').select(columnsOf(DisputeEntity)), 'id', parameters).compile(),
 );

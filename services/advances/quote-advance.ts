@@ -13,7 +13,7 @@ import { QuoteEntity, QuoteInstallmentEntity } from './advance.entity.ts';
 import { quoteMessage } from './advance.message.ts';
 import { selectRate } from './advance.queries.ts';
 import { quoteInstallments } from './advance-quote.ts';
-import type { AdvanceDependencies } from './funds-client.ts';
+import type { AdvanceDependencies } from './reservation-request.ts';
 
 /** The settings of quotes. */
 export interface QuoteSettings {

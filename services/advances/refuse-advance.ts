@@ -13,7 +13,7 @@ import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { momentAt, refuse } from './advance-request.ts';
 import { lockRequest } from './advance-store.ts';
-import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
+import { type AdvanceDependencies, reservationRequest } from './reservation-request.ts';
 
 /**
  * PENDING_REVIEW or APPROVED to REFUSED, then frees the installments in funds. If funds cannot be reached, the refusal

@@ -15,8 +15,8 @@ import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { finishRelease, momentAt, startRelease } from './advance-request.ts';
 import { lockRequest } from './advance-store.ts';
-import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import { type Requester, requesterOf } from './requester.ts';
+import { type AdvanceDependencies, reservationRequest } from './reservation-request.ts';
 
 /**
  * APPROVED to RELEASED in three steps: commit the start of the payout, after which the request cannot be refused;

@@ -21,7 +21,6 @@ import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { NO_PAYOUT } from './advance-payout.ts';
 import { advanceRequestIdOf, openRequest } from './advance-request.ts';
-import { type AdvanceDependencies, reservationRequest } from './funds-client.ts';
 import {
   alreadyRequested,
   QUOTE_EXPIRED,
@@ -31,6 +30,7 @@ import {
   quoteStale,
 } from './quote-errors.ts';
 import { type Requester, requesterOf } from './requester.ts';
+import { type AdvanceDependencies, reservationRequest } from './reservation-request.ts';
 
 /** After these refusals no request of the quote can succeed. */
 const FINAL_REFUSALS: ReadonlySet<string | undefined> = new Set([

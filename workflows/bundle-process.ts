@@ -1,6 +1,5 @@
 import { createLogger } from '../services/platform/process/telemetry.ts';
-import { bundleWorkflows } from './worker-session.ts';
-import { ENCODES_FAILURES } from './workflow-bundle.ts';
+import { bundleWorkflows, ENCODES_FAILURES } from './workflow-bundle.ts';
 
 // Runs as a separate process, because modules loaded for bundling would stay in the worker's memory.
 process.once('disconnect', () => process.exit());

@@ -1,16 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import {
-  bundleWorkflowCode,
-  NativeConnection,
-  Worker,
-  type WorkflowBundleOption,
-  type WorkflowBundleWithSourceMap,
-} from '@temporalio/worker';
+import { NativeConnection, Worker, type WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { WorkflowCommandService } from '../proto/gen/payments/outbox/v1/outbox_pb.js';
 import type { Config } from '../services/platform/process/config.ts';
@@ -19,10 +12,9 @@ import { createActivities } from './activities.ts';
 import type { ProviderClients, ProviderConfig } from './provider-clients.ts';
 import { startCommandRelay } from './relay/command-relay.ts';
 import { ensureSchedules } from './schedules.ts';
-import { sdkLogger } from './sdk-logger.ts';
 import { START_SETTINGS } from './start-settings.ts';
 import { keepActivityCause } from './temporal/activity-cause.ts';
-import { FAILURE_CONVERTER_PATH, type PayloadConfig } from './temporal/data-converter.ts';
+import type { PayloadConfig } from './temporal/data-converter.ts';
 import { TASK_QUEUE } from './temporal/task-queue.ts';
 import type {
   TemporalConnectionOptions,
@@ -72,28 +64,6 @@ const SLOTS = {
 
 const PREPARE_INTERVAL_MS = 30_000;
 const RESEND_TIMEOUT_MS = 30_000;
-
-/**
- * Bundles the workflow code. Takes seconds, so call it once per process.
- * @param encodesFailures whether workflows put messages of failures into payloads, for a codec.
- */
-export function bundleWorkflows(
-  logger: Logger,
-  encodesFailures: boolean,
-): Promise<WorkflowBundleWithSourceMap> {
-  return bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
-    workflowInterceptorModules: [
-      fileURLToPath(new URL('./temporal/carry-cause.interceptor.ts', import.meta.url)),
-      fileURLToPath(new URL('./temporal/count-failures.interceptor.ts', import.meta.url)),
-      fileURLToPath(new URL('./relay/end-starts.interceptor.ts', import.meta.url)),
-    ],
-    // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a short one.
-    preloadModules: ['@temporalio/common'],
-    ...(encodesFailures && { failureConverterPath: FAILURE_CONVERTER_PATH }),
-    logger: sdkLogger(logger),
-  });
-}
 
 /** Throws the SDK's error when Temporal is unavailable or refuses the client. */
 export async function openSession(deps: SessionDeps): Promise<TemporalSession> {

@@ -3,10 +3,16 @@ import { once } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { WorkflowBundleOption } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  type WorkflowBundleOption,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
+import type { Logger } from 'pino';
 import { messageOf } from '../services/platform/errors.ts';
 import { type Config, ConfigError } from '../services/platform/process/config.ts';
-import { encodesPayloads, type PayloadConfig } from './temporal/data-converter.ts';
+import { sdkLogger } from './sdk-logger.ts';
+import { encodesPayloads, FAILURE_CONVERTER_PATH, type PayloadConfig } from './temporal/data-converter.ts';
 
 export type BundleConfig = PayloadConfig & Partial<Pick<Config, 'WORKFLOW_BUNDLE_DIR'>>;
 
@@ -45,4 +51,26 @@ async function bundleInOwnProcess(encodesFailures: boolean): Promise<WorkflowBun
   });
   const [code] = (await Promise.race([once(child, 'message'), ended])) as [string];
   return { code };
+}
+
+/**
+ * Bundles the workflow code. Takes seconds, so call it once per process.
+ * @param encodesFailures whether workflows put messages of failures into payloads, for a codec.
+ */
+export function bundleWorkflows(
+  logger: Logger,
+  encodesFailures: boolean,
+): Promise<WorkflowBundleWithSourceMap> {
+  return bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
+    workflowInterceptorModules: [
+      fileURLToPath(new URL('./temporal/carry-cause.interceptor.ts', import.meta.url)),
+      fileURLToPath(new URL('./temporal/count-failures.interceptor.ts', import.meta.url)),
+      fileURLToPath(new URL('./relay/end-starts.interceptor.ts', import.meta.url)),
+    ],
+    // Evaluates this stateless module once per thread instead of once per workflow, which halves the cost of a short one.
+    preloadModules: ['@temporalio/common'],
+    ...(encodesFailures && { failureConverterPath: FAILURE_CONVERTER_PATH }),
+    logger: sdkLogger(logger),
+  });
 }

@@ -1,8 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLogger } from '../services/platform/process/telemetry.ts';
-import { bundleWorkflows } from './worker-session.ts';
-import { bundleFile } from './workflow-bundle.ts';
+import { bundleFile, bundleWorkflows } from './workflow-bundle.ts';
 
 // `node workflows/write-bundles.ts <folder>`: bundles the workflow code for WORKFLOW_BUNDLE_DIR. The image is built with it.
 const [folder] = process.argv.slice(2);

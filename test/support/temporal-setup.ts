@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { bundleWorkflows } from '../../workflows/worker-session.ts';
-import { bundleFile } from '../../workflows/workflow-bundle.ts';
+import { bundleFile, bundleWorkflows } from '../../workflows/workflow-bundle.ts';
 import { startTemporal } from './temporal.ts';
 
 declare module 'vitest' {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Transport } from '@connectrpc/connect';
@@ -13,8 +12,8 @@ import type { Attempts, DueAttempt } from './attempts-fixture.ts';
 import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 type RequestInit = Exclude<MessageInitShape<typeof ResendDeliveriesRequestSchema>, { $typeName: string }>;
-export type Selection = NonNullable<RequestInit['selection']>;
-export type ResendTerms = Pick<RequestInit, 'subscriptionId' | 'onlyFailed' | 'skipNeverSent'>;
+type Selection = NonNullable<RequestInit['selection']>;
+type ResendTerms = Pick<RequestInit, 'subscriptionId' | 'onlyFailed' | 'skipNeverSent'>;
 
 const EVENT_TYPE = 'payment.succeeded.v1';
 
@@ -131,34 +130,3 @@ export function resendFixture(
 export type ResendFixture = ReturnType<typeof resendFixture>;
 
 const environmentOf = ({ environment }: TestTenant) => (environment === Environment.LIVE ? 'live' : 'test');
-
-/** A resend of a merchant whose only subscription is for other types than the published events. */
-export const FRUITLESS: Readonly<
-  Record<
-    string,
-    (
-      fixture: ResendFixture,
-      tenant: TestTenant,
-      known: { subscriptionId: string; pingId: string },
-    ) => Promise<{ selection: Selection; terms?: ResendTerms }>
-  >
-> = {
-  'a period without events': async (fixture, _tenant, { subscriptionId }) => {
-    const value = fixture.period(Date.now() - 7_200_000, Date.now() - 3_600_000);
-    return { selection: { case: 'period', value }, terms: { subscriptionId } };
-  },
-  'a request without events': async () => ({ selection: { case: 'requestId', value: randomUUID() } }),
-  'an event without a subscription to its type': async (fixture, tenant) => {
-    const event = await fixture.publish(tenant);
-    await fixture.deliverAll();
-    return { selection: { case: 'eventId', value: event.id } };
-  },
-  'an event to a subscription of other types': async (fixture, tenant, { subscriptionId }) => {
-    const [value] = await fixture.published(tenant, [Date.now()]);
-    return { selection: { case: 'eventId', value: value! }, terms: { subscriptionId } };
-  },
-  'a ping': async (_fixture, _tenant, { subscriptionId, pingId }) => ({
-    selection: { case: 'eventId', value: pingId },
-    terms: { subscriptionId },
-  }),
-};

@@ -4,7 +4,8 @@ import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbo
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant } from '../../support/harness.ts';
 import { startWebhooks } from './attempts-fixture.ts';
-import { FRUITLESS, type ResendFixture, resendFixture } from './resend-fixture.ts';
+import { type ResendFixture, resendFixture } from './resend-fixture.ts';
+import type { TestTenant } from './webhooks-fixture.ts';
 
 const { RUNNING, COMPLETED } = ResendState;
 
@@ -230,15 +231,38 @@ describe('a resend', () => {
     expect(third.from).toBeGreaterThanOrEqual(second.before);
   });
 
-  it.each(Object.entries(FRUITLESS))('of %s makes none, and completes', async (_name, selected) => {
+  interface Known {
+    readonly tenant: TestTenant;
+    /** For other types than the published events. */
+    readonly subscriptionId: string;
+    readonly pingId: string;
+  }
+  const nothing: Record<string, (known: Known) => Promise<Parameters<ResendFixture['resend']>>> = {
+    'a period without events': async ({ tenant, subscriptionId }) => {
+      const value = fixture.period(Date.now() - 7_200_000, Date.now() - 3_600_000);
+      return [tenant, { case: 'period', value }, { subscriptionId }];
+    },
+    'a request without events': async ({ tenant }) => [tenant, { case: 'requestId', value: randomUUID() }],
+    'an event without a subscription to its type': async ({ tenant }) => {
+      const event = await fixture.publish(tenant);
+      await fixture.deliverAll();
+      return [tenant, { case: 'eventId', value: event.id }];
+    },
+    'an event to a subscription of other types': async ({ tenant, subscriptionId }) => {
+      const [value] = await fixture.published(tenant, [Date.now()]);
+      return [tenant, { case: 'eventId', value: value! }, { subscriptionId }];
+    },
+    'a ping': async ({ tenant, subscriptionId, pingId }) => [
+      tenant,
+      { case: 'eventId', value: pingId },
+      { subscriptionId },
+    ],
+  };
+  it.each(Object.entries(nothing))('of %s makes none, and completes', async (_name, select) => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant, ['refund.failed.v1']);
     const [ping] = await fixture.deliverAll();
-    const { selection, terms } = await selected(fixture, tenant, {
-      subscriptionId,
-      pingId: ping!.eventId,
-    });
-    const resend = await fixture.resend(tenant, selection, terms);
+    const resend = await fixture.resend(...(await select({ tenant, subscriptionId, pingId: ping!.eventId })));
     expect(resend).toMatchObject({ state: RUNNING, expectedCount: 0n });
     const done = await fixture.goOn(resend.id);
     expect(done).toMatchObject({ more: false, resend: { state: COMPLETED, madeCount: 0n } });

@@ -57,6 +57,8 @@ interface Run<Output extends DescMessage> extends WriteOptions<Output> {
   readonly work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>;
   /** The environments whose audit trails record the write. */
   readonly trails: readonly EnvironmentName[];
+  /** Whether an earlier transaction of the call has recorded its audit entry. Default: false. */
+  readonly hasBegun?: boolean;
 }
 
 /**
@@ -71,8 +73,6 @@ export class Writes {
   readonly #people: PersonCheck;
   readonly #logger: Logger;
   readonly #queues: Readonly<Record<EnvironmentName, TurnQueue>>;
-  /** The calls that have begun in a transaction of their own. */
-  readonly #begun = new WeakSet<HandlerContext>();
 
   /** @param logger for the steps that transactions log once they have committed. */
   constructor(database: Database, signal: OutboxSignal, people: PersonCheck, logger: Logger) {
@@ -111,7 +111,14 @@ export class Writes {
   #run<Output extends DescMessage>(
     request: WriteRequest,
     context: HandlerContext,
-    { work, remember, trails, audited = request, scope = idempotencyScope(request, context) }: Run<Output>,
+    {
+      work,
+      remember,
+      trails,
+      hasBegun,
+      audited = request,
+      scope = idempotencyScope(request, context),
+    }: Run<Output>,
   ): Promise<MessageShape<Output>> {
     const schema = context.method.output as Output;
     return this.transaction(tenantOf(request), context, async (tx, em) => {
@@ -124,7 +131,7 @@ export class Writes {
       const answer = create(schema, await work(tx));
       await tx.flush();
       await recordResponse(em, scope, toBinary(schema, remember?.(answer) ?? answer));
-      if (this.#begun.has(context)) {
+      if (hasBegun) {
         await recordAuditOnce(em, auditRow(scope, audited, context, callSha256(scope)));
       } else {
         const { merchantId } = scope;
@@ -152,8 +159,8 @@ export class Writes {
   }
 
   /**
-   * Runs a transaction of a write before the one in `run`; it must be idempotent and lock what it changes. It records the
-   * call's audit entry, because the call may fail before `run`, which then does not record another.
+   * Runs a transaction of a write before the one in `finish`; it must be idempotent and lock what it changes. It records the
+   * call's audit entry, because the call may fail before `finish`, which then does not record another.
    */
   begin<T>(
     request: WriteRequest,
@@ -161,12 +168,20 @@ export class Writes {
     work: (tx: TenantTransaction) => Promise<T>,
   ): Promise<T> {
     const scope = idempotencyScope(request, context);
-    this.#begun.add(context);
     return this.transaction(tenantOf(request), context, async (tx, em) => {
       const answer = await work(tx);
       await recordAuditOnce(em, auditRow(scope, request, context, callSha256(scope)));
       return answer;
     });
+  }
+
+  /** Like `run`, for the last transaction of a call that `begin` has begun. */
+  finish<Output extends DescMessage>(
+    request: WriteRequest,
+    context: HandlerContext,
+    work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>,
+  ): Promise<MessageShape<Output>> {
+    return this.#run(request, context, { work, trails: [], hasBegun: true });
   }
 
   /**

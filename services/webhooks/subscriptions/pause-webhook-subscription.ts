@@ -38,7 +38,7 @@ export async function pauseWebhookSubscription(
     subscription.holding = true;
   });
   await moveOpenDeliveries(writes, request, context, HOLD);
-  return writes.run<typeof PauseWebhookSubscriptionResponseSchema>(request, context, async (tx) => ({
+  return writes.finish<typeof PauseWebhookSubscriptionResponseSchema>(request, context, async (tx) => ({
     subscription: storedSubscriptionMessage(await readSubscription(tx, subscriptionId)),
   }));
 }

@@ -33,7 +33,7 @@ export async function resumeWebhookSubscription(
     subscription.pausedAt = null;
   });
   await moveOpenDeliveries(writes, request, context, RELEASE);
-  return writes.run<typeof ResumeWebhookSubscriptionResponseSchema>(request, context, async (tx) => ({
+  return writes.finish<typeof ResumeWebhookSubscriptionResponseSchema>(request, context, async (tx) => ({
     subscription: storedSubscriptionMessage(await readSubscription(tx, subscriptionId)),
   }));
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../services/platform/rpc/call-context.ts';
 
-/** The worker as a caller of the services, with the grants of its activities and its dispatcher. */
+/** The worker as a caller of the services, with the grants of its activities and its relay. */
 export const WORKER_CALLER: Caller = {
   name: 'worker',
   grants: new Set([

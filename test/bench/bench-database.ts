@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { migrate } from '../../services/platform/database/migrate.ts';
+import { newKeyRings } from '../support/secrets.ts';
 
 /** Starts a migrated PostgreSQL for a benchmark, which the stack stops. Returns the settings for services on it. */
 export async function benchDatabase(stack: AsyncDisposableStack) {
@@ -15,12 +15,9 @@ export async function benchDatabase(stack: AsyncDisposableStack) {
   const postgres = await startPostgres({ folder, log: console.error });
   stack.defer(() => postgres.stop());
   await migrate(postgres.url);
-  const key = () => `v1:${randomBytes(32).toString('base64')}`;
   return {
     DATABASE_URL: postgres.url,
-    API_KEY_PEPPERS: key(),
-    WEBHOOK_SECRET_KEYS: key(),
-    CURSOR_KEYS: key(),
+    ...newKeyRings(),
     RATE_LIMIT_LIVE: '1000000',
     LOG_LEVEL: 'info',
   };

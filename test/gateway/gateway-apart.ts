@@ -1,4 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { expect, onTestFinished } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
@@ -10,11 +9,12 @@ import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts
 import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
 import { newKey, newTenant, testConfig } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
+import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
-const GRANTS = 'authenticate keys catalog:read webhooks:read subscriptions';
+const GRANTS = ['authenticate', 'keys', 'catalog:read', 'webhooks:read', 'subscriptions'];
 
 /** The live listener in front of a services process with its own PostgreSQL, and a key that it has just accepted. */
 export async function startGatewayApart() {
@@ -22,18 +22,15 @@ export async function startGatewayApart() {
   onTestFinished(() => data[Symbol.dispose]());
   const postgres = await startPostgres({ folder: data.folder, log: () => undefined, throwaway: true });
   onTestFinished(() => postgres.stop());
-  const token = randomUUID();
+  const { token, entry } = newServiceToken('gateway', GRANTS);
   const rpc = await findFreePort();
-  const secret = () => `v1:${Buffer.from(randomUUID().replaceAll('-', '')).toString('base64')}`;
   const services = startRuntime('services/main.ts', {
     HOST: '127.0.0.1',
     OPS_PORT: '0',
     GRPC_PORT: `${rpc}`,
     DATABASE_URL: postgres.url,
-    API_KEY_PEPPERS: secret(),
-    WEBHOOK_SECRET_KEYS: secret(),
-    CURSOR_KEYS: secret(),
-    SERVICE_TOKENS: `gateway|${createHash('sha256').update(token).digest('hex')}|${GRANTS}`,
+    ...newKeyRings(),
+    SERVICE_TOKENS: entry,
   });
   await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
   const transport = remoteTransport(`http://127.0.0.1:${rpc}`, token);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
@@ -11,10 +11,11 @@ import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/ref
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
-import { ALL_GRANTS, createTestDatabase, newTenant, testConfig } from '../support/harness.ts';
+import { createTestDatabase, newTenant, testConfig } from '../support/harness.ts';
 import { lockWaits } from '../support/harness-sql.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startRuntime } from '../support/runtime-process.ts';
+import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
@@ -34,17 +35,13 @@ async function startCrashable() {
   const toDatabase = await startProxy(Number(new URL(databaseUrl).port));
   const servicesPort = await findFreePort();
   const toServices = await startProxy(servicesPort);
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  const tokenSha256 = createHash('sha256').update(token).digest('hex');
-  const ring = () => `v1:${randomBytes(32).toString('base64')}`;
+  const { token, entry } = newServiceToken('test');
   const settings = {
     DATABASE_URL: withPort(databaseUrl, toDatabase.port),
     GRPC_PORT: `${servicesPort}`,
     OPS_PORT: '0',
-    API_KEY_PEPPERS: ring(),
-    WEBHOOK_SECRET_KEYS: ring(),
-    CURSOR_KEYS: ring(),
-    SERVICE_TOKENS: `test|${tokenSha256}|${ALL_GRANTS.join(' ')}`,
+    ...newKeyRings(),
+    SERVICE_TOKENS: entry,
   };
   const startServices = async () => {
     const services = startRuntime('services/main.ts', settings);

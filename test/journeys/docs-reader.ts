@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { newServiceToken } from '../support/secrets.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -38,7 +39,7 @@ function sectionOf(name: string, title: string) {
   const section = page.split(`\n## ${title}\n`)[1]!.split('\n## ')[0]!;
   const commands = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, command]) => command!);
   const [, named = ''] = /^Grants: (.*)\.$/m.exec(section) ?? [];
-  const grants = named.replaceAll(/[`,]/g, '');
+  const grants = named.replaceAll(/[`,]/g, '').split(' ');
   return { commands, grants };
 }
 
@@ -64,27 +65,27 @@ interface ReadFile {
  * on work queues. Commands are known by their position in that section.
  */
 export class DocsReader {
-  readonly #token = `mps_${randomBytes(24).toString('base64url')}`;
   readonly #section: ReturnType<typeof sectionOf>;
   readonly #name: string;
+  readonly #caller: ReturnType<typeof newServiceToken>;
   #place = { folder: '', baseUrl: '' };
 
   constructor(name: string, title: string) {
     this.#name = name;
     this.#section = sectionOf('work-queues', title);
+    this.#caller = newServiceToken(name, this.#section.grants);
   }
 
   /** Their entry of SERVICE_TOKENS. */
   get entry(): string {
-    const hash = createHash('sha256').update(this.#token).digest('hex');
-    return `${this.#name}|${hash}|${this.#section.grants}`;
+    return this.#caller.entry;
   }
 
   /** Makes the reader work in a folder and call the services at this URL. */
   start(parentFolder: string, baseUrl: string): void {
     const folder = join(parentFolder, this.#name);
     mkdirSync(join(folder, '.data'), { recursive: true });
-    writeFileSync(join(folder, '.data/demo.json'), JSON.stringify({ grpc: { token: this.#token } }));
+    writeFileSync(join(folder, '.data/demo.json'), JSON.stringify({ grpc: { token: this.#caller.token } }));
     this.#place = { folder, baseUrl };
   }
 

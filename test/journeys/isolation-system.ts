@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
@@ -12,9 +11,10 @@ import {
   type WebhooksFixture,
   webhooksFixture,
 } from '../services/webhooks/webhooks-fixture.ts';
-import { ALL_GRANTS, bearer, createTestDatabase, newKey } from '../support/harness.ts';
+import { bearer, createTestDatabase, newKey } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { median, quantile } from '../support/quantile.ts';
+import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -63,8 +63,7 @@ export async function startIsolationSystem(): Promise<IsolationSystem> {
     response.writeHead(204).end();
   });
   const port = await findFreePort();
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  const key = () => `v1:${randomBytes(32).toString('base64')}`;
+  const { token, entry } = newServiceToken('test');
   const databaseUrl = await createTestDatabase();
   const shared = { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'fatal' };
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -74,10 +73,8 @@ export async function startIsolationSystem(): Promise<IsolationSystem> {
       ...loopbackSettings(),
       DATABASE_URL: databaseUrl,
       GRPC_PORT: `${port}`,
-      API_KEY_PEPPERS: key(),
-      WEBHOOK_SECRET_KEYS: key(),
-      CURSOR_KEYS: key(),
-      SERVICE_TOKENS: `test|${createHash('sha256').update(token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
+      ...newKeyRings(),
+      SERVICE_TOKENS: entry,
     }),
     startProgram('workflows/main.ts', {
       ...shared,

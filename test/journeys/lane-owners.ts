@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
+import { newKeyRings } from '../support/secrets.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { type ChildProgram, startProgram } from './child-program.ts';
 
@@ -45,9 +45,7 @@ export class LaneOwners implements AsyncDisposable {
   }
 
   static async start(): Promise<LaneOwners> {
-    const key = () => `v1:${randomBytes(32).toString('base64')}`;
-    const keys = { API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() };
-    const settings = { ...loopbackSettings(), ...keys, LOG_LEVEL: 'error' };
+    const settings = { ...loopbackSettings(), ...newKeyRings(), LOG_LEVEL: 'error' };
     const owners = new LaneOwners(await startHarness(settings), settings);
     owners.startFirst();
     owners.second = owners.#startOwner();

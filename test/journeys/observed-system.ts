@@ -1,11 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { expect, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
-import { ALL_GRANTS, bearer, createTestDatabase } from '../support/harness.ts';
+import { bearer, createTestDatabase } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
+import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 const STARTED = { timeout: 60_000 };
@@ -39,9 +39,7 @@ export async function startObservedSystem(
   const [databaseUrl, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
   const [rpc, live, sandbox] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const servicesUrl = `http://127.0.0.1:${rpc}`;
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  const sha256 = createHash('sha256').update(token).digest('hex');
-  const key = () => `v1:${randomBytes(32).toString('base64')}`;
+  const { token, entry } = newServiceToken('test');
   const processes: RuntimeProcess[] = [];
   const start = async (file: string, own: Readonly<Record<string, string | number>>, listening: string) => {
     const all = { OPS_PORT: 0, LOG_LEVEL: 'info', ...settings, ...own };
@@ -56,10 +54,8 @@ export async function startObservedSystem(
   const services = {
     DATABASE_URL: databaseUrl,
     GRPC_PORT: rpc,
-    SERVICE_TOKENS: `test|${sha256}|${ALL_GRANTS.join(' ')}`,
-    API_KEY_PEPPERS: key(),
-    WEBHOOK_SECRET_KEYS: key(),
-    CURSOR_KEYS: key(),
+    SERVICE_TOKENS: entry,
+    ...newKeyRings(),
     ...loopbackSettings(),
   };
   await start('services/main.ts', services, 'services are listening');

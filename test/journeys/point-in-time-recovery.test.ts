@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
@@ -22,6 +21,7 @@ import { sqlOf } from '../support/harness-sql.ts';
 import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { failing, startProvider } from '../support/provider-server.ts';
+import { newKeyRings } from '../support/secrets.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
 import { merchantOf, type RefundMerchant } from '../workflows/refunds/refund-harness.ts';
@@ -72,8 +72,6 @@ const expectSubmitted = (merchant: RefundMerchant, id: string) =>
 const approve = ({ refunds, write }: RefundMerchant, refundCaseId: string) =>
   refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
 
-const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
-
 it.each(TEMPORAL_STATES)(
   'after a restore to a moment, with a Temporal whose state is $state, every event and refund of that moment is completed',
   async ({ prepare }) => {
@@ -90,9 +88,7 @@ it.each(TEMPORAL_STATES)(
     const settings = {
       ...loopbackSettings(),
       ...provider.settings,
-      API_KEY_PEPPERS: newKeyRing(),
-      WEBHOOK_SECRET_KEYS: newKeyRing(),
-      CURSOR_KEYS: newKeyRing(),
+      ...newKeyRings(),
       REFUND_EXECUTION: 'automatic',
       WEBHOOK_SCHEDULE_SANDBOX: `0s${',1s'.repeat(60)}`,
     };

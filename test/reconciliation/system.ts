@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { inTest, PUBLISH_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
+import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import type { EndpointName, LANE_OWNERS, LinkName, ProcessName } from './fault-schedule.ts';
 import { type FaultyLink, openLink } from './faulty-link.ts';
@@ -47,7 +47,7 @@ const ALL_AREAS = 'refunds,catalog,funds,advances,webhooks,webhook-lanes,api-key
 const TEAM_GRANTS = [
   ...['webhooks:read', 'webhooks:write', 'subscriptions', 'reveal', 'keys'],
   ...PUBLISH_GRANTS.map(inTest),
-].join(' ');
+];
 
 /**
  * Starts PostgreSQL (durable), Temporal with its state in a file, services, which send webhooks too, two processes that only
@@ -70,7 +70,9 @@ export async function startSystem(
     return `127.0.0.1:${opened.port}`;
   };
   for (const [name, { port }] of endpoints) await link(`lanes to ${name}`, port);
-  const tokens = newTokens();
+  const forWorker = newServiceToken('worker', WORKER_CALLER.grants);
+  const forGateway = newServiceToken('gateway', GATEWAY_CALLER.grants);
+  const forTeam = newServiceToken('team', TEAM_GRANTS);
   const program = (name: string, file: string, settings: Record<string, string>, readyLine: string) =>
     stack.use(
       new KillableProcess({
@@ -82,10 +84,8 @@ export async function startSystem(
       }),
     );
   const keys = {
-    API_KEY_PEPPERS: newKeyRing(),
-    WEBHOOK_SECRET_KEYS: newKeyRing(),
-    CURSOR_KEYS: newKeyRing(),
-    SERVICE_TOKENS: tokens.setting,
+    ...newKeyRings(),
+    SERVICE_TOKENS: [forWorker, forGateway, forTeam].map(({ entry }) => entry).join(';'),
     WEBHOOK_SCHEDULE_SANDBOX: SCHEDULE,
   };
   const serving = async (name: LaneOwner, areas: string, port: number) => {
@@ -104,7 +104,7 @@ export async function startSystem(
     {
       LIVE_PORT: '0',
       SANDBOX_PORT: `${sandboxPort}`,
-      SERVICE_TOKEN: tokens.gateway,
+      SERVICE_TOKEN: forGateway.token,
       SERVICES_URL: `http://${await link('gateway to services', rpcPort)}`,
     },
     'the public API is listening',
@@ -120,7 +120,7 @@ export async function startSystem(
     {
       SERVICES_URL: `http://${servicesAddress}`,
       TEMPORAL_ADDRESS: temporalAddress,
-      SERVICE_TOKEN: tokens.worker,
+      SERVICE_TOKEN: forWorker.token,
       WORKFLOW_BUNDLE_DIR: bundles,
     },
     'the worker has connected to Temporal',
@@ -144,7 +144,7 @@ export async function startSystem(
     temporal,
     servicesUrl,
     gatewayUrl,
-    token: tokens.team,
+    token: forTeam.token,
     databaseUrl: postgres.url,
     lostLeases: () => [services, ...lanes].flatMap(lostLeasesOf),
     crashes: () => programs.flatMap(({ crashes }) => crashes),
@@ -161,21 +161,6 @@ function lostLeasesOf(owner: KillableProcess): FaultWindow[] {
     to,
   }));
 }
-
-function newTokens() {
-  const [worker, gateway, team] = [newToken(), newToken(), newToken()];
-  const entry = (name: string, token: string, grants: string) =>
-    `${name}|${createHash('sha256').update(token).digest('hex')}|${grants}`;
-  const setting = [
-    entry('worker', worker, [...WORKER_CALLER.grants].join(' ')),
-    entry('gateway', gateway, [...GATEWAY_CALLER.grants].join(' ')),
-    entry('team', team, TEAM_GRANTS),
-  ].join(';');
-  return { worker, gateway, team, setting };
-}
-
-const newToken = () => `mps_${randomBytes(24).toString('base64url')}`;
-const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
 
 function withAddress(url: string, address: string): string {
   const changed = new URL(url);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -11,9 +10,9 @@ import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/healt
 import { openLink } from '../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../support/harness.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
+import { newKeyRings } from '../support/secrets.ts';
 
-const key = () => `v1:${randomBytes(32).toString('base64')}`;
-const secrets = { API_KEY_PEPPERS: key(), WEBHOOK_SECRET_KEYS: key(), CURSOR_KEYS: key() };
+const secrets = newKeyRings();
 
 const start = (settings: Record<string, string>) => startRuntime('services/main.ts', settings);
 const listening = ({ logged }: RuntimeProcess) =>

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Transport } from '@connectrpc/connect';
 import {
@@ -13,6 +13,7 @@ import { type Config, readConfig } from '../../services/platform/process/config.
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { createServices, type Services } from '../../services/server.ts';
+import { newKeyRings, newServiceToken } from './secrets.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 
 export { ALL_GRANTS };
@@ -55,11 +56,8 @@ export async function emptyDatabase(url: string): Promise<void> {
 
 /** The settings of a test: random keys, quiet logs, and the test's overrides. */
 export function testConfig(overrides: Record<string, string> = {}): Config {
-  const key = () => `v1:${randomBytes(32).toString('base64')}`;
   return readConfig({
-    API_KEY_PEPPERS: key(),
-    WEBHOOK_SECRET_KEYS: key(),
-    CURSOR_KEYS: key(),
+    ...newKeyRings(),
     LOG_LEVEL: 'fatal',
     // Most tests execute a refund at a moment that they choose.
     REFUND_EXECUTION: 'manual',
@@ -89,10 +87,9 @@ export async function startHarness(
   onStatement?: (sql: string) => void,
   ownDatabaseUrl?: string,
 ) {
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  const { token, entry } = newServiceToken('test');
   const databaseUrl = ownDatabaseUrl ?? (await createTestDatabase());
-  const config = testConfig({ SERVICE_TOKENS: `test|${tokenSha256}|${ALL_GRANTS.join(' ')}`, ...overrides });
+  const config = testConfig({ SERVICE_TOKENS: entry, ...overrides });
   const logger = createLogger(config.LOG_LEVEL);
   const services = await createServices({ config, databaseUrl, logger, ...(onStatement && { onStatement }) });
   await services.server.listen({ host: '127.0.0.1', port: 0 });

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import { migrate } from '../../../services/platform/database/migrate.ts';
 import { connectGrpc } from '../../../services/platform/rpc/remote-transport.ts';
 import { KillableProcess } from '../../reconciliation/killable-process.ts';
 import { postgresVictim, temporalVictim, type Victim } from '../../reconciliation/victims.ts';
-import { ALL_GRANTS } from '../../support/harness.ts';
+import { newKeyRings, newServiceToken } from '../../support/secrets.ts';
 import { startTemporal, type TestTemporal } from '../../support/temporal.ts';
 import { failover } from './failover.ts';
 
@@ -38,11 +37,6 @@ export interface MonthSystem extends AsyncDisposable {
   crashes(): string[];
 }
 
-const newToken = () => {
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  return { token, sha256: createHash('sha256').update(token).digest('hex') };
-};
-const newKeyRing = () => `v1:${randomBytes(32).toString('base64')}`;
 const urlOf = (port: number) => `http://127.0.0.1:${port}`;
 
 /** Starts PostgreSQL, Temporal with its state in a file, two processes of services and worker, and a provider. */
@@ -55,7 +49,9 @@ export async function startMonthSystem(): Promise<MonthSystem> {
   await migrate(postgres.url);
   // Its writes outlive its process, if not the machine.
   const temporal = stack.use(await startTemporal({ durable: false }));
-  const [test, connector, worker] = [newToken(), newToken(), newToken()];
+  const test = newServiceToken('test');
+  const connector = newServiceToken(CONNECTOR_CALLER.name, CONNECTOR_CALLER.grants);
+  const worker = newServiceToken('worker');
   const [providerPort, ...grpcPorts] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const opsPorts = [await findFreePort(), await findFreePort()];
   const grpcUrls = grpcPorts.map(urlOf);
@@ -76,9 +72,7 @@ export async function startMonthSystem(): Promise<MonthSystem> {
     DATABASE_URL: postgres.url,
     TEMPORAL_ADDRESS: temporal.address,
     DATABASE_POOL_SIZE: '10',
-    API_KEY_PEPPERS: newKeyRing(),
-    WEBHOOK_SECRET_KEYS: newKeyRing(),
-    CURSOR_KEYS: newKeyRing(),
+    ...newKeyRings(),
     REFUND_PROVIDER_URL: urlOf(providerPort),
     REFUND_PROVIDER_TOKEN: worker.token,
     PAYOUT_PROVIDER_URL: urlOf(providerPort),
@@ -86,10 +80,7 @@ export async function startMonthSystem(): Promise<MonthSystem> {
     PROVIDER_SILENT_AFTER: `${SILENT_AFTER_MS}ms`,
     REFUND_WORK_DUE_AFTER: `${SILENT_AFTER_MS}ms`,
     WORKFLOW_BUNDLE_DIR: inject('workflowBundleFolder'),
-    SERVICE_TOKENS: [
-      `test|${test.sha256}|${ALL_GRANTS.join(' ')}`,
-      `${CONNECTOR_CALLER.name}|${connector.sha256}|${[...CONNECTOR_CALLER.grants].join(' ')}`,
-    ].join(';'),
+    SERVICE_TOKENS: `${test.entry};${connector.entry}`,
   };
   const wholes = WHOLES.map((name, n) =>
     program(name, 'test/journeys/whole-process.ts', 'the whole process is listening', {

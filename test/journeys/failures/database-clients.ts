@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,9 +12,10 @@ import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb
 import { ALL_SCOPES } from '../../gateway/gateway-harness.ts';
 import { type Answer, call } from '../../gateway/http-call.ts';
 import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
-import { ALL_GRANTS, bearer, newKey } from '../../support/harness.ts';
+import { bearer, newKey } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { type RuntimeProcess, startRuntime } from '../../support/runtime-process.ts';
+import { newKeyRings, newServiceToken } from '../../support/secrets.ts';
 import { createTestNamespace, testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { SandboxMerchant } from '../sandbox-merchant.ts';
@@ -57,7 +57,7 @@ export class DatabaseClients implements AsyncDisposable {
   readonly link: FaultyLink;
   readonly processes: RuntimeProcess[] = [];
   readonly #server: Started['server'];
-  readonly #token = `mps_${randomBytes(24).toString('base64url')}`;
+  readonly #caller = newServiceToken('all');
   #stack: AsyncDisposableStack;
   #transport: Transport | undefined;
   readonly #ports = { rpc: 0, services: 0, gateway: 0, sandbox: 0 };
@@ -139,7 +139,7 @@ export class DatabaseClients implements AsyncDisposable {
   get transport(): Transport {
     this.#transport ??= createGrpcTransport({
       baseUrl: `http://127.0.0.1:${this.#ports.rpc}`,
-      interceptors: [bearer(this.#token)],
+      interceptors: [bearer(this.#caller.token)],
     });
     return this.#transport;
   }
@@ -155,10 +155,10 @@ export class DatabaseClients implements AsyncDisposable {
     databaseUrl.port = `${this.link.port}`;
     if (this.canMount) databaseUrl.hostname = DATABASE_NAME;
     this.knowName(true);
-    const secret = () => `v1:${randomBytes(32).toString('base64')}`;
+    const keys = newKeyRings();
     const sending = {
       DATABASE_URL: databaseUrl.href,
-      WEBHOOK_SECRET_KEYS: secret(),
+      WEBHOOK_SECRET_KEYS: keys.WEBHOOK_SECRET_KEYS,
       ...loopbackSettings(),
       ...(clocks && { WEBHOOK_SCHEDULE_SANDBOX: '0s,1s,5s' }),
     };
@@ -166,12 +166,11 @@ export class DatabaseClients implements AsyncDisposable {
       ...sending,
       GRPC_PORT: `${ports.rpc}`,
       OPS_PORT: `${ports.services}`,
-      API_KEY_PEPPERS: secret(),
-      CURSOR_KEYS: secret(),
-      SERVICE_TOKENS: `all|${createHash('sha256').update(this.#token).digest('hex')}|${ALL_GRANTS.join(' ')}`,
+      ...keys,
+      SERVICE_TOKENS: this.#caller.entry,
       ...(clocks && { SERVICES: AREAS, ...withClock(clocks.services) }),
     });
-    const calling = { SERVICES_URL: `http://127.0.0.1:${ports.rpc}`, SERVICE_TOKEN: this.#token };
+    const calling = { SERVICES_URL: `http://127.0.0.1:${ports.rpc}`, SERVICE_TOKEN: this.#caller.token };
     if (clocks) {
       const settings = { ...sending, OPS_PORT: '0', ...withClock(clocks.lanes) };
       await this.#run('services/webhook-lanes.ts', 'webhook lanes are running', settings);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Transport } from '@connectrpc/connect';
@@ -14,6 +13,7 @@ import { GrpcJsClient } from '../../support/grpc-js-transport.ts';
 import { ALL_GRANTS, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { type RuntimeProcess, startRuntime } from '../../support/runtime-process.ts';
+import { newKeyRings } from '../../support/secrets.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { CertificateFolder, uriOf } from './certificate-folder.ts';
@@ -177,12 +177,9 @@ async function securedContainers(certificates: CertificateFolder) {
 
 /** @param ownCallers the callers of docker-compose.tls.yml. */
 async function servicesSettings(ownCallers: string): Promise<Record<string, string>> {
-  const key = () => `v1:${randomBytes(32).toString('base64')}`;
   return {
     DATABASE_URL: await createTestDatabase(),
-    API_KEY_PEPPERS: key(),
-    WEBHOOK_SECRET_KEYS: key(),
-    CURSOR_KEYS: key(),
+    ...newKeyRings(),
     WEBHOOK_SCHEDULE_SANDBOX: `0s${',200ms'.repeat(50)}`,
     RPC_TLS_CALLERS: [
       ownCallers,

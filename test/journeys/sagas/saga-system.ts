@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { startProvider } from '../../support/provider-server.ts';
+import { newKeyRings } from '../../support/secrets.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { startSmtpInbox } from '../../workflows/accounts/smtp-inbox.ts';
@@ -129,7 +129,6 @@ export class SagaSystem implements AsyncDisposable {
 }
 
 function startHeldProcess({ harness, provider, inbox }: SagaWorld, temporal: TestNamespace): ChildProgram {
-  const key = () => `v1:${randomBytes(32).toString('base64')}`;
   return startProgram('test/journeys/sagas/held-process.ts', {
     // Each write that is held has a connection.
     DATABASE_POOL_SIZE: '50',
@@ -138,9 +137,7 @@ function startHeldProcess({ harness, provider, inbox }: SagaWorld, temporal: Tes
     TEMPORAL_NAMESPACE: temporal.namespace,
     ...testWorkflowBundles(),
     LOG_LEVEL: 'fatal',
-    API_KEY_PEPPERS: key(),
-    WEBHOOK_SECRET_KEYS: key(),
-    CURSOR_KEYS: key(),
+    ...newKeyRings(),
     REFUND_EXECUTION: 'manual',
     MERCHANT_REVIEW_PERIOD: `${REVIEW_PERIOD_MS / 1_000}s`,
     SMTP_URL: inbox.url,

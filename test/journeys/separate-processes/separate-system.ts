@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
@@ -11,8 +11,9 @@ import { vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
 import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { type Container, readComposeFile } from '../../support/compose-file.ts';
-import { ALL_GRANTS, bearer, createTestDatabase } from '../../support/harness.ts';
+import { bearer, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { newServiceToken } from '../../support/secrets.ts';
 import type { TestTemporal } from '../../support/temporal.ts';
 import { startTemporalOnPostgres, type TemporalTls } from '../../support/temporal-on-postgres.ts';
 import { type Backend, isReady, ReadyBackends, startBalancer } from './balancer.ts';
@@ -112,8 +113,8 @@ export class SeparateSystem implements AsyncDisposable {
       string,
       string,
     ];
-    const token = `mps_${randomBytes(24).toString('base64url')}`;
-    const addresses = { containers, databaseUrl, servicesUrl, dashboardUrl, temporal, token };
+    const { token, entry } = newServiceToken('test');
+    const addresses = { containers, databaseUrl, servicesUrl, dashboardUrl, temporal, entry };
     const overrides = overridesOf(addresses, security?.worker);
     const transport = createConnectTransport({
       baseUrl: servicesUrl,
@@ -229,7 +230,8 @@ interface Addresses {
   readonly servicesUrl: string;
   readonly dashboardUrl: string;
   readonly temporal: TestTemporal;
-  readonly token: string;
+  /** Of one more caller, in SERVICE_TOKENS. */
+  readonly entry: string;
 }
 
 /**
@@ -237,7 +239,7 @@ interface Addresses {
  * settings of the worker.
  */
 function overridesOf(
-  { containers, databaseUrl, temporal, token, ...urls }: Addresses,
+  { containers, databaseUrl, temporal, entry, ...urls }: Addresses,
   worker: Readonly<Record<string, string>> = {},
 ) {
   const loopback = { ...loopbackSettings(), WEBHOOK_SCHEDULE_SANDBOX: '0s,200ms,1s,2s,5s,10s,30s' };
@@ -246,8 +248,7 @@ function overridesOf(
     Object.assign(url, { username: role, password: PASSWORDS[role] });
     return url.href;
   };
-  const sha256 = createHash('sha256').update(token).digest('hex');
-  const SERVICE_TOKENS = `${containers.services!.environment!.SERVICE_TOKENS};test|${sha256}|${ALL_GRANTS.join(' ')}`;
+  const SERVICE_TOKENS = `${containers.services!.environment!.SERVICE_TOKENS};${entry}`;
   const STOP_DELAY = `${STOP_DELAY_MS}ms`;
   return {
     services: { DATABASE_URL: databaseUrl, SERVICE_TOKENS, STOP_DELAY, ...loopback },

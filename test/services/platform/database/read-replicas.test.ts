@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { CompiledQuery } from 'kysely';
 import { pino } from 'pino';
@@ -24,6 +23,7 @@ import { startStandby } from '../../../support/base-backup.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { query } from '../../../support/query.ts';
 import { type Scraped, scrape } from '../../../support/scrape.ts';
+import { newKeyRing } from '../../../support/secrets.ts';
 import { newUrl } from '../../webhooks/webhooks-fixture.ts';
 
 const MAX_LAG_MS = 2_000;
@@ -58,7 +58,7 @@ beforeAll(async () => {
   stack.defer(() => replica.stop());
   const settings = {
     ...DASHBOARD_SETTINGS,
-    API_KEY_PEPPERS: `v1:${randomBytes(32).toString('base64')}`,
+    API_KEY_PEPPERS: newKeyRing(),
     DATABASE_REPLICA_URLS: replica.url,
     DATABASE_REPLICA_MAX_LAG: `${MAX_LAG_MS}ms`,
   };

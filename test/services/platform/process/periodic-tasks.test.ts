@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Client } from 'pg';
 import { pino } from 'pino';
@@ -13,6 +13,7 @@ import { sqlOf } from '../../../support/harness-sql.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
 import { scrape } from '../../../support/scrape.ts';
+import { newKeyRings } from '../../../support/secrets.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 const INTERVAL_MS = 20;
@@ -244,16 +245,13 @@ describe('expired idempotency records', () => {
   it('are deleted by a services process, which logs and counts it and shuts down cleanly', async () => {
     await empty();
     await add(1_200, '25 hours');
-    const ring = () => `v1:${randomBytes(32).toString('base64')}`;
     const ops = await findFreePort();
     const { child, exited, logged } = startRuntime('services/main.ts', {
       DATABASE_URL: harness.databaseUrl,
       SERVICES: 'catalog',
       GRPC_PORT: '0',
       OPS_PORT: String(ops),
-      API_KEY_PEPPERS: ring(),
-      WEBHOOK_SECRET_KEYS: ring(),
-      CURSOR_KEYS: ring(),
+      ...newKeyRings(),
     });
     await expect.poll(left, { timeout: 40_000, interval: 200 }).toBe(0);
     await expect.poll(logged).toMatch(/"task":"expired-idempotency-records","rows":1200,/);

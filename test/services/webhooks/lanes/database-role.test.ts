@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
@@ -8,6 +8,7 @@ import { newTenant, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
+import { newKeyRing } from '../../../support/secrets.ts';
 import { startReceiver } from '../../../support/tls-receiver.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -27,7 +28,7 @@ async function roleUrl(databaseUrl: string): Promise<string> {
 test('a separate process sends webhooks with a least-privilege database role', async () => {
   const settings = {
     ...loopbackSettings(),
-    WEBHOOK_SECRET_KEYS: `v1:${randomBytes(32).toString('base64')}`,
+    WEBHOOK_SECRET_KEYS: newKeyRing(),
   };
   await using receiver = await startReceiver((request, response) => {
     response.writeHead(Number(request.url!.slice(1))).end();

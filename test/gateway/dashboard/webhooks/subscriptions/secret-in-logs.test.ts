@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { pino } from 'pino';
@@ -11,35 +11,25 @@ import { remoteTransport } from '../../../../../services/platform/rpc/remote-tra
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { createTestDatabase, testConfig } from '../../../../support/harness.ts';
 import { startRuntime } from '../../../../support/runtime-process.ts';
+import { newKeyRings, newServiceToken } from '../../../../support/secrets.ts';
 import { signIn } from '../../dashboard-fixture.ts';
 import { SECRET } from './subscriptions-fixture.ts';
-
-function newCaller(name: string, grants: Iterable<string>) {
-  const token = `mps_${randomBytes(24).toString('base64url')}`;
-  return {
-    token,
-    setting: `${name}|${createHash('sha256').update(token).digest('hex')}|${[...grants].join(' ')}`,
-  };
-}
 
 /**
  * The services as a process that logs everything, with transports of the dashboard and of a caller who invites
  * members.
  */
 async function startTalkativeServices() {
-  const ring = () => `v1:${randomBytes(32).toString('base64')}`;
-  const dashboard = newCaller('dashboard', DASHBOARD_CALLER.grants);
-  const inviter = newCaller('inviter', ['accounts:write', 'sessions']);
+  const dashboard = newServiceToken('dashboard', DASHBOARD_CALLER.grants);
+  const inviter = newServiceToken('inviter', ['accounts:write', 'sessions']);
   const port = await findFreePort();
   const { child, logged } = startRuntime('services/main.ts', {
     DATABASE_URL: await createTestDatabase(),
     GRPC_PORT: String(port),
     OPS_PORT: '0',
     LOG_LEVEL: 'trace',
-    API_KEY_PEPPERS: ring(),
-    WEBHOOK_SECRET_KEYS: ring(),
-    CURSOR_KEYS: ring(),
-    SERVICE_TOKENS: [dashboard, inviter].map(({ setting }) => setting).join(';'),
+    ...newKeyRings(),
+    SERVICE_TOKENS: `${dashboard.entry};${inviter.entry}`,
   });
   await expect.poll(logged, { timeout: 40_000 }).toContain('services are listening');
   const as = ({ token }: typeof dashboard) => remoteTransport(`http://127.0.0.1:${port}`, token);

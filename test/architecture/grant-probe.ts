@@ -4,9 +4,9 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, type Transport } from '@connectrpc/connect';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ACTOR_HEADERS } from '../../services/platform/rpc/call-context.ts';
-import { inTest, isGrant, PART_OF } from '../../services/platform/rpc/grants.ts';
+import { ALL_GRANTS, inTest, isGrant, PART_OF } from '../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../support/expect-refusal.ts';
-import { ALL_GRANTS, type TestHarness } from '../support/harness.ts';
+import type { TestHarness } from '../support/harness.ts';
 
 /** The grants that a call needs: of its RPC, of its fields, of its headers. */
 interface NeededGrants {

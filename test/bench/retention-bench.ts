@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { insertPastDeliveries } from '../services/webhooks/webhook-past.ts';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
-import { ALL_GRANTS } from '../support/harness.ts';
 import { startBenchServices } from './bench-services.ts';
 import { type DeliveryFlow, startDeliveryFlow } from './delivery-flow.ts';
 

@@ -16,8 +16,6 @@ import { createServices, type Services } from '../../services/server.ts';
 import { newKeyRings, newServiceToken } from './secrets.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 
-export { ALL_GRANTS };
-
 /** Creates a database for the test, migrated or cloned from another template; returns its URL. */
 export async function createTestDatabase(template: string = TEMPLATE): Promise<string> {
   const postgresUrl = inject('postgresUrl');

@@ -1,8 +1,9 @@
 import { Code, type Transport } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { expectRefusal } from './expect-refusal.ts';
-import { ALL_GRANTS, newTenant } from './harness.ts';
+import { newTenant } from './harness.ts';
 import { sqlOf } from './harness-sql.ts';
 import { describeList, describePlans } from './list-suite.ts';
 import { fittingRows, type ListSubject, type Tenant, walk } from './list-walk.ts';

@@ -13,8 +13,9 @@ import {
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { selectDifferences } from '../../../services/funds/verification/funds-checks.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
+import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { CORRUPTIONS } from './corruptions.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';

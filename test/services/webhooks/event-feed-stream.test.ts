@@ -1,8 +1,9 @@
 import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { ALL_GRANTS, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;

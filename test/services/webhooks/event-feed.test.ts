@@ -6,14 +6,9 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import {
-  ALL_GRANTS,
-  createTestDatabase,
-  newTenant,
-  startHarness,
-  type TestHarness,
-} from '../../support/harness.ts';
+import { createTestDatabase, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 

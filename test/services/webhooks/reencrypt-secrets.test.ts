@@ -7,9 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { KeyRing } from '../../../services/platform/key-ring.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { createServices } from '../../../services/server.ts';
 import { reencryptSecrets } from '../../../services/webhooks/subscriptions/reencrypt-secrets.ts';
-import { ALL_GRANTS, createTestDatabase, newKey, newTenant, testConfig } from '../../support/harness.ts';
+import { createTestDatabase, newKey, newTenant, testConfig } from '../../support/harness.ts';
 import { createLoopbackGuard } from '../../support/loopback-guard.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { deliverWaiting } from '../platform/egress/deliver-waiting.ts';

@@ -13,10 +13,10 @@ import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
+import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { createRpcServer, type RpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { AMBIGUOUS_BODIES } from '../../../support/ambiguous-bodies.ts';
-import { ALL_GRANTS } from '../../../support/harness.ts';
 
 const LIST = `/${ProductService.typeName}/ListProducts`;
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -16,19 +16,13 @@ import {
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { Drain } from '../../../../services/platform/process/drain.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { DATABASE } from '../../../../services/platform/rpc/health.service.ts';
 import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
 import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { createServices } from '../../../../services/server.ts';
-import {
-  ALL_GRANTS,
-  bearer,
-  createTestDatabase,
-  newTenant,
-  startHarness,
-  testConfig,
-} from '../../../support/harness.ts';
+import { bearer, createTestDatabase, newTenant, startHarness, testConfig } from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 
 test.each(['grpc', 'connect'] as const)(

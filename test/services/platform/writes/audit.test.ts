@@ -11,16 +11,10 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { WORKFLOW_HEADER } from '../../../../services/platform/rpc/call-context.ts';
+import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import {
-  ALL_GRANTS,
-  bearer,
-  newKey,
-  newTenant,
-  startHarness,
-  type TestHarness,
-} from '../../../support/harness.ts';
+import { bearer, newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/harness-sql.ts';
 import { accountsFixture, PERSON_ADDRESS } from '../../accounts/accounts-fixture.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';

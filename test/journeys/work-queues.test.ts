@@ -4,7 +4,11 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import { MerchantDecisionKind, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  MerchantDecisionKind,
+  RefundBlocker,
+  RefundCaseStatus,
+} from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   DASHBOARD_SETTINGS,
   type DashboardFixture,
@@ -154,6 +158,17 @@ it('guides a reviewer, a payout clerk and a provider engineer through the oldest
   const stuck = expectItem(await engineer.oldest(2), older.advanceRequestId, /_CONTACT_PROVIDER$/);
   await engineer.finish(stuck, 3);
   expect(await engineer.oldest(2)).toBeUndefined();
+});
+
+it('guides a reviewer to an approved refund that is blocked, which is executed once its blocker is cleared', async () => {
+  const { refunds, open, write, becomes, earn } = merchantOf(running.harness);
+  const { id: refundCaseId } = await open({ saleId: await earn(10_000n) });
+  await refunds.addBlocker({ ...write(), refundCaseId, blocker: RefundBlocker.KYC_NOT_APPROVED });
+  await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED });
+  const blocked = expectItem(await reviewer.oldest(8), refundCaseId, /_CLEAR_BLOCKER$/);
+  await reviewer.finish(blocked, 9);
+  expect(await reviewer.oldest(8)).toBeUndefined();
+  await becomes(refundCaseId, RefundCaseStatus.PROCESSING);
 });
 
 it('guides a collector to a debt that sales have not covered, whose payment also funds a waiting refund', async () => {

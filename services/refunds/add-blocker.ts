@@ -7,14 +7,14 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { manualBlockerOf, storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
-import { addBlocker } from './refund-execution.ts';
+import { addBlockerToCase } from './refund-execution.ts';
 
 /** Adds a blocker set by another team to an open case. */
-export function addBlockerToCase(writes: Writes, request: AddBlockerRequest, context: HandlerContext) {
+export function addBlocker(writes: Writes, request: AddBlockerRequest, context: HandlerContext) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof AddBlockerResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
-    await storeChange(tx, row, addBlocker(row, manualBlockerOf(request.blocker), at));
+    await storeChange(tx, row, addBlockerToCase(row, manualBlockerOf(request.blocker), at));
     return { refundCase: storedRefundCaseMessage(row) };
   });
 }

@@ -14,13 +14,13 @@ import {
   type RefundExecutionMode,
   storeChange,
 } from './refund-case-store.ts';
-import { awaitsFundingOnly, clearBlocker } from './refund-execution.ts';
+import { awaitsFundingOnly, clearBlockerOfCase } from './refund-execution.ts';
 
 /**
  * Clears a blocker set by another team. Without any blocker the case is executed; if the balance is the only one left,
  * funding is tried again.
  */
-export function clearBlockerOfCase(
+export function clearBlocker(
   writes: Writes,
   execution: RefundExecutionMode,
   request: ClearBlockerRequest,
@@ -29,7 +29,7 @@ export function clearBlockerOfCase(
   const at = occurredAtOf(request, context);
   return writes.run<typeof ClearBlockerResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
-    const change = clearBlocker(row, manualBlockerOf(request.blocker), at);
+    const change = clearBlockerOfCase(row, manualBlockerOf(request.blocker), at);
     await storeChange(tx, row, change);
     if (change.changes.blockedBy) {
       await executeIfApproved(tx, row, execution);

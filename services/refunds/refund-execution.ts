@@ -46,13 +46,13 @@ export function unblockDisputed(refundCase: RefundCase, at: Date): Change {
 }
 
 /** Adds a blocker set by another team. Has no effect when it is already there. */
-export function addBlocker(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
+export function addBlockerToCase(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
   requireNotExecuting(refundCase);
   return block(refundCase, withBlocker(refundCase.blockedBy, blocker), at);
 }
 
 /** Clears a blocker set by another team. Has no effect when it is not there. */
-export function clearBlocker(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
+export function clearBlockerOfCase(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
   requireNotExecuting(refundCase);
   return block(refundCase, withoutBlocker(refundCase.blockedBy, blocker), at);
 }

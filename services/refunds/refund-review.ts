@@ -97,7 +97,7 @@ export function announceDeadline(refundCase: RefundCase, noticeMs: number, at: D
 }
 
 /** The deadline has passed without a decision. Throws before the deadline. */
-export function expireMerchantReview(refundCase: RefundCase, at: Date): Change {
+export function expireReview(refundCase: RefundCase, at: Date): Change {
   const { status, merchantReviewDeadlineAt } = refundCase;
   if (status !== 'MERCHANT_REVIEW' || merchantReviewDeadlineAt === null) throw wrongState(refundCase);
   if (at < merchantReviewDeadlineAt) {

@@ -5,17 +5,17 @@ import type { RefundCaseService } from '../../proto/gen/payments/refunds/v1/refu
 import type { AreaDependencies } from '../platform/area.ts';
 import { CrossTenantDatabase } from '../platform/database/cross-tenant-database.ts';
 import { Slots, UPLOADS } from '../platform/process/slots.ts';
-import { addBlockerToCase } from './add-blocker.ts';
+import { addBlocker } from './add-blocker.ts';
 import { announceReviewDeadline } from './announce-review-deadline.ts';
 import { beginRefundExecution } from './begin-refund-execution.ts';
 import { cancelRefundCase } from './cancel-refund-case.ts';
-import { clearBlockerOfCase } from './clear-blocker.ts';
+import { clearBlocker } from './clear-blocker.ts';
 import { closeDispute } from './close-dispute.ts';
 import { decideRefundCase } from './decide-refund-case.ts';
 import { addEvidence } from './evidence/add-evidence.ts';
 import { getEvidence } from './evidence/get-evidence.ts';
 import { listEvidence } from './evidence/list-evidence.ts';
-import { expireReview } from './expire-merchant-review.ts';
+import { expireMerchantReview } from './expire-merchant-review.ts';
 import { getDispute } from './get-dispute.ts';
 import { getPayment } from './get-payment.ts';
 import { getRefundCase } from './get-refund-case.ts';
@@ -79,7 +79,7 @@ export function refundCaseService({
     getPayment: (request) => getPayment(database, request),
     openRefundCase: (request, context) => openRefundCase(opening, request, context),
     decideRefundCase: (request, context) => decideRefundCase(decision, request, context),
-    expireMerchantReview: (request, context) => expireReview(writes, request, context),
+    expireMerchantReview: (request, context) => expireMerchantReview(writes, request, context),
     reviewRefundCase: (request, context) => reviewRefundCase(writes, execution, request, context),
     announceReviewDeadline: (request, context) =>
       announceReviewDeadline(writes, config.REFUND_DEADLINE_NOTICE, request, context),
@@ -98,8 +98,8 @@ export function refundCaseService({
     listRefundCaseQueue: (request) => listRefundCaseQueue(pagination, rules, request),
     listDisputeQueue: (request) => listDisputeQueue(pagination, request),
     listProviderQueue: (request) => listProviderQueue(pagination, rules, request),
-    addBlocker: (request, context) => addBlockerToCase(writes, request, context),
-    clearBlocker: (request, context) => clearBlockerOfCase(writes, execution, request, context),
+    addBlocker: (request, context) => addBlocker(writes, request, context),
+    clearBlocker: (request, context) => clearBlocker(writes, execution, request, context),
     startRefund: (request, context) => startRefund(writes, request, context),
     beginRefundExecution: (request, context) => beginRefundExecution(writes, request, context),
     recordRefundDebit: (request, context) => recordRefundDebit(writes, request, context),

@@ -14,9 +14,9 @@ import type {
   RefundStatus,
 } from '../../../services/refunds/refund-case.ts';
 import {
-  addBlocker,
+  addBlockerToCase,
   blockDisputed,
-  clearBlocker,
+  clearBlockerOfCase,
   recordDebit,
   recordOutcome,
   requireDisputable,
@@ -29,7 +29,7 @@ import {
   approveInReview,
   cancelCase,
   decideAsMerchant,
-  expireMerchantReview,
+  expireReview,
   openCase,
   rejectInReview,
 } from '../../../services/refunds/refund-review.ts';
@@ -155,7 +155,7 @@ function act(refundCase: RefundCase, command: CaseCommand, at: Date): Change {
     case 'decide':
       return decideAsMerchant(refundCase, command.decision, 'because', command.limits, at);
     case 'expire':
-      return expireMerchantReview(refundCase, at);
+      return expireReview(refundCase, at);
     case 'announce':
       return announceDeadline(refundCase, command.noticeMs, at);
     case 'approve':
@@ -165,9 +165,9 @@ function act(refundCase: RefundCase, command: CaseCommand, at: Date): Change {
     case 'cancel':
       return cancelCase(refundCase, at);
     case 'addBlocker':
-      return addBlocker(refundCase, command.blocker, at);
+      return addBlockerToCase(refundCase, command.blocker, at);
     case 'clearBlocker':
-      return clearBlocker(refundCase, command.blocker, at);
+      return clearBlockerOfCase(refundCase, command.blocker, at);
     case 'start':
       return startExecution(refundCase, at);
     case 'debit':

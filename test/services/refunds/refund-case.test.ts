@@ -13,9 +13,9 @@ import {
   type RefundStatus,
 } from '../../../services/refunds/refund-case.ts';
 import {
-  addBlocker,
+  addBlockerToCase,
   blockDisputed,
-  clearBlocker,
+  clearBlockerOfCase,
   recordDebit,
   recordOutcome,
   requireDisputable,
@@ -26,7 +26,7 @@ import {
   approveInReview,
   cancelCase,
   decideAsMerchant,
-  expireMerchantReview,
+  expireReview,
   type Opening,
   openCase,
   rejectInReview,
@@ -130,22 +130,22 @@ describe("the merchant's review", () => {
 
   test('can expire exactly from the deadline on', () => {
     const before = new Date(deadline.getTime() - 1);
-    expect(refusal(() => expireMerchantReview(opened(), before))).toEqual({
+    expect(refusal(() => expireReview(opened(), before))).toEqual({
       reason: 'MERCHANT_REVIEW_NOT_DUE',
       metadata: { merchantReviewDeadlineAt: deadline.toISOString() },
     });
-    const { refundCase, events } = afterRule(opened(), expireMerchantReview, deadline);
+    const { refundCase, events } = afterRule(opened(), expireReview, deadline);
     expect(refundCase).toMatchObject({ merchantDecision: 'EXPIRED', merchantDecidedAt: null });
     expect(events).toEqual(['refund.merchant_decided.v1', 'refund.review_started.v1']);
   });
 
   test('decision and deadline: the first wins, the second finds its result', () => {
     const decided = afterRule(opened(), decideAsMerchant, 'CONTESTED', null, [], deadline).refundCase;
-    expect(refusal(() => expireMerchantReview(decided, deadline))).toEqual({
+    expect(refusal(() => expireReview(decided, deadline))).toEqual({
       reason: 'REFUND_CASE_STATE',
       metadata: { state: 'SERVICE_REVIEW' },
     });
-    const expired = afterRule(opened(), expireMerchantReview, deadline).refundCase;
+    const expired = afterRule(opened(), expireReview, deadline).refundCase;
     expect(refusal(() => decideAsMerchant(expired, 'APPROVED', null, [], deadline))?.reason).toBe(
       'REFUND_CASE_STATE',
     );
@@ -191,7 +191,7 @@ describe('the service review', () => {
   test('an approval overrides the limits but not the blockers of other teams', () => {
     const held = afterRule(
       opened({ policyBlockers: ['REFUND_FREQUENCY_24H'] }),
-      addBlocker,
+      addBlockerToCase,
       'KYC_NOT_APPROVED',
       noon,
     );
@@ -205,7 +205,7 @@ describe('the service review', () => {
       reason: 'REFUND_CASE_BLOCKED',
       metadata: { state: 'APPROVED_FOR_EXECUTION', blockedBy: 'KYC_NOT_APPROVED' },
     });
-    const cleared = afterRule(refundCase, clearBlocker, 'KYC_NOT_APPROVED', later).refundCase;
+    const cleared = afterRule(refundCase, clearBlockerOfCase, 'KYC_NOT_APPROVED', later).refundCase;
     expect(startExecution(cleared, later).changes).toMatchObject({
       executionStartedAt: later,
       executions: 1,
@@ -231,7 +231,7 @@ describe('execution', () => {
       () => cancelCase(started, later),
       () => requireDisputable([opened(), started]),
       () => startExecution(started, later),
-      () => addBlocker(started, 'KYC_NOT_APPROVED', later),
+      () => addBlockerToCase(started, 'KYC_NOT_APPROVED', later),
       () => blockDisputed(started, later),
     ];
     for (const attempt of tries) {

@@ -10,7 +10,7 @@ import { ApiKeyAuthenticator } from './auth/api-key-authenticator.ts';
 import { createClients } from './clients.ts';
 import { decorateRequests, type GatewayApp, type RouteDependencies } from './gateway-app.ts';
 import { parseQuery } from './http/query-string.ts';
-import type { Listener } from './openapi/listener.ts';
+import type { ApiHost } from './openapi/api-host.ts';
 import { collectOperations, serveOpenApi } from './openapi/openapi.routes.ts';
 import { AccessLog } from './plugins/access-log.ts';
 import { announceDeprecations } from './plugins/deprecation.ts';
@@ -56,7 +56,7 @@ export type GatewayConfig = Pick<
   RateLimitConfig;
 
 export interface GatewayOptions {
-  /** The environment that this listener serves: its API keys, data and rate limits. */
+  /** The environment that this gateway serves: its API keys, data and rate limits. */
   readonly environment: EnvironmentName;
   readonly config: GatewayConfig;
   /** Calls the services as GATEWAY_CALLER. */
@@ -99,7 +99,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     authenticator: new ApiKeyAuthenticator(clients.apiKeys, environment),
     limits,
   });
-  const listener = (): Listener => ({
+  const host = (): ApiHost => ({
     environment,
     baseUrl,
     otherUrl,
@@ -119,8 +119,8 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   advancesRoutes(app, dependencies);
   webhooksRoutes(app, dependencies);
   if (environment === 'test') listenerRoutes(app, dependencies);
-  serveErrorDocs(app, { access, operations, listener });
-  serveOpenApi(app, operations, { ...dependencies, listener });
+  serveErrorDocs(app, { access, operations, host });
+  serveOpenApi(app, operations, { ...dependencies, host });
   serveDocs(app, dependencies);
   return app;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { ENVIRONMENTS, type EnvironmentName } from '../../services/platform/tenant.ts';
-import type { Listener } from '../openapi/listener.ts';
+import type { ApiHost } from '../openapi/api-host.ts';
 import type { RoutedOperation } from '../openapi/operations.ts';
 import { PROBLEM_CODES, PROBLEM_TYPES } from '../problems/problem-types.ts';
 import { errorMeanings } from './error-meanings.texts.ts';
@@ -40,14 +40,14 @@ const FACT = /\{\{(.+?)\}\}/g;
 /**
  * The guides for merchants' developers as one CommonMark text, for the description of the OpenAPI document. Code samples
  * come from the files that the tests run, error codes from their table, and `{{…}}` is replaced by a value of the
- * listener that serves the guides.
+ * host that serves the guides.
  */
 export function readGuides(
-  listener: Listener,
+  host: ApiHost,
   operations: readonly RoutedOperation[],
   language: GuideLanguage = 'en',
 ): string {
-  const facts = factsOf(listener, operations, language);
+  const facts = factsOf(host, operations, language);
   return GUIDES.map((name) => guideSource(name, language))
     .join('\n')
     .replaceAll(FACT, (_, name: string) => {
@@ -64,29 +64,29 @@ export function guideSource(name: (typeof GUIDES)[number], language: GuideLangua
 }
 
 function factsOf(
-  listener: Listener,
+  host: ApiHost,
   operations: readonly RoutedOperation[],
   language: GuideLanguage,
 ): Readonly<Record<string, string>> {
-  const { environment, baseUrl, otherUrl, dashboardUrl, keyLimit, addressLimit, requestTimeoutMs } = listener;
+  const { environment, baseUrl, otherUrl, dashboardUrl, keyLimit, addressLimit, requestTimeoutMs } = host;
   const t = guideFactTexts[language];
   return {
     api: baseUrl,
     sandbox: (environment === 'test' ? baseUrl : otherUrl) ?? 'https://<the sandbox>',
     environment,
     dashboard: dashboardUrl === undefined ? t.dashboard : `[${t.dashboard}](${dashboardUrl})`,
-    'egress addresses': egressAddresses(listener, language),
+    'egress addresses': egressAddresses(host, language),
     'key limit': String(keyLimit),
     'key limit less 7': String(Math.max(keyLimit - 7, 0)),
     'address limit': String(addressLimit),
     'request timeout': `${requestTimeoutMs / 1_000} ${t.seconds}`,
-    environments: environmentsTable(listener, language),
+    environments: environmentsTable(host, language),
     'error codes': errorCodes(language),
     deprecations: deprecations(operations, language),
   };
 }
 
-function environmentsTable({ environment, baseUrl, otherUrl }: Listener, language: GuideLanguage): string {
+function environmentsTable({ environment, baseUrl, otherUrl }: ApiHost, language: GuideLanguage): string {
   const t = guideFactTexts[language];
   const addressOf = (name: EnvironmentName) => {
     if (name === environment) return `${baseUrl} ${t.thisHost}`;
@@ -98,7 +98,7 @@ function environmentsTable({ environment, baseUrl, otherUrl }: Listener, languag
   );
 }
 
-function egressAddresses({ egressAddresses: addresses }: Listener, language: GuideLanguage): string {
+function egressAddresses({ egressAddresses: addresses }: ApiHost, language: GuideLanguage): string {
   const t = guideFactTexts[language];
   if (addresses.length === 0) return t.noEgressAddresses;
   return t.egressAddresses(addresses.map((block) => `\`${block}\``).join(', '));

@@ -2,9 +2,9 @@ import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { readGuides } from '../docs/guides.ts';
 import type { GuideLanguage } from '../docs/languages.ts';
+import type { ApiHost } from './api-host.ts';
 import { webhooksOf } from './events.ts';
 import { headersOn } from './headers.ts';
-import type { Listener } from './listener.ts';
 import { type JsonObject, NamedSchemas } from './named-schemas.ts';
 import { pathsOf, type RoutedOperation } from './operations.ts';
 
@@ -35,7 +35,7 @@ const apiKeyOf = (environment: EnvironmentName) => ({
 });
 
 interface DocumentOptions {
-  readonly listener: Listener;
+  readonly host: ApiHost;
   readonly operations: readonly RoutedOperation[];
   /** The event catalog. */
   readonly eventTypes: readonly EventType[];
@@ -43,12 +43,12 @@ interface DocumentOptions {
   readonly language: GuideLanguage;
 }
 
-/** Builds the OpenAPI document of one listener. */
-export function openApiDocument({ listener, operations, eventTypes, language }: DocumentOptions): JsonObject {
-  const { environment, baseUrl } = listener;
+/** Builds the OpenAPI document of one host. */
+export function openApiDocument({ host, operations, eventTypes, language }: DocumentOptions): JsonObject {
+  const { environment, baseUrl } = host;
   const names = eventTypes.map(({ name }) => name);
   const schemas = new NamedSchemas({ EventType: { type: 'string', enum: names, description: EVENT_TYPE } });
-  const paths = pathsOf(operations, listener, schemas);
+  const paths = pathsOf(operations, host, schemas);
   const webhooks = webhooksOf(eventTypes, environment, schemas);
   return {
     openapi: '3.1.1',
@@ -56,7 +56,7 @@ export function openApiDocument({ listener, operations, eventTypes, language }: 
       title: 'Merchant Payments API',
       version: INTERFACE_VERSION,
       summary: 'Refund cases, products, funds releases, advances and webhooks of a merchant.',
-      description: readGuides(listener, operations, language),
+      description: readGuides(host, operations, language),
     },
     servers: [{ url: baseUrl, description: SERVERS[environment] }],
     tags: TAGS,
@@ -65,7 +65,7 @@ export function openApiDocument({ listener, operations, eventTypes, language }: 
     webhooks,
     components: {
       securitySchemes: { apiKey: apiKeyOf(environment) },
-      headers: headersOn(listener),
+      headers: headersOn(host),
       schemas: schemas.components(),
     },
   };

@@ -1,4 +1,4 @@
-import type { Listener } from './listener.ts';
+import type { ApiHost } from './api-host.ts';
 import type { JsonObject } from './named-schemas.ts';
 
 /** The request id in all examples. */
@@ -46,8 +46,8 @@ const HEADERS = {
   },
 } as const satisfies Readonly<Record<string, JsonObject>>;
 
-/** The documented headers with examples for one listener. */
-export function headersOn({ keyLimit }: Listener): JsonObject {
+/** The documented headers with examples for one host. */
+export function headersOn({ keyLimit }: ApiHost): JsonObject {
   return {
     ...HEADERS,
     'RateLimit-Policy': { ...HEADERS['RateLimit-Policy'], example: `"key";q=${keyLimit};w=1` },

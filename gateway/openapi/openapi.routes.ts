@@ -4,8 +4,8 @@ import { callFor } from '../clients.ts';
 import { DOCUMENT_PATHS, GUIDE_LANGUAGES, type GuideLanguage } from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import type { OperationSchema } from '../routes/operation.ts';
+import type { ApiHost } from './api-host.ts';
 import { openApiDocument } from './document.ts';
-import type { Listener } from './listener.ts';
 import type { RoutedOperation } from './operations.ts';
 
 interface ServedDocument {
@@ -14,7 +14,7 @@ interface ServedDocument {
 }
 
 interface OpenApiOptions extends RouteDependencies {
-  readonly listener: () => Listener;
+  readonly host: () => ApiHost;
 }
 
 /** Collects every operation that is added from now on. */
@@ -45,12 +45,12 @@ function serveDocument(
   app: GatewayApp,
   operations: readonly RoutedOperation[],
   language: GuideLanguage,
-  { access, clients, listener }: OpenApiOptions,
+  { access, clients, host }: OpenApiOptions,
 ): void {
   let served: ServedDocument | undefined;
   const build = async (request: FastifyRequest): Promise<ServedDocument> => {
     const { eventTypes } = await clients.events.listEventTypes({}, callFor(request));
-    const document = openApiDocument({ listener: listener(), operations, eventTypes, language });
+    const document = openApiDocument({ host: host(), operations, eventTypes, language });
     const body = Buffer.from(JSON.stringify(document));
     return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
   };

@@ -2,9 +2,9 @@ import type { TSchema } from 'typebox';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { type Deprecation, deprecationHeaders } from '../plugins/deprecation.ts';
 import type { OperationSchema } from '../routes/operation.ts';
+import type { ApiHost } from './api-host.ts';
 import { exampleOf } from './example.ts';
 import { type HeaderName, headerReferences } from './headers.ts';
-import type { Listener } from './listener.ts';
 import type { Json, JsonObject, NamedSchemas } from './named-schemas.ts';
 import { problemResponses } from './problem-responses.ts';
 
@@ -30,16 +30,16 @@ const IDEMPOTENCY_KEY: JsonObject = {
   example: '6f1f3a52-8a0b-4c55-9d7e-1b0c5d2e7f90',
 };
 
-/** Builds the `paths` of the document, with examples for the listener. */
+/** Builds the `paths` of the document, with examples for the host. */
 export function pathsOf(
   operations: readonly RoutedOperation[],
-  listener: Listener,
+  host: ApiHost,
   schemas: NamedSchemas,
 ): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const path = operation.url.replaceAll(/:(\w+)/g, '{$1}');
-    const described = operationObject(operation, listener, schemas);
+    const described = operationObject(operation, host, schemas);
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described };
   }
   return paths;
@@ -51,7 +51,7 @@ export function examplePath({ url, schema: { params } }: RoutedOperation): strin
   return url.replaceAll(/:(\w+)/g, (_, name: string) => samples[name]!);
 }
 
-function operationObject(operation: RoutedOperation, listener: Listener, schemas: NamedSchemas): JsonObject {
+function operationObject(operation: RoutedOperation, host: ApiHost, schemas: NamedSchemas): JsonObject {
   const { method, schema } = operation;
   const { operationId, scope, summary, description, tags, deprecation } = schema;
   const { params, querystring, body, idempotent } = schema;
@@ -78,8 +78,8 @@ function operationObject(operation: RoutedOperation, listener: Listener, schemas
       },
     }),
     responses: withDeprecationHeaders(deprecation, {
-      ...successOf(schema, listener, schemas),
-      ...problemResponses(schema, { method, target: examplePath(operation), listener }, schemas),
+      ...successOf(schema, host, schemas),
+      ...problemResponses(schema, { method, target: examplePath(operation), host }, schemas),
     }),
   };
 }
@@ -134,7 +134,7 @@ function parametersOf(location: 'path' | 'query', schema: TSchema, schemas: Name
 
 function successOf(
   { successDescription, response, location, idempotent, links }: OperationSchema,
-  { environment }: Listener,
+  { environment }: ApiHost,
   schemas: NamedSchemas,
 ): JsonObject {
   const headers: HeaderName[] = [

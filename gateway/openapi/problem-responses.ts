@@ -11,8 +11,8 @@ import {
 import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemType } from '../problems/problem-types.ts';
 import type { OperationErrors, OperationSchema } from '../routes/operation.ts';
 import { oneOf, resource } from '../routes/schemas.ts';
+import type { ApiHost } from './api-host.ts';
 import { EXAMPLE_REQUEST_ID, type HeaderName, headerReferences } from './headers.ts';
-import type { Listener } from './listener.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
 
 /** The body of every error; `code` is optional in the contract. */
@@ -29,7 +29,7 @@ const PROBLEM = resource('Problem', 'An error. Its `type` links to the documenta
 /** Errors that every operation can return. */
 const commonErrors = (
   scope: ApiKeyScopeName,
-  { environment, keyLimit, requestTimeoutMs }: Listener,
+  { environment, keyLimit, requestTimeoutMs }: ApiHost,
 ): OperationErrors => ({
   API_KEY_MISSING: true,
   API_KEY_INVALID: true,
@@ -56,20 +56,20 @@ export interface ExampleTarget {
   readonly method: string;
   /** The path with example parameters. */
   readonly target: string;
-  readonly listener: Listener;
+  readonly host: ApiHost;
 }
 
-/** One example of each error of an operation, as the listener returns it. */
+/** One example of each error of an operation, as the host returns it. */
 export function exampleProblems(
   { scope, errors }: OperationSchema,
-  { method, target, listener }: ExampleTarget,
+  { method, target, host }: ExampleTarget,
 ): ProblemBody[] {
   const possible: OperationErrors = {
-    ...commonErrors(scope, listener),
+    ...commonErrors(scope, host),
     ...(method === 'POST' && BODY_ERRORS),
     ...errors,
   };
-  const docsUrl = `${listener.baseUrl}${ERROR_DOCS_PATH}`;
+  const docsUrl = `${host.baseUrl}${ERROR_DOCS_PATH}`;
   return PROBLEM_CODES.filter((code) => possible[code] !== undefined).map((code) => {
     const { detail = String(possible[code]) }: ProblemType = PROBLEM_TYPES[code];
     return problemBody(new Problem(code, detail), { docsUrl, target, requestId: EXAMPLE_REQUEST_ID });

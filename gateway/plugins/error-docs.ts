@@ -5,8 +5,8 @@ import { errorMeanings } from '../docs/error-meanings.texts.ts';
 import { errorPagesTexts, languageNames } from '../docs/error-pages.texts.ts';
 import { ERROR_PAGE_PATHS, GUIDE_LANGUAGES, type GuideLanguage, REFERENCE_PATHS } from '../docs/languages.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
+import type { ApiHost } from '../openapi/api-host.ts';
 import { EXAMPLE_REQUEST_ID } from '../openapi/headers.ts';
-import type { Listener } from '../openapi/listener.ts';
 import { examplePath, type RoutedOperation } from '../openapi/operations.ts';
 import { exampleProblems } from '../openapi/problem-responses.ts';
 import {
@@ -62,18 +62,18 @@ const POLICY = [
 interface ErrorDocsOptions extends Pick<RouteDependencies, 'access'> {
   /** The operations whose examples are shown. */
   readonly operations: readonly RoutedOperation[];
-  readonly listener: () => Listener;
+  readonly host: () => ApiHost;
 }
 
 /** Serves the error reference in each language, one entry per code, without scripts. */
-export function serveErrorDocs(app: GatewayApp, { access, operations, listener }: ErrorDocsOptions): void {
+export function serveErrorDocs(app: GatewayApp, { access, operations, host }: ErrorDocsOptions): void {
   for (const language of GUIDE_LANGUAGES) {
     let page: string | undefined;
     app.get(
       ERROR_PAGE_PATHS[language],
       { onRequest: access.open('readErrorDocs') },
       async (_request, reply) => {
-        page ??= String(await errorDocs(examplesOf(operations, listener()), language));
+        page ??= String(await errorDocs(examplesOf(operations, host()), language));
         return reply
           .type('text/html; charset=utf-8')
           .headers({ 'cache-control': 'public, max-age=300', 'content-security-policy': POLICY })
@@ -86,13 +86,13 @@ export function serveErrorDocs(app: GatewayApp, { access, operations, listener }
 /** One example of each error; those of operations are the ones in the OpenAPI document. */
 function examplesOf(
   operations: readonly RoutedOperation[],
-  listener: Listener,
+  host: ApiHost,
 ): ReadonlyMap<ProblemCode, ProblemBody> {
   const ofOperations = operations.flatMap((operation) => {
     const { method, schema } = operation;
-    return exampleProblems(schema, { method, target: examplePath(operation), listener });
+    return exampleProblems(schema, { method, target: examplePath(operation), host });
   });
-  const docsUrl = `${listener.baseUrl}${ERROR_DOCS_PATH}`;
+  const docsUrl = `${host.baseUrl}${ERROR_DOCS_PATH}`;
   const ofRouting = [...ROUTING_PROBLEMS].map(([target, problem]) =>
     problemBody(problem, { docsUrl, target, requestId: EXAMPLE_REQUEST_ID }),
   );

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readGuides } from '../../gateway/docs/guides.ts';
-import type { Listener } from '../../gateway/openapi/listener.ts';
+import type { ApiHost } from '../../gateway/openapi/api-host.ts';
 import { PROBLEM_TYPES } from '../../gateway/problems/problem-types.ts';
 import { advanceRequestListSchema } from '../../gateway/routes/advance-request.schema.ts';
 import { fundsReleaseListSchema } from '../../gateway/routes/funds-release.schema.ts';
@@ -31,7 +31,7 @@ import { seedMerchant } from './seed-merchant.ts';
 
 /** Compares the guides with what the code does. */
 
-const listener: Listener = {
+const host: ApiHost = {
   environment: 'live',
   baseUrl: 'https://api.payments.example',
   otherUrl: 'https://sandbox.payments.example',
@@ -41,7 +41,7 @@ const listener: Listener = {
   addressLimit: 17,
   requestTimeoutMs: 12_000,
 };
-const guides = readGuides(listener, []);
+const guides = readGuides(host, []);
 const defaults = readConfig({}, { unused: KEY_RINGS });
 
 const UNITS = { s: 1_000, min: 60_000, h: 3_600_000 } as const;
@@ -109,7 +109,7 @@ describe('the guides', () => {
     expect(saidMs).toEqual(waits);
   });
 
-  it('give the address of the listener, its limits, and the address of the other environment', () => {
+  it('give the address of the host, its limits, and the address of the other environment', () => {
     const oneLine = guides.replaceAll('\n', ' ');
     expect(guides).toContain('API=https://api.payments.example\nKEY=mpk_live_…\n');
     expect(guides).toContain('| live | https://api.payments.example (this host) | `mpk_live_` | `"live"` |');
@@ -121,7 +121,7 @@ describe('the guides', () => {
     expect(guides).toContain('[dashboard](https://dashboard.payments.example)');
     expect(guides).toContain('deliveries come from `203.0.113.0/28`, `2001:db8::/64`');
     const unset = { otherUrl: undefined, dashboardUrl: undefined, egressAddresses: [] };
-    const sandbox = readGuides({ ...listener, ...unset, environment: 'test' }, []);
+    const sandbox = readGuides({ ...host, ...unset, environment: 'test' }, []);
     expect(sandbox).toContain('Deliveries have no fixed source addresses');
     expect(sandbox).not.toContain('(undefined)');
     expect(sandbox).toContain('| live | a separate host |');
@@ -149,7 +149,7 @@ describe('the guides', () => {
   it('list what is deprecated, or say that nothing is', () => {
     const deprecation = { since: '2027-01-01', sunset: '2028-07-01', link: '/docs/#tag/catalog' };
     const schema = { ...refundCaseListSchema, deprecation };
-    const said = readGuides(listener, [{ method: 'GET', url: '/v1/refund-cases', schema }]);
+    const said = readGuides(host, [{ method: 'GET', url: '/v1/refund-cases', schema }]);
     expect(said).toContain(
       '| `GET /v1/refund-cases` | 2027-01-01 | 2028-07-01 | [details](/docs/#tag/catalog) |',
     );

@@ -1,7 +1,7 @@
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 
-/** The facts about a listener that its documentation shows. */
-export interface Listener {
+/** The host of one environment of the public API, as its documentation describes it. */
+export interface ApiHost {
   readonly environment: EnvironmentName;
   /** The public URL, without a trailing slash. */
   readonly baseUrl: string;

@@ -30,6 +30,8 @@ export interface PaymentsWorker {
 
 /** The SDK's own calls keep retrying for ten seconds. */
 const HEALTH_TIMEOUT_MS = 1_000;
+/** Process managers kill after ten seconds. The SDK waits longer for a Temporal that does not respond. */
+const STOP_TIMEOUT_MS = 9_000;
 
 /**
  * Starts the worker of all workflows and activities, and the relay of workflow commands. Resolves even while Temporal is
@@ -77,8 +79,8 @@ class Supervisor {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#session?.stop().catch(() => undefined);
-    await this.#running;
+    const stopped = Promise.all([this.#session?.stop().catch(() => undefined), this.#running]);
+    await Promise.race([stopped, delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
   async #run(): Promise<void> {

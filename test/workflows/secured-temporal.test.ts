@@ -5,6 +5,7 @@ import { createAuthority, issueCertificate } from '../../local/certificates.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { readTemporalConnection } from '../../workflows/temporal/temporal-connection.ts';
+import { openLink } from '../reconciliation/faulty-link.ts';
 import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes-fixture.ts';
 import { startGrpcProxy } from '../support/grpc-proxy.ts';
 import { newTenant } from '../support/harness.ts';
@@ -16,6 +17,8 @@ import { startTemporalOnPostgres } from '../support/temporal-on-postgres.ts';
 import { testAuthority } from '../support/tls-receiver.ts';
 
 const SOON = { timeout: 60_000, interval: 50 };
+/** A worker takes at most nine seconds, and docker compose kills it after twenty. */
+const STOPPED_WITHIN_MS = 15_000;
 
 let temporal: TestTemporal;
 let webhooks: LanesFixture;
@@ -70,26 +73,33 @@ async function retriesADelivery(): Promise<void> {
   expect(answered).toBe(2);
 }
 
-it('a worker with a client certificate runs workflows, and adopts replaced certificates without a restart', async () => {
-  const worker = await startWorker(certificates.settings);
-  const refusal = (reason: RegExp) => vi.waitFor(() => expect(worker.logged()).toMatch(reason), SOON);
+it('a worker with a client certificate runs workflows, adopts replaced certificates without a restart, and stops in time', async () => {
+  await using link = await openLink(Number(temporal.address.split(':')[1]));
+  const worker = await startWorker({ ...certificates.settings, TEMPORAL_ADDRESS: `localhost:${link.port}` });
+  const logs = (reason: RegExp) => vi.waitFor(() => expect(worker.logged()).toMatch(reason), SOON);
   await worker.becomes(200);
   await retriesADelivery();
   await certificates.issue('client', await createAuthority());
   await worker.becomes(503);
-  await refusal(/no TLS connection to Temporal: .*unknown ca/);
+  await logs(/no TLS connection to Temporal: .*unknown ca/);
   await certificates.issue('client');
   await worker.becomes(200);
   await retriesADelivery();
   // The authority alone, first on the worker's side, then on the server's.
   await certificates.trust(certificates.nextAuthority);
   await worker.becomes(503);
-  await refusal(/no TLS connection to Temporal: .*(self-signed|unable to verify)/);
+  await logs(/no TLS connection to Temporal: .*(self-signed|unable to verify)/);
   await certificates.issue('server', certificates.nextAuthority);
   await worker.becomes(200);
   await retriesADelivery();
+  // A new connection hangs while it is made.
+  link.begin('reset');
+  link.begin('drop');
+  await logs(/Temporal does not respond.*the relay of workflow commands is interrupted/);
   worker.child.kill('SIGTERM');
+  const stoppingAt = performance.now();
   expect(await worker.exited).toEqual({ exitCode: 0, stderr: '' });
+  expect(performance.now() - stoppingAt).toBeLessThan(STOPPED_WITHIN_MS);
 });
 
 it('a worker without a client certificate does not become ready, and its log names the cause', async () => {

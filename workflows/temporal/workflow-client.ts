@@ -111,8 +111,12 @@ export class WorkflowClient {
     });
   }
 
+  /** The SDK's own deadline does not end its wait for a new connection. */
   #withDeadline<T>(call: () => Promise<T>): Promise<T> {
-    return this.#client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error('Temporal does not respond')), CALL_TIMEOUT_MS);
+    const answered = this.#client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+    return Promise.race([answered, late.promise]).finally(() => clearTimeout(timer));
   }
 }
 

@@ -98,8 +98,8 @@ export async function writeDemoTenant(
   await releaseDueFunds(demo);
   await settleDemoAdvances(demo, released);
   await requestOpenAdvances(demo);
-  await blockAndDeduct(demo, sales);
   await openDemoRefunds(demo, sales);
+  await blockAndDeduct(demo, sales);
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
     ...demo.tenant,
     // A key is returned only once, so a repeated run issues another.

@@ -182,7 +182,11 @@ async function open(
   const step = `refund-${n}`;
   if (sale) {
     const hold = { saleId: sale.saleId, ...holdOf(refundCase!.id), amountMinor, once: true };
-    await demo.clients.funds.blockFunds({ ...demo.write(`${step}-hold`), ...hold });
+    await demo.clients.funds.blockFunds({
+      ...demo.write(`${step}-hold`),
+      ...hold,
+      occurredAt: demo.daysAgo(daysAgo),
+    });
   }
   const caseId = refundCase!.id;
   return { step, caseId, paymentIntentId, daysAgo, amountMinor, paidAmountMinor, saleId: sale?.saleId };
@@ -191,10 +195,12 @@ async function open(
 const holdOf = (caseId: string) => ({ reason: BlockReason.REFUND_IN_PROGRESS, sourceId: caseId });
 
 /** Returns the funds held for a finished case. */
-async function releaseHold(demo: DemoTenant, { step, caseId, saleId }: OpenedCase): Promise<void> {
+async function releaseHold(demo: DemoTenant, opened: OpenedCase, daysLater: number): Promise<void> {
+  const { step, caseId, saleId, daysAgo } = opened;
   if (saleId === undefined) return;
   const release = { saleId, ...holdOf(caseId), outcome: BlockOutcome.RETURNED };
-  await demo.clients.funds.unblockFunds({ ...demo.write(`${step}-hold-end`), ...release });
+  const occurredAt = demo.daysAgo(Math.max(daysAgo - daysLater, 0));
+  await demo.clients.funds.unblockFunds({ ...demo.write(`${step}-hold-end`), ...release, occurredAt });
 }
 
 /** The common fields of a step, a number of days after the case opened. */
@@ -240,7 +246,7 @@ function blockThen(run: Step): Step {
 
 async function cancel(demo: DemoTenant, opened: OpenedCase): Promise<void> {
   await demo.clients.refunds.cancelRefundCase(next(demo, opened, 'cancel', 0.5));
-  await releaseHold(demo, opened);
+  await releaseHold(demo, opened, 0.5);
 }
 
 function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode) {
@@ -251,7 +257,7 @@ function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode)
       decision,
       approvalMode,
     });
-    if (decision === ReviewDecision.REJECT) await releaseHold(demo, opened);
+    if (decision === ReviewDecision.REJECT) await releaseHold(demo, opened, 0.8);
   };
 }
 
@@ -283,7 +289,8 @@ function execute(...outcomes: ProviderOutcome[]) {
         ...(n % 3 !== 2 && { submittedAt: next(demo, opened, '', 0.2).occurredAt }),
       });
     }
-    if (outcomes.some((provider) => provider !== ProviderOutcome.SUBMITTED)) await releaseHold(demo, opened);
+    if (outcomes.some((provider) => provider !== ProviderOutcome.SUBMITTED))
+      await releaseHold(demo, opened, 0.3);
   };
 }
 
@@ -293,7 +300,7 @@ const NOT_COVERED = new Set<string | undefined>(['INSUFFICIENT_AVAILABLE_BALANCE
 async function debit(demo: DemoTenant, opened: OpenedCase): Promise<RefundDebitOutcome> {
   const { step, caseId, amountMinor, saleId } = opened;
   try {
-    const request = { ...demo.write(`${step}-debit`), refundCaseId: caseId, amountMinor };
+    const request = { ...next(demo, opened, 'debit', 0.1), amountMinor };
     await demo.clients.funds.debitForRefund({ ...request, ...(saleId && { saleId }) });
     return RefundDebitOutcome.DEBITED;
   } catch (error) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { DataFolder } from '../../../local/data-folder.ts';
@@ -9,6 +10,7 @@ import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
 import { startProviderReports } from '../../../local/demo/demo-provider-reports.ts';
 import { endCompletedWorkflows } from '../../../local/demo/demo-workflows.ts';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { FundsService, type Movement, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { type AreaCheckResult, workflowType } from '../../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
@@ -74,6 +76,29 @@ it('has refunds of sales that were paid when and as the sale says', async () => 
   expect(new Set(rows.map((row) => JSON.stringify(row)))).toEqual(
     new Set(['{"same_time":true,"same_amount":true}']),
   );
+});
+
+it('debits refunds when their cases say so, and no balance of the statement is ever negative', async () => {
+  const funds = createClient(FundsService, harness.transports.inProcess);
+  const movements: Movement[] = [];
+  for (let pageToken = ''; movements.length === 0 || pageToken; ) {
+    const page = await funds.listMovements({ ...tenant, pageSize: 100, pageToken });
+    movements.push(...page.movements);
+    pageToken = page.nextPageToken;
+  }
+  const started = await sqlOf<{ id: string; processing_started_at: Date }>(
+    harness,
+    'select id, processing_started_at from refunds.refund_case where processing_started_at is not null',
+  );
+  const debits = movements.filter(({ kind }) => kind === MovementKind.REFUND);
+  expect(new Map(debits.map(({ sourceId, occurredAt }) => [sourceId, timestampMs(occurredAt!)]))).toEqual(
+    new Map(started.map(({ id, processing_started_at }) => [id, processing_started_at.getTime()])),
+  );
+  for (const { balance } of movements) {
+    const { availableAmountMinor, scheduledAmountMinor, blockedAmountMinor } = balance!;
+    for (const amount of [availableAmountMinor, scheduledAmountMinor, blockedAmountMinor])
+      expect(amount).toBeGreaterThanOrEqual(0n);
+  }
 });
 
 it('has no silent refund after the provider has reported progress, which does not change the refunds', async () => {

@@ -39,8 +39,11 @@ type Receives = 'all' | 'none' | 'those before a change' | 'those after a change
 
 interface Published {
   readonly eventIds: readonly string[];
-  /** Subscribers that were disabled or reactivated may receive more than they miss, so they appear only with 'all'. */
-  readonly receives: ReadonlyMap<Subscriber, Receives>;
+  /**
+   * Subscribers that were disabled or reactivated then or later may receive more than they miss, so they appear only with
+   * 'all': a resend sends the missed events that they want by now, from the start of any resend that had not ended.
+   */
+  readonly receives: Map<Subscriber, Receives>;
 }
 
 /** A merchant whose subscriptions change while its events are published. */
@@ -54,6 +57,9 @@ class Merchant {
     const known = [...this.#subscribers];
     const toggled = toggle.flatMap((at) => known[at] ?? []);
     const retyped = retype.flatMap((at) => known[at] ?? []).filter((each) => !toggled.includes(each));
+    for (const { receives: earlier } of this.#published) {
+      for (const subscriber of toggled) if (earlier.get(subscriber) !== 'all') earlier.delete(subscriber);
+    }
     const receives = new Map<Subscriber, Receives>();
     for (const subscriber of known) {
       const { wants, enabled } = subscriber;

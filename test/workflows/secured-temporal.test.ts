@@ -91,7 +91,6 @@ it('a worker with a client certificate runs workflows, adopts replaced certifica
   await logs(/no TLS connection to Temporal: .*(self-signed|unable to verify)/);
   await certificates.issue('server', certificates.nextAuthority);
   await worker.becomes(200);
-  await retriesADelivery();
   // A new connection hangs while it is made.
   link.begin('reset');
   link.begin('drop');

@@ -219,9 +219,8 @@ export class MonthMerchant {
       paidAt: momentOn(dateOf(day)),
     };
     const run = async () => {
-      const { quote } = await advances.quoteAdvance(this.#write(day));
-      if (outcome === 'QUOTED') return;
-      const { advanceRequest } = await advances.requestAdvance({ ...this.#write(day), quoteId: quote!.id });
+      if (outcome === 'QUOTED') return advances.quoteAdvance(this.#write(day));
+      const { advanceRequest } = await this.#requestAdvance(day);
       const of = { advanceRequestId: advanceRequest!.id };
       if (outcome === 'REFUSED')
         await advances.refuseAdvance({ ...this.#write(day), ...of, reason: 'not now' });
@@ -231,6 +230,21 @@ export class MonthMerchant {
       if (outcome === 'RELEASED') await advances.releaseAdvance({ ...this.#write(day), ...of });
     };
     return [this.#sell(day, payment, 1), this.#step(day, run)];
+  }
+
+  /**
+   * Requests a quote, or another one if it has expired: the workflow that completes a request after 20 seconds, as when its
+   * process is paused, refuses a quote of the past.
+   */
+  async #requestAdvance(day: number, tries = 3): ReturnType<Clients['advances']['requestAdvance']> {
+    const { advances } = this.#clients;
+    const { quote } = await advances.quoteAdvance(this.#write(day));
+    try {
+      return await advances.requestAdvance({ ...this.#write(day), quoteId: quote!.id });
+    } catch (error) {
+      if (errorInfoOf(error)?.reason !== 'QUOTE_EXPIRED' || tries === 1) throw error;
+      return this.#requestAdvance(day, tries - 1);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import * as dailyRelease from '../../../workflows/funds/daily-release.contract.ts';
 import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
@@ -52,12 +53,17 @@ export class SagaSystem implements AsyncDisposable {
     return new SagaSystem({ harness, provider, inbox }, temporal, writes, resources.move());
   }
 
-  /** Waits for the first daily release, so that it does not run between the steps of an advance on past funds. */
-  waitUntilReady = () =>
-    eventually(async () => {
+  /**
+   * Waits for the first daily release, and pauses the later ones, which are hourly: none may run between the steps of an
+   * advance on past funds.
+   */
+  async waitUntilReady(): Promise<void> {
+    await eventually(async () => {
       const query = 'WorkflowType = "releaseDailyFunds" and ExecutionStatus = "Completed"';
       expect(await this.#workflows(query)).not.toEqual([]);
     });
+    await this.temporal.client.schedule.getHandle(dailyRelease.scheduleId).pause();
+  }
 
   /** Holds a merchant's saga at a step: `<before|within|after> <rpc>`. */
   async hold(merchantId: string, step: string): Promise<void> {

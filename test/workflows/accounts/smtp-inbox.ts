@@ -37,7 +37,7 @@ export interface SmtpInbox extends AsyncDisposable {
   mailTo(address: string): ReceivedMail[];
 }
 
-/** @param account without it, no mail is accepted; its first sign-in is rejected. Default: nobody signs in. */
+/** @param account senders must authenticate with these credentials, and the first try is rejected. Default: no authentication. */
 export async function startSmtpInbox(account?: SmtpAccount): Promise<SmtpInbox> {
   let signIns = 0;
   const received: ReceivedMail[] = [];

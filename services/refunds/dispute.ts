@@ -31,7 +31,7 @@ export type Dispute = Readonly<{
   responseSubmittedAt: Date | null;
   closedAt: Date | null;
   outcome: DisputeOutcome | null;
-  /** Its lost amount (`lostAmount`) in centavos; null unless it was lost without an amount or without a sale. */
+  /** Its lost amount in centavos; null unless it was lost without an amount or without a sale. */
   lostMinor: bigint | null;
   /** When its loss was reversed. */
   reversedAt: Date | null;

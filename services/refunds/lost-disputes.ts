@@ -1,9 +1,16 @@
 import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
-import { atLeastZero, sumOf } from '../platform/amounts.ts';
+import { atLeastZero } from '../platform/amounts.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { failedPrecondition } from '../platform/errors.ts';
-import type { Dispute, DisputeOutcome } from './dispute.ts';
-import { type DisputedPayment, lostWithoutSale, undisputedMinor } from './lost-amount.ts';
+import type { DisputeOutcome } from './dispute.ts';
+import {
+  type DisputedPayment,
+  heldSaleOf,
+  isLost,
+  lostWithoutSale,
+  returnedByDisputes,
+  undisputedMinor,
+} from './dispute-outcome.ts';
 import { DisputeEntity, type DisputeRow, type PaymentRow } from './refund-case.entity.ts';
 import { paymentUseOf } from './refund-case-store.ts';
 
@@ -13,19 +20,6 @@ interface Closing {
   readonly outcome: DisputeOutcome;
   /** What was captured of the dispute's sale, in centavos; null if it is not known. */
   readonly saleAmountMinor: bigint | null;
-}
-
-/**
- * The sale whose funds a dispute of the payment holds: the payment's, unless a dispute of the payment was lost without it, before
- * the sale was known or for another sale. Funds do not count that deduction against the sale, so the payment must limit
- * later disputes. Null if it does, and without a sale.
- */
-export function heldSaleOf(
-  { saleId }: Pick<PaymentRow, 'saleId'>,
-  disputes: readonly Pick<Dispute, 'saleId' | 'outcome'>[],
-): string | null {
-  const isLostWithoutIt = disputes.some((other) => other.outcome === 'LOST' && other.saleId !== saleId);
-  return isLostWithoutIt ? null : saleId;
 }
 
 /** A locked payment, with what determines the lost amount of one of its disputes that closes. SALE_NOT_RECORDED. */
@@ -48,7 +42,7 @@ export async function disputedPaymentOf(
     paidAmountMinor,
     undisputedMinor: paidAtMostMinor === null ? null : undisputedMinor(paidAtMostMinor, lost),
     refundedMinor: refundedMinor + processingMinor,
-    returnedMinor: refundedMinor + processingMinor + lostWithoutSaleMinor(payment, lost),
+    returnedMinor: refundedMinor + processingMinor + returnedByDisputes(payment, lost),
   };
 }
 
@@ -72,7 +66,7 @@ export async function raiseLostDisputes(
     const earlierMinor = dispute.lostMinor!;
     // The dispute's own deduction does not limit it.
     const others = use.disputes.filter((other) => isLost(other) && other.id !== dispute.id);
-    const returnedMinor = use.refundedMinor + use.processingMinor + lostWithoutSaleMinor(payment, others);
+    const returnedMinor = use.refundedMinor + use.processingMinor + returnedByDisputes(payment, others);
     const lostMinor = lostWithoutSale(dispute.amountMinor!, { ...payment, returnedMinor });
     if (lostMinor <= earlierMinor) continue;
     dispute.lostMinor = lostMinor;
@@ -82,23 +76,6 @@ export async function raiseLostDisputes(
     });
     await tx.command(disputeHold.raiseCommand({ ...tx.tenant, disputeId: dispute.id }, causeId));
   }
-}
-
-const isLost = ({ outcome }: Pick<Dispute, 'outcome'>) => outcome === 'LOST';
-
-/**
- * What disputes lost without the payment's sale have returned to the customer. One of unknown amount counts with the paid
- * amount: it may have returned everything that refunds had not.
- */
-function lostWithoutSaleMinor(
-  { saleId, paidAmountMinor }: Pick<PaymentRow, 'saleId' | 'paidAmountMinor'>,
-  lost: readonly DisputeRow[],
-): bigint {
-  const withoutSale = lost.filter((dispute) => dispute.saleId === null || dispute.saleId !== saleId);
-  return sumOf(
-    withoutSale,
-    ({ lostMinor, amountMinor }) => lostMinor ?? amountMinor ?? paidAmountMinor ?? 0n,
-  );
 }
 
 const PAID_ELSEWHERE = `

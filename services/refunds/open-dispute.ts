@@ -13,7 +13,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
-import { heldSaleOf } from './lost-disputes.ts';
+import { heldSaleOf } from './dispute-outcome.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import { publishDisputeEvent } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';

@@ -1,6 +1,6 @@
 import { atLeastZero, greatest, least } from '../platform/amounts.ts';
 import type { Dispute } from './dispute.ts';
-import { undisputedMinor } from './lost-amount.ts';
+import { undisputedMinor } from './dispute-outcome.ts';
 
 /** The sums of a payment's refund cases that are open or succeeded. Amounts in centavos. */
 export interface RefundSums {

@@ -6,8 +6,7 @@ import {
   recordResponse,
   recordSubmission,
 } from '../../../services/refunds/dispute.ts';
-import { endDispute } from '../../../services/refunds/dispute-outcome.ts';
-import { undisputedMinor } from '../../../services/refunds/lost-amount.ts';
+import { endDispute, undisputedMinor } from '../../../services/refunds/dispute-outcome.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,

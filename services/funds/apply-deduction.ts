@@ -23,7 +23,7 @@ export function applyDeduction(
   const occurredAt = occurredAtOf(request, context);
   const sourceId = request.sourceId.toLowerCase();
   const saleId = request.saleId?.toLowerCase();
-  const { amountMinor } = request;
+  const { amountMinor, reason } = request;
   return writes.run<typeof ApplyDeductionResponseSchema>(request, context, async (tx) => {
     const account = await FundsAccount.lock(tx, occurredAt);
     const earlier = await tx.findOne(DeductionEntity, { sourceId });
@@ -37,7 +37,7 @@ export function applyDeduction(
     if (saleId !== undefined) await requireSale(tx, saleId);
     const lackedMinor = amountMinor - (earlier?.amountMinor ?? 0n);
     if (lackedMinor <= 0n) return {};
-    const lacked = { sourceId, saleId, amountMinor: lackedMinor };
+    const lacked = { sourceId, saleId, amountMinor: lackedMinor, reason };
     const missingMinor = await deductFrom(tx, account, lacked, earlier);
     return { deductedAmountMinor: lackedMinor - missingMinor, debtAmountMinor: missingMinor };
   });

@@ -12,6 +12,8 @@ export interface Deduction {
   /** The sale whose installments are used first. */
   readonly saleId: string | undefined;
   readonly amountMinor: bigint;
+  /** Why, for the merchant. The first reason for the source stays. */
+  readonly reason?: string | undefined;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface Deduction {
 export async function deductFrom(
   tx: TenantTransaction,
   account: FundsAccount,
-  { sourceId, saleId, amountMinor }: Deduction,
+  { sourceId, saleId, amountMinor, reason }: Deduction,
   earlier: DeductionRow | null,
 ): Promise<bigint> {
   const own = saleId === undefined ? [] : await account.installments.ofSale(saleId);
@@ -37,6 +39,7 @@ export async function deductFrom(
     }
     earlier.amountMinor += amountMinor;
     earlier.openDebtMinor += missingMinor;
+    earlier.reason ??= reason ?? null;
   } else {
     const openDebtMinor = missingMinor;
     tx.create(DeductionEntity, {
@@ -48,6 +51,7 @@ export async function deductFrom(
       canceledDebtMinor: 0n,
       reversedAt: null,
       raisedAt: null,
+      reason: reason ?? null,
     });
   }
   const deducted = { kind: 'DEDUCTION', sourceId, saleId, debtMinor: missingMinor } as const;

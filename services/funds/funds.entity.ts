@@ -113,6 +113,7 @@ export const DeductionEntity = defineEntity({
     canceledDebtMinor: amountColumn(),
     reversedAt: timestampColumn().strictNullable(),
     raisedAt: timestampColumn().strictNullable(),
+    reason: p.text().strictNullable(),
   },
 });
 

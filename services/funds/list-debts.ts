@@ -32,5 +32,6 @@ export function debtMessage(row: DebtReadRow): Debt {
     openAmountMinor: row.open_debt_minor,
     occurredAt: row.occurred_at,
     raisedAt: row.raised_at ?? undefined,
+    ...(row.reason !== null && { reason: row.reason }),
   };
 }

@@ -103,7 +103,7 @@ function cancelDebt(
 ): bigint {
   if (deduction === null) {
     const nothing = { amountMinor: 0n, openDebtMinor: 0n, canceledDebtMinor: 0n, occurredAt: reversedAt };
-    tx.create(DeductionEntity, { sourceId, saleId: null, ...nothing, reversedAt });
+    tx.create(DeductionEntity, { sourceId, saleId: null, ...nothing, reversedAt, reason: null });
     return 0n;
   }
   const canceledMinor = deduction.openDebtMinor;

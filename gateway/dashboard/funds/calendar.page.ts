@@ -29,6 +29,7 @@ import { balanceCards, balanceOf } from './balance-cards.ts';
 import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';
 import { isMonth, monthOf, monthShifted, weeksOf, type YearMonth } from './months.ts';
+import { reasonOfDeduction } from './movement.components.ts';
 import { reconcileTexts } from './reconcile.texts.ts';
 import { saleIdLink } from './sale.components.ts';
 import { statementTexts } from './statement.texts.ts';
@@ -115,9 +116,10 @@ function debtsSection(
   isLaterPage: boolean,
 ): Html {
   const t = textsFor(view, fundsTexts);
-  const cause = ({ sourceId }: Debt) => {
+  const cause = ({ sourceId, reason }: Debt) => {
     const dispute = disputes.get(sourceId);
-    return dispute ? disputeLink(view, dispute) : html`<code>${sourceId}</code>`;
+    const source = dispute ? disputeLink(view, dispute) : html`<code>${sourceId}</code>`;
+    return html`${source}${reasonOfDeduction(reason)}`;
   };
   const table = dataTable<Debt>(
     t.debtsHint,

@@ -69,14 +69,20 @@ function saleLink(view: View, { saleId, orderNumber }: Movement): Html {
 /** What a movement is, with a link to what caused it. */
 function movementText(view: View, movement: Movement, disputes: Disputes): Html {
   const t = textsFor(view, statementTexts);
-  const { kind, blockReason, sourceId } = movement;
+  const { kind, blockReason, sourceId, reason: deductionReason } = movement;
   const name = t.kinds[enumName(MovementKind, kind)];
   const cause = causePath(movement, disputes);
   const reason =
     blockReason === BlockReason.UNSPECIFIED
       ? nothing
       : html` <span class="reasons">${blockText(view, blockReason, sourceId!, disputes)}</span>`;
-  return html`${cause ? link(view, cause, name) : name}${reason}`;
+  return html`${cause ? link(view, cause, name) : name}${reason}${reasonOfDeduction(deductionReason)}`;
+}
+
+/** Why another team deducted an amount, in its words; nothing if it gave no reason. */
+export function reasonOfDeduction(reason: string | undefined): Html {
+  const text = reason?.trim();
+  return text ? html` <span class="reasons words">${text}</span>` : nothing;
 }
 
 /** The page of what caused a movement; undefined when it has none. */

@@ -33,6 +33,7 @@ const COLUMNS: readonly CsvColumn<Movement>[] = [
   { name: 'scheduled_balance', cell: ({ balance }) => balance!.scheduledAmountMinor },
   { name: 'blocked_balance', cell: ({ balance }) => balance!.blockedAmountMinor },
   { name: 'total_balance', cell: ({ balance }) => totalMinor(balance!) },
+  { name: 'reason', cell: ({ reason }) => reason },
 ];
 
 /** The statement as CSV: opening balance, movements, their total, closing balance. */

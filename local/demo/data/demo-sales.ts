@@ -7,7 +7,8 @@ const FIRST_ORDER = 10_400;
 const CUSTOMERS = 40;
 const INSTALLMENTS = [2, 3, 6, 4, 10, 12];
 /** Without REFUND_IN_PROGRESS: such a block belongs to a refund case, and the demo's cases bring their own. */
-const REASONS = [BlockReason.HOLD_OR_DISPUTE, BlockReason.KYC_PENDING, BlockReason.COMPLIANCE_HOLD];
+const BLOCK_REASONS = [BlockReason.HOLD_OR_DISPUTE, BlockReason.KYC_PENDING, BlockReason.COMPLIANCE_HOLD];
+const DEDUCTION_REASONS = ['Tarifa de contestação', 'Ajuste de tarifas do mês'];
 
 /** A planned sale. */
 export interface DemoSale {
@@ -59,7 +60,7 @@ export async function blockAndDeduct(demo: DemoTenant, sales: readonly DemoSale[
   const { funds } = demo.clients;
   const recent = sales.filter((_, n) => n % 3 !== 0).slice(-24);
   for (const [n, { saleId }] of recent.slice(0, 10).entries()) {
-    const block = { saleId, reason: demo.pick(REASONS, n), sourceId: demo.id(`block-${n}`) };
+    const block = { saleId, reason: demo.pick(BLOCK_REASONS, n), sourceId: demo.id(`block-${n}`) };
     await funds.blockFunds({ ...demo.write(`block-${n}`), ...block });
     if (n >= 8) {
       const outcome = n === 8 ? BlockOutcome.RETURNED : BlockOutcome.CONSUMED;
@@ -72,6 +73,7 @@ export async function blockAndDeduct(demo: DemoTenant, sales: readonly DemoSale[
       sourceId: demo.id(`deduction-${n}`),
       saleId,
       amountMinor: BigInt(demo.between(500, 3_000)),
+      reason: demo.pick(DEDUCTION_REASONS, n),
     });
   }
 }

@@ -76,5 +76,6 @@ function movementMessage(row: MovementReadRow, change: Balances, balance?: Balan
     blockReason: BlockReason[row.block_reason ?? 'UNSPECIFIED'],
     change: balancesMessage(change),
     ...(balance && { balance: balancesMessage(balance) }),
+    ...(row.reason !== null && { reason: row.reason }),
   };
 }

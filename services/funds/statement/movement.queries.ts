@@ -25,6 +25,8 @@ export interface MovementReadRow {
   scheduled_minor: bigint;
   blocked_minor: bigint;
   occurred_at: Timestamp;
+  /** Of the deduction. */
+  reason: string | null;
   /** Within the page, from 1. */
   place: number;
 }
@@ -151,7 +153,10 @@ function pageWhere(
     select id, kind, source_id, sale_id, release_date, block_reason, ${CHANGES}, occurred_at,
            row_number() over (order by occurred_at, id)::int as place,
            (select sale.order_number from funds.sale as sale
-             where ${ofTenant(parameters, 'sale.')} and sale.id = movement.sale_id) as order_number
+             where ${ofTenant(parameters, 'sale.')} and sale.id = movement.sale_id) as order_number,
+           (select deduction.reason from funds.deduction as deduction
+             where ${ofTenant(parameters, 'deduction.')} and deduction.source_id = movement.source_id
+               and movement.kind in ('DEDUCTION', 'DEDUCTION_REVERSAL', 'DEBT_COLLECTION')) as reason
       from funds.movement where ${ofTenant(parameters)}${condition}${position}
      order by occurred_at, id limit ${parameters('limit')}`;
 }

@@ -7,6 +7,7 @@ import {
   type Movement,
   MovementKind,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/harness-sql.ts';
@@ -104,6 +105,50 @@ it('names the cause of each change of the balances, on the date on which it took
     4,
   ]);
   await expectStatement(caller);
+});
+
+it('returns the reason of a deduction with all that it moves and with its debt, to its merchant only', async () => {
+  const caller = fundsCaller(harness.transports.inProcess);
+  const { client, tenant, write } = caller;
+  const sourceId = randomUUID();
+  const deduction = { ...write('2020-06-02'), sourceId, amountMinor: 90n, reason: 'Chargeback fee <July>' };
+  await client.applyDeduction(deduction);
+  await client.applyDeduction(deduction);
+  const changed = client.applyDeduction({ ...deduction, reason: 'Another' });
+  await expectRefusal(changed, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
+  const raised = { ...write('2020-06-03'), sourceId, amountMinor: 100n, raise: true, reason: 'Another' };
+  await client.applyDeduction(raised);
+  await client.applyDeduction({ ...write('2020-06-03'), sourceId: randomUUID(), amountMinor: 7n });
+  const others = [
+    fundsCaller(harness.transports.inProcess, { ...tenant, environment: Environment.TEST }),
+    fundsCaller(harness.transports.inProcess),
+  ];
+  for (const other of others) {
+    await other.client.applyDeduction({ ...other.write('2020-06-02'), sourceId, amountMinor: 90n });
+    const { debts } = await other.client.listDebts(other.tenant);
+    expect([debts[0]?.sourceId, debts[0]?.reason]).toEqual([sourceId, undefined]);
+    expect((await listed(other)).movements.map(({ reason }) => reason)).toEqual([undefined]);
+  }
+  const { debts } = await client.listDebts(tenant);
+  expect(debts.map(({ reason }) => reason)).toEqual([deduction.reason, undefined]);
+  await caller.sell({ on: '2020-06-04', gross: 50n });
+  await client.reverseDeduction({ ...write('2020-06-05'), sourceId });
+  const reasons = [
+    'DEDUCTION',
+    'DEDUCTION',
+    'DEDUCTION without',
+    'SALE without',
+    'DEBT_COLLECTION',
+    'DEDUCTION_REVERSAL',
+  ];
+  const seen = ({ kind, reason }: Movement) =>
+    MovementKind[kind] + (reason === deduction.reason ? '' : ` ${reason ?? 'without'}`);
+  expect((await listed(caller)).movements.map(seen).slice(0, 6)).toEqual(reasons);
+  await expectStatement(caller);
+  for (const reason of ['', 'x'.repeat(201)]) {
+    const refused = client.applyDeduction({ ...write(), sourceId: randomUUID(), amountMinor: 1n, reason });
+    await expectRefusal(refused, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'reason' });
+  }
 });
 
 it("exports a consistent snapshot at its reader's pace, is audited, and limits concurrent exports", async () => {

@@ -149,6 +149,24 @@ it('shows on the page of a lost dispute what was deducted and what became a debt
   expect(textOf((await card())!)).toContain('paid in full');
 });
 
+it('shows why an amount was deducted on the statement, in its file, on the sale and with the debt', async () => {
+  const { funds, visitor, home } = await merchantWithJune();
+  const { saleId } = await funds.sell({ on: '2020-07-01', gross: 100n, instant: true });
+  const reason = '=1+1 <img src=x onerror=alert(1)> tarifa';
+  const deduction = { sourceId: randomUUID(), saleId, amountMinor: 90_000n, reason };
+  await funds.client.applyDeduction({ ...funds.write('2020-07-02'), ...deduction });
+  const july = 'from=2020-07-01&to=2020-07-10';
+  for (const path of [`${home}/statement?${july}`, `${home}/sales/${saleId}`, home]) {
+    const { document } = await visitor.get(path);
+    expect(document.querySelectorAll('td .reasons.words').map(({ text }) => text)).toEqual([reason]);
+    expect(document.querySelectorAll('img[onerror]')).toEqual([]);
+  }
+  const rows = readCsv((await visitor.get(`${home}/statement.csv?${july}&format=intl`)).text, 'intl');
+  expect(rows.filter((row) => row.reason !== '').map((row) => [row.kind, row.reason])).toEqual([
+    ['DEDUCTION', `'${reason}`],
+  ]);
+});
+
 it('exports files with the totals of the pages, in either format, and audits each download', async () => {
   const { visitor, home, merchantId } = await merchantWithJune();
   const live = home.replace('/funds', '');

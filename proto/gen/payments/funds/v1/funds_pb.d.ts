@@ -846,6 +846,13 @@ export declare type Debt = Message<"payments.funds.v1.Debt"> & {
    * @generated from field: google.protobuf.Timestamp raised_at = 6;
    */
   raisedAt?: Timestamp | undefined;
+
+  /**
+   * The reason of the deduction, if one was given.
+   *
+   * @generated from field: optional string reason = 7;
+   */
+  reason?: string | undefined;
 };
 
 /**
@@ -1234,6 +1241,13 @@ export declare type Movement = Message<"payments.funds.v1.Movement"> & {
    * @generated from field: payments.funds.v1.Balances balance = 10;
    */
   balance?: Balances | undefined;
+
+  /**
+   * For DEDUCTION, DEDUCTION_REVERSAL and DEBT_COLLECTION: the reason of the deduction, if one was given.
+   *
+   * @generated from field: optional string reason = 11;
+   */
+  reason?: string | undefined;
 };
 
 /**
@@ -2701,6 +2715,14 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
    * @generated from field: bool raise = 8;
    */
   raise: boolean;
+
+  /**
+   * Why the amount is deducted, for the merchant: shown on the statement and with the debt. The first reason for a source
+   * stays, also when the deduction is raised.
+   *
+   * @generated from field: optional string reason = 9;
+   */
+  reason?: string | undefined;
 };
 
 /**

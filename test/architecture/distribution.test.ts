@@ -7,8 +7,8 @@ import { RefundCaseScope, RefundCaseService } from '../../proto/gen/payments/ref
 import { periodicTasksFor } from '../../services/periodic-tasks.ts';
 import { Database } from '../../services/platform/database/database.ts';
 import { createTestDatabase, startHarness, type TestHarness } from '../support/harness.ts';
-import { query } from '../support/query.ts';
 import { readMetrics } from '../support/scrape.ts';
+import { query } from '../support/sql.ts';
 import {
   DISTRIBUTION,
   distributedTables,

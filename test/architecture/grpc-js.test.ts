@@ -1,10 +1,10 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { connectErrorOf, GrpcJsClient } from '../support/grpc-js-transport.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../support/harness.ts';
+import { openSession } from '../support/sql.ts';
 
 interface Write {
   /** Sends the write; `variant` changes its content but not its idempotency key. */
@@ -38,8 +38,7 @@ function newWrite(): Write {
 
 /** Blocks every write before it commits, until the test is over or `release` is called. */
 async function blockWrites(): Promise<() => Promise<void>> {
-  const database = new pg.Client({ connectionString: harness.databaseUrl });
-  await database.connect();
+  const database = await openSession(harness.databaseUrl);
   let isBlocked = true;
   const release = async () => {
     if (isBlocked) await database.end();

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import { newKey } from '../support/harness.ts';
+import { openSession } from '../support/sql.ts';
 import { ALL_SCOPES, type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { startOtherGateway } from './other-gateway.ts';
@@ -87,9 +87,7 @@ it('a key that was rotated without an overlap is API_KEY_EXPIRED at once where i
 describe('the last use of a key', () => {
   it('is written after the response: a request does not wait for a lock on the key’s record', async () => {
     const { key, apiKeyId } = await gateways.issueKey(randomUUID(), Environment.LIVE);
-    const lock = new Client({ connectionString: gateways.harness.databaseUrl });
-    await lock.connect();
-    onTestFinished(() => lock.end());
+    await using lock = await openSession(gateways.harness.databaseUrl);
     const lastUse = async () => {
       const { rows } = await lock.query('select last_used_at from api_keys.api_key where id = $1', [
         apiKeyId,

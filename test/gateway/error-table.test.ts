@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { newKey } from '../support/harness.ts';
+import { openSession } from '../support/sql.ts';
 import { startGatewayApart } from './gateway-apart.ts';
 import { ALL_SCOPES, type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, type Call, call, expectProblem, sendRaw } from './http-call.ts';
@@ -78,8 +79,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 
 /** A connection to the database of the gateways, closed with the test. */
 async function connectToDatabase(): Promise<Client> {
-  const client = new Client({ connectionString: gateways.harness.databaseUrl });
-  await client.connect();
+  const client = await openSession(gateways.harness.databaseUrl);
   onTestFinished(() => client.end());
   return client;
 }

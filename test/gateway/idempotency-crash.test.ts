@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { findFreePort } from '../../local/ports.ts';
@@ -12,10 +12,10 @@ import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { createTestDatabase, newTenant, testConfig } from '../support/harness.ts';
-import { lockWaits } from '../support/harness-sql.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { newKeyRings, newServiceToken } from '../support/secrets.ts';
+import { lockWaits, openSession } from '../support/sql.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
@@ -62,8 +62,7 @@ async function startCrashable() {
 type Crashable = Awaited<ReturnType<typeof startCrashable>>;
 
 async function connect(databaseUrl: string): Promise<Client> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await openSession(databaseUrl);
   onTestFinished(() => client.end());
   return client;
 }

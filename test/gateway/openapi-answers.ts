@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { query } from '../support/sql.ts';
 import type { GatewayHarness } from './gateway-harness.ts';
 import { type Answer, type Call, call, expectProblem } from './http-call.ts';
 import { type Document, DocumentValidator, operationsOf } from './openapi-reader.ts';
@@ -128,12 +128,7 @@ export function describeDocumentedAnswers(subject: () => DemoBehindGateways): vo
 
   describe('real events match the document', () => {
     it('byte for byte as signed and sent, for every area and the ping', async () => {
-      const client = new pg.Client({ connectionString: gateways.harness.databaseUrl });
-      await client.connect();
-      const { rows } = await client.query<{ type: string; body: string }>(
-        'select type, body from webhooks.event',
-      );
-      await client.end();
+      const rows = await query(gateways.harness.databaseUrl, 'select type, body from webhooks.event');
       const faults = rows.flatMap(({ type, body }) => {
         const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'];
         return validator.faults(place, JSON.parse(body)).map((fault) => `${type}: ${fault} in ${body}`);

@@ -12,8 +12,8 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { metrics } from '../../services/platform/process/telemetry.ts';
 import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
-import { query } from '../support/query.ts';
 import { startRuntime } from '../support/runtime-process.ts';
+import { query } from '../support/sql.ts';
 import { databaseNamed } from '../support/template-database.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call } from './http-call.ts';

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { call } from '../gateway/http-call.ts';
 import { newKey } from '../support/harness.ts';
-import { query } from '../support/query.ts';
+import { openSession, query } from '../support/sql.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
 import type { SandboxMerchant } from './sandbox-merchant.ts';
@@ -124,8 +123,7 @@ it(
   async () => {
     await load.moreEvents(10);
     slowestWriteMs = 0;
-    const report = new Client({ connectionString: system.databaseUrl });
-    await report.connect();
+    await using report = await openSession(system.databaseUrl);
     await report.query('begin; select from catalog.product limit 1');
     const migrated = system.migrate(next);
     await delay(REPORT_MS);

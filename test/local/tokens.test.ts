@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CommandResult } from '../../local/command-line.ts';
 import { runTokens } from '../../local/tokens.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
-import { sqlOf } from '../support/harness-sql.ts';
+import { sqlOf } from '../support/sql.ts';
 
 let harness: TestHarness;
 let dataDir: string;

@@ -1,8 +1,8 @@
 import { createClient } from '@connectrpc/connect';
-import pg from 'pg';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryService, DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
+import { openSession } from '../support/sql.ts';
 import type { LoggedAttempt, LoggedDelivery } from './records.ts';
 import type { System } from './system.ts';
 
@@ -102,12 +102,7 @@ export function listEvents(databaseUrl: string, merchantIds: readonly string[]) 
 }
 
 async function query<Row>(databaseUrl: string, text: string, values: unknown[] = []): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query(text, values);
-    return rows;
-  } finally {
-    await client.end();
-  }
+  await using client = await openSession(databaseUrl);
+  const { rows } = await client.query(text, values);
+  return rows;
 }

@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
@@ -11,6 +10,7 @@ import { openLink } from '../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../support/harness.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
 import { newKeyRings } from '../support/secrets.ts';
+import { query } from '../support/sql.ts';
 
 const secrets = newKeyRings();
 
@@ -30,11 +30,7 @@ test('two processes that start together on an empty database migrate it once, se
     const { status } = await client.check({ service: 'payments.catalog.v1.ProductService' });
     expect(status).toBe(HealthCheckResponse_ServingStatus.SERVING);
   }
-  const database = new Client({ connectionString: DATABASE_URL });
-  await database.connect();
-  const { rows } = await database
-    .query('select name from migration order by name')
-    .finally(() => database.end());
+  const rows = await query(DATABASE_URL, 'select name from migration order by name');
   const migrations = await readdir(new URL('../../services/migrations', import.meta.url));
   expect(rows.map(({ name }) => name)).toEqual(migrations.filter((name) => name.endsWith('.sql')).sort());
   for (const { child } of both) child.kill('SIGTERM');

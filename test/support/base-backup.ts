@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import type { DataFolder } from '../../local/data-folder.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../local/postgres/postgres-server.ts';
+import { openSession } from './sql.ts';
 
 /**
  * The exit code of GNU tar and others when a file changed or vanished while it was read, as files of a running server
@@ -69,16 +69,11 @@ const postgresUser = () => ({ uid: idOf('-u'), gid: idOf('-g') });
 
 /** @returns the contents of backup_label. */
 async function withBackup(url: string, copy: () => void): Promise<string> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(`select pg_backup_start('copy', fast => true)`);
-    copy();
-    const { rows } = await client.query('select labelfile from pg_backup_stop(wait_for_archive => false)');
-    return rows[0].labelfile;
-  } finally {
-    await client.end();
-  }
+  await using client = await openSession(url);
+  await client.query(`select pg_backup_start('copy', fast => true)`);
+  copy();
+  const { rows } = await client.query('select labelfile from pg_backup_stop(wait_for_archive => false)');
+  return rows[0].labelfile;
 }
 
 function copyFiles(source: string, copy: string): void {

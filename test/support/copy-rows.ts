@@ -1,5 +1,5 @@
 import type { TestHarness } from './harness.ts';
-import { sqlOf } from './harness-sql.ts';
+import { sqlOf } from './sql.ts';
 
 /**
  * Copies the rows of a table in which a column has a value, each copy with its own id.

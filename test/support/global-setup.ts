@@ -1,11 +1,11 @@
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { DataFolder } from '../../local/data-folder.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { migrate } from '../../services/platform/database/migrate.ts';
+import { query } from './sql.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 import { setUpTemporal } from './temporal-setup.ts';
 import { TEST_FOLDER } from './test-folder.ts';
@@ -31,10 +31,7 @@ async function setUpPostgres(project: TestProject): Promise<() => Promise<void>>
   process.env[TEST_FOLDER] = path;
   const folder = DataFolder.open(path);
   const postgres = await startPostgres({ folder, log: console.error, throwaway: true });
-  const client = new Client({ connectionString: postgres.url });
-  await client.connect();
-  await client.query(`create database ${TEMPLATE}`);
-  await client.end();
+  await query(postgres.url, `create database ${TEMPLATE}`);
   await migrate(databaseNamed(postgres.url, TEMPLATE));
   project.provide('postgresUrl', postgres.url);
   return async () => {

@@ -6,7 +6,6 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
-import { Client } from 'pg';
 import { inject } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type Config, readConfig } from '../../services/platform/process/config.ts';
@@ -14,20 +13,15 @@ import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { createServices, type Services } from '../../services/server.ts';
 import { newKeyRings, newServiceToken } from './secrets.ts';
+import { query } from './sql.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 
 /** Creates a database for the test, migrated or cloned from another template; returns its URL. */
 export async function createTestDatabase(template: string = TEMPLATE): Promise<string> {
   const postgresUrl = inject('postgresUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  const client = new Client({ connectionString: postgresUrl });
-  await client.connect();
-  try {
-    // Without the WAL that the default writes of each page.
-    await client.query(`create database ${name} template ${template} strategy file_copy`);
-  } finally {
-    await client.end();
-  }
+  // Without the WAL that the default writes of each page.
+  await query(postgresUrl, `create database ${name} template ${template} strategy file_copy`);
   return databaseNamed(postgresUrl, name);
 }
 
@@ -42,15 +36,7 @@ do $$ declare name regclass; begin
 end $$`;
 
 /** Deletes all rows of a test database but the lanes, which migrations insert. Faster than another database: use it where each test of a file needs an empty one. */
-export async function emptyDatabase(url: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(EMPTY_TABLES);
-  } finally {
-    await client.end();
-  }
-}
+export const emptyDatabase = (url: string) => query(url, EMPTY_TABLES);
 
 /** The settings of a test: random keys, quiet logs, and the test's overrides. */
 export function testConfig(overrides: Record<string, string> = {}): Config {

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from './harness.ts';
-import { sqlOf } from './harness-sql.ts';
 import { allFilters, fewFilters, inUpperCase, neighboringFilters } from './list-filters.ts';
 import {
   fittingRows,
@@ -14,6 +13,7 @@ import {
   planOf,
   walk,
 } from './list-walk.ts';
+import { sqlOf } from './sql.ts';
 
 const ROWS = 18;
 const PLACES = 6;

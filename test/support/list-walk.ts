@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import type { newTenant, TestHarness } from './harness.ts';
-import { poolOf, sqlOf } from './harness-sql.ts';
+import { poolOf, sqlOf } from './sql.ts';
 
 export type Tenant = ReturnType<typeof newTenant>;
 

@@ -4,9 +4,9 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { expectRefusal } from './expect-refusal.ts';
 import { newTenant } from './harness.ts';
-import { sqlOf } from './harness-sql.ts';
 import { describeList, describePlans } from './list-suite.ts';
 import { fittingRows, type ListSubject, type Tenant, walk } from './list-walk.ts';
+import { sqlOf } from './sql.ts';
 
 /** The filters of a request for the work of one merchant, of one environment, or of all. */
 interface QueueScope {

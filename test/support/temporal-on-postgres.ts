@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection, type TLSConfig } from '@temporalio/client';
-import { Client as PgClient } from 'pg';
 import { inject } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { isExecutable } from '../../local/temporal/executables.ts';
 import { buildTemporal, builtTemporal, type TemporalProgram } from '../../local/temporal/temporal-build.ts';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
 import { readComposeFile } from './compose-file.ts';
+import { query } from './sql.ts';
 import { answers, type TestTemporal, withSearchLock } from './temporal.ts';
 
 /** The server's PEM files, which it reads every second; it requires a certificate of its clients. */
@@ -82,7 +82,9 @@ export async function startTemporalOnPostgres(
     client: new Client({ connection, namespace: NAMESPACE }),
     kill,
     start,
-    loseState: () => drop(databases),
+    async loseState() {
+      await drop(databases);
+    },
     async [Symbol.asyncDispose]() {
       await connection.close();
       await kill();
@@ -129,12 +131,7 @@ const createRole = ({ role }: Databases) =>
 const drop = ({ temporal, temporal_visibility }: Databases) =>
   runSql(...[temporal, temporal_visibility].map((name) => `drop database if exists ${name} with (force)`));
 
-async function runSql(...statements: string[]): Promise<void> {
-  const client = new PgClient({ connectionString: inject('postgresUrl') });
-  await client.connect();
-  for (const statement of statements) await client.query(statement);
-  await client.end();
-}
+const runSql = (...statements: string[]) => query(inject('postgresUrl'), ...statements);
 
 /** Built by the pinned module once per machine, as the dev server is. */
 function builtProgram(program: TemporalProgram): Promise<string> {

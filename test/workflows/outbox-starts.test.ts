@@ -4,8 +4,8 @@ import {
   MerchantDecisionKind,
   RefundCaseStatus as Status,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { sqlOf } from '../support/harness-sql.ts';
 import { scrape } from '../support/scrape.ts';
+import { sqlOf } from '../support/sql.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from './refunds/refund-harness.ts';
 

@@ -7,7 +7,7 @@ import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.t
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from './dashboard-fixture.ts';
 
 let fixture: SharedDashboard;

@@ -5,7 +5,7 @@ import type { ProblemCode } from '../../../gateway/problems/problem-types.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../reconciliation/victims.ts';
 import { startStandby } from '../../support/base-backup.ts';
-import { query } from '../../support/query.ts';
+import { query } from '../../support/sql.ts';
 import type { DatabaseClients } from './database-clients.ts';
 
 /** A failure of PostgreSQL, and what its clients see in the meantime. */

@@ -7,7 +7,7 @@ import { type EmbeddedPostgres, startPostgres } from '../../../local/postgres/po
 import { migrate } from '../../../services/platform/database/migrate.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
 import { configureRecovery, takeBaseBackup } from '../../support/base-backup.ts';
-import { query } from '../../support/query.ts';
+import { query } from '../../support/sql.ts';
 
 const ARCHIVED = { timeout: 30_000, interval: 100 };
 

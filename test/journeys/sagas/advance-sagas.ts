@@ -1,5 +1,4 @@
 import { type CallOptions, createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { expect } from 'vitest';
 import {
   AdvanceService,
@@ -9,7 +8,7 @@ import * as advanceRefusal from '../../../services/contracts/advances/advance-re
 import * as advanceRelease from '../../../services/contracts/advances/advance-release.contract.ts';
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../support/sql.ts';
 import { eventually, type Saga, type SagaWorld } from './saga.ts';
 
 /** How long workflows wait before they complete an interrupted call. */
@@ -65,22 +64,17 @@ async function merchantWithAdvanceableSale({ harness, provider }: SagaWorld, on?
   }
   /** Makes a call that is interrupted after its first commit, which starts the workflow. */
   async function interrupt(workflowType: string, call: (options: CallOptions) => Promise<unknown>) {
-    const lock = new Client({ connectionString: harness.databaseUrl });
-    await lock.connect();
-    try {
-      await lock.query('begin');
-      await lock.query('select from funds.account where merchant_id = $1 for update', [merchantId]);
-      const caller = new AbortController();
-      const interrupted = call({ signal: caller.signal }).catch(() => undefined);
-      const started = 'select from platform.outbox_command where merchant_id = $1 and workflow_type = $2';
-      await eventually(async () =>
-        expect(await sqlOf(harness, started, [merchantId, workflowType])).not.toEqual([]),
-      );
-      caller.abort();
-      await interrupted;
-    } finally {
-      await lock.end();
-    }
+    await using lock = await openSession(harness.databaseUrl);
+    await lock.query('begin');
+    await lock.query('select from funds.account where merchant_id = $1 for update', [merchantId]);
+    const caller = new AbortController();
+    const interrupted = call({ signal: caller.signal }).catch(() => undefined);
+    const started = 'select from platform.outbox_command where merchant_id = $1 and workflow_type = $2';
+    await eventually(async () =>
+      expect(await sqlOf(harness, started, [merchantId, workflowType])).not.toEqual([]),
+    );
+    caller.abort();
+    await interrupted;
   }
 }
 

@@ -1,7 +1,7 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { expect } from 'vitest';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../support/sql.ts';
 import { eventually } from './saga.ts';
 
 /**
@@ -42,8 +42,7 @@ export class HeldWrites implements AsyncDisposable {
   }
 
   static async open(harness: TestHarness): Promise<HeldWrites> {
-    const client = new Client({ connectionString: harness.databaseUrl });
-    await client.connect();
+    const client = await openSession(harness.databaseUrl);
     await client.query(TRIGGER);
     return new HeldWrites(harness, client);
   }

@@ -4,7 +4,7 @@ import {
   ProviderOutcome,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { merchantOf } from '../../workflows/refunds/refund-harness.ts';
 import { eventually, type Saga, type SagaWorld } from './saga.ts';
 

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import * as dailyRelease from '../../../workflows/funds/daily-release.contract.ts';
 import { startHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { startProvider } from '../../support/provider-server.ts';
 import { newKeyRings } from '../../support/secrets.ts';
+import { sqlOf } from '../../support/sql.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { startSmtpInbox } from '../../workflows/accounts/smtp-inbox.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import type { TestProvider } from '../../support/provider-server.ts';
+import { sqlOf } from '../../support/sql.ts';
 import type { SmtpInbox } from '../../workflows/accounts/smtp-inbox.ts';
 
 /** What the sagas act on. */

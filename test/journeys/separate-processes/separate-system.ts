@@ -6,7 +6,6 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { Client } from 'pg';
 import { vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
 import { COMPILE_CACHE } from '../../support/compile-cache.ts';
@@ -14,6 +13,7 @@ import { type Container, readComposeFile } from '../../support/compose-file.ts';
 import { bearer, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { newServiceToken } from '../../support/secrets.ts';
+import { query } from '../../support/sql.ts';
 import type { TestTemporal } from '../../support/temporal.ts';
 import { startTemporalOnPostgres, type TemporalTls } from '../../support/temporal-on-postgres.ts';
 import { type Backend, isReady, ReadyBackends, startBalancer } from './balancer.ts';
@@ -267,13 +267,10 @@ function overridesOf(
 
 /** As compose's container `database-roles` does. */
 async function createRoles(folder: string, databaseUrl: string): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
   for (const file of ['services/webhooks/lanes/database-role.sql', 'gateway/rate-limits/database-role.sql'])
-    await client.query(await readFile(join(folder, file), 'utf8'));
+    await query(databaseUrl, await readFile(join(folder, file), 'utf8'));
   for (const [role, password] of Object.entries(PASSWORDS))
-    await client.query(`alter role ${role} password '${password}'`);
-  await client.end();
+    await query(databaseUrl, `alter role ${role} password '${password}'`);
 }
 
 /** Runs a container's command with the files of the image, and with its environment alone. */

@@ -17,8 +17,8 @@ import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { type GatewayHarness, startGateways } from '../../gateway/gateway-harness.ts';
 import { describeDocumentedAnswers } from '../../gateway/openapi-answers.ts';
 import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { makeFolder } from '../temporary-data-folder.ts';
 

@@ -6,7 +6,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/call-context.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, PERSON_ADDRESS, signInRequest } from './accounts-fixture.ts';
 
 let harness: TestHarness;

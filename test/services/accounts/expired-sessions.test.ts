@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expiredSessions } from '../../../services/accounts/sessions/expired-sessions.ts';
 import type { Database } from '../../../services/platform/database/database.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { openDatabase } from '../../support/open-database.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 
 let harness: TestHarness;

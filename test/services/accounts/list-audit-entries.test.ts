@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 
 testList(

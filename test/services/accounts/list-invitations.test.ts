@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, isRemoved } from './accounts-fixture.ts';
 
 testList('ListInvitations', 'accounts', invitationList, [['', 'invitation_newest']]);

@@ -1,8 +1,8 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, isRemoved } from './accounts-fixture.ts';
 
 testList('ListMembers', 'accounts', memberList, [['', 'member_oldest']]);

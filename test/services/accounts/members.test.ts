@@ -6,7 +6,7 @@ import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
 const WEEK_MS = 7 * 86_400_000;

@@ -1,9 +1,9 @@
 import { createClient } from '@connectrpc/connect';
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { newestFirst, placeRow, rpcPage, timeOf } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 
 const SOLD = '2020-06-20';

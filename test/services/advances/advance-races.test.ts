@@ -6,7 +6,7 @@ import * as advanceRequestContract from '../../../services/contracts/advances/ad
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 

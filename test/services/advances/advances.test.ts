@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
@@ -134,13 +133,11 @@ describe('AdvanceService', () => {
     const { id } = await request((await quote()).id);
     await approve(id);
     await release(id);
-    const database = new Client({ connectionString: harness.databaseUrl });
-    await database.connect();
-    const { rows } = await database.query(
+    const rows = await sqlOf(
+      harness,
       'select workflow_id, workflow_type, arguments from platform.outbox_command where workflow_id like $1 order by id',
       [`%${id}`],
     );
-    await database.end();
     expect(rows).toMatchObject([
       { workflow_id: `advance-request-${id}`, workflow_type: 'completeAdvanceRequest' },
       {
@@ -206,8 +203,7 @@ describe('an advance that failed halfway', () => {
 
   it('a request completed after its quote expired fails, and keeps nothing reserved', async () => {
     const { funds, client, quote } = await seeded();
-    const lock = new Client({ connectionString: harness.databaseUrl });
-    await lock.connect();
+    await using lock = await openSession(harness.databaseUrl);
     // Holds the account in funds, so that the request waits between its first step and the reservation.
     await lock.query('begin');
     await lock.query('select from funds.account where merchant_id = $1 for update', [
@@ -225,7 +221,6 @@ describe('an advance that failed halfway', () => {
     const asWorkflow = { ...funds.write(), idempotencyKey: command!.workflow_id, quoteId: quote.id };
     await expectRefusal(client.requestAdvance(asWorkflow), Code.FailedPrecondition, 'QUOTE_EXPIRED');
     await lock.query('commit');
-    await lock.end();
     await expectRefusal(late, Code.FailedPrecondition, 'QUOTE_EXPIRED');
     expect((await client.listAdvanceRequests(funds.tenant)).advanceRequests).toEqual([]);
     expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
@@ -233,8 +228,7 @@ describe('an advance that failed halfway', () => {
 
   it('a request that was created and refused while its call waited is returned in its current state', async () => {
     const { funds, client, quote } = await seeded();
-    const lock = new Client({ connectionString: harness.databaseUrl });
-    await lock.connect();
+    await using lock = await openSession(harness.databaseUrl);
     await lock.query('begin');
     await lock.query('select from funds.account where merchant_id = $1 for update', [
       funds.tenant.merchantId,
@@ -261,7 +255,6 @@ describe('an advance that failed halfway', () => {
     );
     for (const sql of [refused, freed]) await lock.query(sql, [quote.id, command!.id]);
     await lock.query('commit');
-    await lock.end();
     expect((await late).advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
     const other = client.requestAdvance({ ...asking, idempotencyKey: newKey() });
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED');
@@ -288,13 +281,8 @@ describe('an advance that failed halfway', () => {
     const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     const advanceRequestId = advanceRequest!.id;
     await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
-    const database = new Client({ connectionString: harness.databaseUrl });
-    await database.connect();
-    await database.query('update advances.request set release_started_at = $2 where id = $1', [
-      advanceRequestId,
-      '2020-06-22T15:00:00Z',
-    ]);
-    await database.end();
+    const start = 'update advances.request set release_started_at = $2 where id = $1';
+    await sqlOf(harness, start, [advanceRequestId, '2020-06-22T15:00:00Z']);
     const refused = client.refuseAdvance({ ...funds.write(), advanceRequestId, reason: 'late' });
     const started = { status: 'APPROVED', releaseStarted: 'true' };
     await expectRefusal(refused, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', started);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   AdvanceAction as Action,
   AdvanceService,
@@ -11,9 +10,9 @@ import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { rpcDuration } from '../../../services/platform/process/telemetry.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { lockWaits, sqlOf } from '../../support/harness-sql.ts';
 import { LIST_SETTINGS } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
+import { lockWaits, openSession, sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { advanceQueue, copyRequest } from './advance-queue.ts';
 
@@ -100,9 +99,7 @@ it('asks funds once about all requests of a page', async () => {
 it('leaves connections to other reads while those of what merchants owe take long', async () => {
   const { client, tenant, id: advanceRequestId } = await pendingRequest();
   await copyRequest(harness, advanceRequestId, 99);
-  const session = new Client({ connectionString: harness.databaseUrl });
-  await session.connect();
-  onTestFinished(() => session.end());
+  await using session = await openSession(harness.databaseUrl);
   await session.query('begin; lock table funds.release in access exclusive mode');
   // Opens the pool's connection, so that the first poll is immediate.
   await lockWaits(harness);

@@ -1,6 +1,6 @@
-import { sqlOf } from '../../support/harness-sql.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListFixture, pageOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { copyRequest } from './advance-queue.ts';
 import { advanceRequestList } from './advance-request-list.ts';
 

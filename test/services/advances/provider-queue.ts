@@ -2,9 +2,9 @@ import { createClient } from '@connectrpc/connect';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
 import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { newestFirst, rpcPage, type Tenant } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { copyRequest } from './advance-queue.ts';
 

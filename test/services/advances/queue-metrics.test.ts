@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { readMetrics } from '../../support/scrape.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { payoutsOf } from './provider-queue.ts';
 
 let harness: TestHarness;

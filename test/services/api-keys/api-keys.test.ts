@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient, type Transport } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ApiKeyScope,
@@ -13,7 +12,7 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness, testConfig } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 
 const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
 
@@ -166,32 +165,27 @@ describe('a key in the database', () => {
       apiKeyId: apiKey!.id,
       overlapSeconds: 0,
     });
-    const database = new Client({ connectionString: harness.databaseUrl });
-    await database.connect();
-    try {
-      const { rows: tables } = await database.query<{ name: string }>(
-        `select format('%I.%I', schemaname, tablename) as name from pg_tables
-         where schemaname not in ('pg_catalog', 'information_schema')`,
+    const tables = await sqlOf<{ name: string }>(
+      harness,
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname not in ('pg_catalog', 'information_schema')`,
+    );
+    for (const { name } of tables) {
+      const rows = await sqlOf(
+        harness,
+        `select 1 from ${name} as t
+         where t::text like any($1) or t::text like any($2)`,
+        [
+          [`%${key.slice(13)}%`, `%${rotated.key.slice(13)}%`],
+          [key, rotated.key].map((secret) => `%${Buffer.from(secret.slice(13)).toString('hex')}%`),
+        ],
       );
-      for (const { name } of tables) {
-        const { rows } = await database.query(
-          `select 1 from ${name} as t
-           where t::text like any($1) or t::text like any($2)`,
-          [
-            [`%${key.slice(13)}%`, `%${rotated.key.slice(13)}%`],
-            [key, rotated.key].map((secret) => `%${Buffer.from(secret.slice(13)).toString('hex')}%`),
-          ],
-        );
-        expect(rows, name).toEqual([]);
-      }
-      const { rows } = await database.query(
-        'select pepper_version from api_keys.api_key where merchant_id = $1',
-        [request.merchantId],
-      );
-      expect(rows).toEqual([{ pepper_version: 1 }, { pepper_version: 1 }]);
-    } finally {
-      await database.end();
+      expect(rows, name).toEqual([]);
     }
+    const rows = await sqlOf(harness, 'select pepper_version from api_keys.api_key where merchant_id = $1', [
+      request.merchantId,
+    ]);
+    expect(rows).toEqual([{ pepper_version: 1 }, { pepper_version: 1 }]);
   });
 
   it('is accepted under an older pepper as long as that is configured', async () => {

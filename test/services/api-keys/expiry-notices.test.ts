@@ -7,7 +7,7 @@ import { expiringKeyNotices, replacedKeyNotices } from '../../../services/api-ke
 import type { Database } from '../../../services/platform/database/database.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { openDatabase } from '../../support/open-database.ts';
-import { query } from '../../support/query.ts';
+import { query } from '../../support/sql.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { AccountWrites } from '../../../services/funds/account-writes.ts';
@@ -12,8 +11,8 @@ import { tenantOf } from '../../../services/platform/tenant.ts';
 import { Writes } from '../../../services/platform/writes/writes.ts';
 import { openLink } from '../../reconciliation/faulty-link.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { lockWaits } from '../../support/harness-sql.ts';
 import { median } from '../../support/quantile.ts';
+import { lockWaits, openSession } from '../../support/sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
 const POOL_SIZE = 5;
@@ -38,13 +37,12 @@ beforeEach(async () => {
 
 /** Locks the row of the account from another session until disposed. */
 async function lockAccount() {
-  const session = new Client({ connectionString: harness.databaseUrl });
-  await session.connect();
+  const session = await openSession(harness.databaseUrl);
   await session.query('begin');
   await session.query('select from funds.account where merchant_id = $1 for update', [
     funds.tenant.merchantId,
   ]);
-  return { [Symbol.asyncDispose]: () => session.end() };
+  return session;
 }
 
 it('calls on a locked account leave other accounts and reads answered soon, and then succeed', async () => {

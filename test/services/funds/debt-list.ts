@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 const START_MS = Date.UTC(2020, 0, 1);

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { rpcPage } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { debtList } from './debt-list.ts';
 
 /** The queue of debts, for the queue suite, of merchants without released funds. */

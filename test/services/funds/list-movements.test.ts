@@ -10,8 +10,8 @@ import {
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { movementList } from './movement-list.ts';
 import { expectStatement, exported, listed, partsOf } from './observed-statement.ts';

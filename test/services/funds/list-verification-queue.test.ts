@@ -8,9 +8,9 @@ import {
   FundsService,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { startListHarness } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verificationQueue } from './verification-queue.ts';
 

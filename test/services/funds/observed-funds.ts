@@ -9,7 +9,7 @@ import {
   rowRemainingMinor,
 } from '../../../services/funds/release-rows.ts';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import type { FundsCaller } from './funds-caller.ts';
 import type { FundsModel } from './funds-model.ts';
 

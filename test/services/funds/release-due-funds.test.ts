@@ -7,8 +7,8 @@ import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { scrape } from '../../support/scrape.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 

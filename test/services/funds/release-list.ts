@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListFilters, type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 const SOLD = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-20', '2020-06-22'];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { planOf } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 let harness: TestHarness;

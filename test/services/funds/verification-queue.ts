@@ -2,9 +2,9 @@ import { createClient } from '@connectrpc/connect';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListFixture, newestFirst, rpcPage, type Tenant, timeOf } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
+import { sqlOf } from '../../support/sql.ts';
 
 /**
  * The queue of failing accounts, for the queue suite. An account normally has one row, but the suite needs many,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import {
   BlockOutcome,
@@ -16,7 +16,7 @@ import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../support/sql.ts';
 import { CORRUPTIONS } from './corruptions.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
@@ -70,8 +70,7 @@ async function playEverything({ client, write, ...caller }: FundsCaller): Promis
 describe('the checks', () => {
   let client: Client;
   beforeEach(async () => {
-    client = new Client({ connectionString: harness.databaseUrl });
-    await client.connect();
+    client = await openSession(harness.databaseUrl);
     await client.query('begin');
     await client.query(`do $$ declare it record; begin
       for it in select conname, conrelid::regclass as relation from pg_constraint
@@ -178,8 +177,7 @@ describe('VerifyFunds', () => {
 
   it('gives up on an account after five seconds, and continues with the next', async () => {
     const [all, before] = [await verifyFunds(harness), await failuresCounted('TIMEOUT')];
-    const locker = new Client({ connectionString: harness.databaseUrl });
-    await locker.connect();
+    await using locker = await openSession(harness.databaseUrl);
     await locker.query('begin; lock table funds.posting in access exclusive mode');
     const started = performance.now();
     const verifying = verifyAll();
@@ -197,13 +195,11 @@ describe('VerifyFunds', () => {
     const writing = Array.from({ length: 20 }, () => caller.deduct(7n, saleId, SOLD));
     const verifying = Array.from({ length: 10 }, () => verifyFunds(harness, caller.tenant));
     await Promise.all([...writing, ...verifying]);
-    const locker = new Client({ connectionString: harness.databaseUrl });
-    await locker.connect();
+    await using locker = await openSession(harness.databaseUrl);
     await locker.query(
       'begin; select from funds.account for update; select from funds.installment for update',
     );
     expect(await verifyFunds(harness, caller.tenant)).toBe(1);
-    await locker.end();
   });
 });
 

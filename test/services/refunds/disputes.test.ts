@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ApprovalMode,
@@ -18,7 +17,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { lockWaits } from '../../support/harness-sql.ts';
+import { lockWaits, openSession } from '../../support/sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 let harness: TestHarness;
@@ -355,8 +354,7 @@ describe('disputes', () => {
       };
       const second = first === 'closeDispute' ? 'respondToDispute' : 'closeDispute';
       // Both wait for the row of the dispute, which this session holds, in the order of their calls.
-      const session = new Client({ connectionString: harness.databaseUrl });
-      await session.connect();
+      await using session = await openSession(harness.databaseUrl);
       await session.query('begin');
       await session.query('select from refunds.dispute where id = $1 for update', [disputeId]);
       const racing: Promise<unknown>[] = [];

@@ -25,7 +25,7 @@ import { withDeadline } from '../../../services/refunds/evidence/receive-upload.
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { GrpcJsClient } from '../../support/grpc-js-transport.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture } from '../accounts/accounts-fixture.ts';
 import { aPdf, fileMessages, readFile } from './evidence-files.ts';
 import { refundsOf } from './refund-case-fixture.ts';

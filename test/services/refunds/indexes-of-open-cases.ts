@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 
 /** Expects a measurement to read a table, most of whose rows are closed, from these indexes. */
 export async function expectIndexesRead(

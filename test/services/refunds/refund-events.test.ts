@@ -13,7 +13,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const MAX_AMOUNT = 9_007_199_254_740_991n;

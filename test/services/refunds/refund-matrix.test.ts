@@ -14,7 +14,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import type { AttemptResult } from '../../../services/webhooks/deliveries/delivery.ts';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { startAttempts } from './attempts-fixture.ts';
 
 /** How an attempt ended; with a deadline, it is still in progress. */

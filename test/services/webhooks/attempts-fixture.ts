@@ -13,8 +13,8 @@ import { EndpointStatistics } from '../../../services/webhooks/health/endpoint-s
 import { findLost } from '../../../services/webhooks/lanes/lost-attempts.ts';
 import { webhooks } from '../../../services/webhooks/webhooks.area.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { openDatabase } from '../../support/open-database.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
 /** An attempt that may be made now. */

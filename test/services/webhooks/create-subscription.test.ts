@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
-import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
+import { openSession } from '../../support/sql.ts';
 import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
 import { newUrl } from './webhooks-fixture.ts';
 
@@ -127,8 +127,7 @@ describe('CreateWebhookSubscription', () => {
 
   it('waits for its turn without holding a connection that other merchants need', async () => {
     const [tenant, other] = [newTenant(), newTenant()];
-    const locking = new pg.Client({ connectionString: harness.databaseUrl });
-    await locking.connect();
+    await using locking = await openSession(harness.databaseUrl);
     await locking.query('begin');
     await locking.query(
       `select pg_advisory_xact_lock(hashtextextended('webhook subscriptions ' || $1 || ' live', 0))`,
@@ -141,7 +140,6 @@ describe('CreateWebhookSubscription', () => {
     // Statements that wait for a lock give up after 15 s.
     expect(performance.now() - startedAt).toBeLessThan(10_000);
     await locking.query('commit');
-    await locking.end();
     const results = await waiting;
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
   });
@@ -149,8 +147,7 @@ describe('CreateWebhookSubscription', () => {
   it('lets one call of many at a time wait for the lock while another process creates one, and refuses repeats of their keys', async () => {
     const tenant = newTenant();
     const repeated = { url: newUrl(), idempotencyKey: newKey() };
-    const locking = new pg.Client({ connectionString: harness.databaseUrl });
-    await locking.connect();
+    await using locking = await openSession(harness.databaseUrl);
     await locking.query('begin');
     const lock = `webhook subscription count ${tenant.merchantId} live`;
     await locking.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [lock]);
@@ -167,7 +164,6 @@ describe('CreateWebhookSubscription', () => {
     }
     await expectRefusal(create(tenant, repeated), Code.Aborted, 'IDEMPOTENCY_KEY_IN_USE');
     await locking.query('commit');
-    await locking.end();
     await expect(creating).resolves.toHaveLength(LIMIT);
   });
 

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
+import { openSession } from '../../support/sql.ts';
 import { answered, inFlight, startWebhooks } from './attempts-fixture.ts';
 import { newUrl, type TestTenant } from './webhooks-fixture.ts';
 
@@ -70,15 +70,13 @@ async function held(tenant: TestTenant) {
 
 /** Runs two calls in order while another transaction holds the delivery's row: the first one gets it first. */
 async function runInOrder<A, B>(deliveryId: string, first: () => Promise<A>, second: () => Promise<B>) {
-  const locking = new pg.Client({ connectionString: harness.databaseUrl });
-  await locking.connect();
+  await using locking = await openSession(harness.databaseUrl);
   await locking.query('begin');
   await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
   const asked = [first(), delay(150).then(second)] as const;
   const settled = Promise.allSettled(asked);
   await delay(300);
   await locking.query('commit');
-  await locking.end();
   return settled;
 }
 

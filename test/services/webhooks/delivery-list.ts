@@ -4,8 +4,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { endDeliveries } from '../../../services/webhooks/deliveries/end-deliveries.sql.ts';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { type ListFilters, type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
 const SUBSCRIPTIONS = [randomUUID(), randomUUID()];

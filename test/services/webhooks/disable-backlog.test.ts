@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -8,6 +7,7 @@ import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { disabledBacklogs } from '../../../services/webhooks/subscriptions/disabled-backlogs.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
 import { openDatabase } from '../../support/open-database.ts';
+import { openSession } from '../../support/sql.ts';
 import { answered, startWebhooks } from './attempts-fixture.ts';
 import type { TestTenant } from './webhooks-fixture.ts';
 
@@ -71,9 +71,7 @@ it('cancels thousands before the response, including their retry workflows', asy
 it('does not block the subscription while the rest is canceled', async () => {
   const tenant = newTenant();
   const { id, request } = await withBacklog(tenant);
-  const holder = new pg.Client({ connectionString: harness.databaseUrl });
-  await holder.connect();
-  onTestFinished(() => holder.end());
+  await using holder = await openSession(harness.databaseUrl);
   await holder.query('begin');
   await holder.query(
     'select from webhooks.open_delivery where subscription_id = $1 order by id desc limit 1 for update',

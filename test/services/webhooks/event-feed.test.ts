@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -9,7 +8,7 @@ import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_p
 import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { createTestDatabase, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../support/sql.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 /** Transactions of other databases of the same server hold the feed back, too. */
@@ -43,8 +42,7 @@ const from = (cursor: string) => ({ start: { case: 'cursor' as const, value: cur
 
 /** Logs an event in its own transaction, which the caller ends. */
 async function logSlowly({ merchantId }: TestTenant, id = uuidv7(), { databaseUrl } = harness) {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await openSession(databaseUrl);
   await client.query('begin');
   await client.query(
     `insert into webhooks.event
@@ -245,8 +243,7 @@ describe('ListEventFeed', () => {
     await feed().listEventFeed({ environment, start: publishedFrom });
     const reads = [...new Set(statements.filter((statement) => statement.includes('logged_xid')))];
     expect(reads).toHaveLength(4);
-    const empty = new Client({ connectionString: await createTestDatabase() });
-    await empty.connect();
+    await using empty = await openSession(await createTestDatabase());
     // As on the connections for reads.
     await empty.query('set enable_seqscan = off; set jit = off');
     for (const statement of reads) {
@@ -260,7 +257,6 @@ describe('ListEventFeed', () => {
       );
       expect(ofEvents).not.toMatch(/\bSort {2}\(/);
     }
-    await empty.end();
   });
 
   it('refuses callers without the grant operations, foreign cursors and unknown types', async () => {

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../support/sql.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
@@ -22,19 +21,9 @@ const publication = (tenant: TestTenant, objectId: string = randomUUID(), idempo
   data: PAYMENT,
 });
 
-/** Rows of a statement on the harness's database. */
-async function query<Row extends object>(text: string, values: unknown[]): Promise<Row[]> {
-  const client = new Client({ connectionString: harness.databaseUrl });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text, values)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 const published = (tenant: TestTenant) =>
-  query<{ id: string; object_id: string; sequence: string; transaction: string }>(
+  sqlOf<{ id: string; object_id: string; sequence: string; transaction: string }>(
+    harness,
     'select id, object_id, sequence, xmin::text as transaction from webhooks.event where merchant_id = $1',
     [tenant.merchantId],
   );
@@ -77,7 +66,8 @@ describe('events published concurrently', () => {
       await delay(1);
     }
     await Promise.all(calls);
-    const starts = await query<{ ms: number }>(
+    const starts = await sqlOf<{ ms: number }>(
+      harness,
       `select distinct extract(epoch from created_at)::float8 * 1000 as ms from platform.idempotency_record
         where merchant_id = $1 order by ms`,
       [tenant.merchantId],
@@ -107,8 +97,7 @@ describe('events published concurrently', () => {
   it('do not wait for one whose object another transaction has locked: their transaction fails, and each gets its own', async () => {
     const [held, free] = [newTenant(), newTenant()];
     await events().publishEvent(publication(held, 'held'));
-    const holder = new Client({ connectionString: harness.databaseUrl });
-    await holder.connect();
+    await using holder = await openSession(harness.databaseUrl);
     await holder.query('begin');
     await holder.query('select from webhooks.object_sequence where merchant_id = $1 for update', [
       held.merchantId,
@@ -118,7 +107,6 @@ describe('events published concurrently', () => {
     const first = await Promise.race([waiting.then(() => 'the one that is held'), Promise.all(others)]);
     expect(first).toHaveLength(5);
     await holder.query('commit');
-    await holder.end();
     expect((await waiting).event!.sequence).toBe(2n);
   });
 

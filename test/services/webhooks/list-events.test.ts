@@ -1,9 +1,9 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v7 as uuidv7 } from 'uuid';
 import type { TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListFilters, type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { PAYMENT, webhooksFixture } from './webhooks-fixture.ts';
 
 const taken = (index: string) => String.raw`event_live_\d+_${index}`;

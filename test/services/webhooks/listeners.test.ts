@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -14,8 +13,8 @@ import { expiredListeners } from '../../../services/webhooks/listeners/expired-l
 import { SubscriptionEntity } from '../../../services/webhooks/subscriptions/subscription.entity.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { lockWaits } from '../../support/harness-sql.ts';
 import { openDatabase } from '../../support/open-database.ts';
+import { lockWaits, openSession } from '../../support/sql.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
@@ -130,9 +129,7 @@ test('open deliveries are canceled when the stream ends, and the listener is rem
 test('a listener whose caller leaves while all turns of the merchant are taken is removed once one is free', async () => {
   const tenant = newTenant(Environment.TEST);
   const { listenerId, cancel } = await open(tenant);
-  const session = new Client({ connectionString: harness.databaseUrl });
-  await session.connect();
-  onTestFinished(() => session.end());
+  await using session = await openSession(harness.databaseUrl);
   await session.query('begin');
   await session.query(`select webhooks.lock_subscriptions($1, 'test')`, [tenant.merchantId]);
   const others = Array.from({ length: 8 }, () => open(tenant));

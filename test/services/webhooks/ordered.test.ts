@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
+import { openSession } from '../../support/sql.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 import { faultsOf, type LogEntry, loggingAnswer } from './ordered-log.ts';
 import { PAYMENT, type TestTenant } from './webhooks-fixture.ts';
@@ -164,9 +164,7 @@ describe('an ordered subscription', () => {
       const held = endpoint.hold();
       await publish('a');
       await eventually(() => expect(held.count).toBe(1));
-      const client = new pg.Client({ connectionString: webhooks.harness.databaseUrl });
-      await client.connect();
-      onTestFinished(() => client.end());
+      await using client = await openSession(webhooks.harness.databaseUrl);
       await client.query('begin');
       const event = {
         merchant_id: tenant.merchantId,

@@ -7,7 +7,7 @@ import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_p
 import { EVENT_CATALOG } from '../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { bearer, newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { PAYMENT, type TestTenant } from './webhooks-fixture.ts';
 
 let harness: TestHarness;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { openSession } from '../../support/sql.ts';
 import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
@@ -25,8 +25,7 @@ const deliveriesOf = async (tenant: TestTenant, filter: object) =>
 
 /** A transaction that has published an event and not committed. */
 async function publishing(tenant: TestTenant, objectId: string = randomUUID()) {
-  const client = new pg.Client({ connectionString: harness.databaseUrl });
-  await client.connect();
+  const client = await openSession(harness.databaseUrl);
   onTestFinished(() => client.end());
   await client.query('begin');
   const event = {
@@ -87,9 +86,7 @@ it('disabling waits for events that are being published, and cancels their deliv
 it('an event waits for an uncommitted disabling, and then has no delivery', async () => {
   const tenant = newTenant();
   const { id } = await fixture.subscribe(tenant);
-  const changing = new pg.Client({ connectionString: harness.databaseUrl });
-  await changing.connect();
-  onTestFinished(() => changing.end());
+  await using changing = await openSession(harness.databaseUrl);
   await changing.query('begin');
   await changing.query(`select webhooks.lock_subscriptions($1, 'live')`, [tenant.merchantId]);
   await changing.query(

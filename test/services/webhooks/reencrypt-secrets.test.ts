@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import type pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -12,6 +12,7 @@ import { createServices } from '../../../services/server.ts';
 import { reencryptSecrets } from '../../../services/webhooks/subscriptions/reencrypt-secrets.ts';
 import { createTestDatabase, newKey, newTenant, testConfig } from '../../support/harness.ts';
 import { createLoopbackGuard } from '../../support/loopback-guard.ts';
+import { openSession } from '../../support/sql.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { deliverWaiting } from '../platform/egress/deliver-waiting.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
@@ -31,8 +32,7 @@ let databaseUrl: string;
 let client: pg.Client;
 beforeEach(async () => {
   databaseUrl = await createTestDatabase();
-  client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  client = await openSession(databaseUrl);
 });
 afterEach(() => client.end());
 
@@ -170,8 +170,7 @@ describe('the command that re-encrypts signing secrets', () => {
     const secrets = new Map<string, string>();
     for (const one of subscriptions) secrets.set(one.id, await reveal(both.fixture, one));
     await using second = await open(NEW_FIRST);
-    const other = new pg.Client({ connectionString: databaseUrl });
-    await other.connect();
+    await using other = await openSession(databaseUrl);
     const keys = KeyRing.parse(NEW_FIRST);
     const [one, two] = await Promise.all([
       reencryptSecrets(client, keys, { batchSize: 1 }),

@@ -1,8 +1,8 @@
-import pg from 'pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant } from '../../support/harness.ts';
+import { openSession } from '../../support/sql.ts';
 import { answered, startWebhooks } from './attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
 
@@ -108,8 +108,7 @@ describe('a resend in progress', () => {
     const tenant = newTenant();
     const { id, eventIds, subscriptionId } = await fixture.begun(tenant, 5);
     await fixture.goOn(id, 2);
-    const locking = new pg.Client({ connectionString: harness.databaseUrl });
-    await locking.connect();
+    await using locking = await openSession(harness.databaseUrl);
     await locking.query('begin');
     await locking.query('select from webhooks.subscription where id = $1 for update', [subscriptionId]);
     const killed = fixture.goOn(id, 2).then(

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { createServices, type Services } from '../../../services/server.ts';
 import { createTestDatabase, newTenant, testConfig } from '../../support/harness.ts';
+import { openSession } from '../../support/sql.ts';
 import { type Attempts, startAttempts } from './attempts-fixture.ts';
 import { insertPastDeliveries } from './webhook-past.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
@@ -65,8 +66,7 @@ afterAll(async () => {
 });
 
 async function connect(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await openSession(databaseUrl);
   onTestFinished(() => client.end());
   return client;
 }

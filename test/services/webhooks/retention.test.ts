@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, createClient } from '@connectrpc/connect';
-import pg from 'pg';
+import type pg from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -14,6 +14,7 @@ import { createLogger, metrics } from '../../../services/platform/process/teleme
 import { createServices, type Services } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
+import { openSession } from '../../support/sql.ts';
 import { startWebhooks } from './attempts-fixture.ts';
 import { exhausted } from './subscription-errors.ts';
 import { backdate, partitionNames } from './webhook-past.ts';
@@ -30,9 +31,7 @@ const deliverAll = (httpStatus = 204) => attempts.answerAll(httpStatus);
 
 /** A connection of the test's own; it ends with the test. */
 async function connect(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: harness.databaseUrl });
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await openSession(harness.databaseUrl);
   onTestFinished(() => client.end());
   return client;
 }

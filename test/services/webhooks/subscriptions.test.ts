@@ -1,11 +1,10 @@
 import { Code } from '@connectrpc/connect';
-import pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newKey, newTenant } from '../../support/harness.ts';
-import { lockWaits } from '../../support/harness-sql.ts';
+import { lockWaits, openSession } from '../../support/sql.ts';
 import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
 import { newUrl, type TestTenant } from './webhooks-fixture.ts';
 
@@ -73,9 +72,7 @@ describe('WebhookSubscriptionService', () => {
     const ids: string[] = [];
     for (let n = 0; n < LIMIT - 1; n += 1) ids.push((await create(tenant)).subscription!.id);
     const url = newUrl();
-    const holding = new pg.Client({ connectionString: harness.databaseUrl });
-    await holding.connect();
-    onTestFinished(() => holding.end());
+    await using holding = await openSession(harness.databaseUrl);
     await holding.query('begin');
     await holding.query(`select webhooks.lock_subscriptions($1, 'live')`, [tenant.merchantId]);
     const waiting = async (requests: number) =>

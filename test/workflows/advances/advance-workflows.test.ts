@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRefusal from '../../../services/contracts/advances/advance-refusal.contract.ts';
@@ -8,6 +7,7 @@ import * as advanceRequest from '../../../services/contracts/advances/advance-re
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from '../funds/funds-workflows.ts';
 
@@ -109,9 +109,6 @@ it.concurrent('frees the reservation of a refused request, once', async () => {
 
 /** The state left by a process that dies after the first of the payout's three steps. */
 async function startPayoutAlone(advanceRequestId: string): Promise<void> {
-  const database = new Client({ connectionString: workflows.harness.databaseUrl });
-  await database.connect();
   const start = 'update advances.request set release_started_at = $2 where id = $1';
-  await database.query(start, [advanceRequestId, `${SOLD}T16:00:00Z`]);
-  await database.end();
+  await sqlOf(workflows.harness, start, [advanceRequestId, `${SOLD}T16:00:00Z`]);
 }

@@ -18,8 +18,8 @@ import {
   workflowType,
 } from '../../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { startProvider, type TestProvider } from '../../support/provider-server.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from '../refunds/refund-harness.ts';
 import { type AreaBooks, type AreaHarness, playAreas } from './area-books.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { scheduleId, workflowType } from '../../../workflows/funds/nightly-verification.contract.ts';
 import { ensureSchedules } from '../../../workflows/schedules.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from './funds-workflows.ts';
 

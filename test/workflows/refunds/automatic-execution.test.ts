@@ -13,7 +13,7 @@ import {
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { merchantOf, type RefundMerchant, sharedRefundHarness } from './refund-harness.ts';
 
 const fixture = sharedRefundHarness({ REFUND_EXECUTION: 'automatic' });

@@ -10,7 +10,7 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { eventually, merchantOf, sharedRefundHarness } from './refund-harness.ts';
 
 const { REFUND_IN_PROGRESS, HOLD_OR_DISPUTE } = BlockReason;

@@ -19,8 +19,8 @@ import { endRefundHold, holdRefundFunds } from '../../../workflows/refunds/refun
 import { reverseRefund } from '../../../workflows/refunds/refund-reversal.workflow.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { merchantOf, type RefundMerchant } from './refund-harness.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { workflowId, workflowType } from '../../../services/contracts/refunds/refund-funding.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { eventually, merchantOf, type RefundMerchant, sharedRefundHarness } from './refund-harness.ts';
 
 const { FUNDING_REQUIRED, PROCESSING } = Status;

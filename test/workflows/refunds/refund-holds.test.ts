@@ -14,7 +14,7 @@ import { endWorkflowType, workflowType } from '../../../services/contracts/refun
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
 import { WORKER_CALLER } from '../../../workflows/worker-caller.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { eventually, merchantOf, sharedRefundHarness } from './refund-harness.ts';
 
 const { SUBMITTED, SUCCEEDED, FAILED } = ProviderOutcome;

@@ -19,8 +19,8 @@ import { createRefundActivities } from '../../../workflows/refunds/refund.activi
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { sqlOf } from '../../support/harness-sql.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
+import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
 

@@ -11,7 +11,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 

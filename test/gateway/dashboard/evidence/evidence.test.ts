@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request, type ServerResponse } from 'node:http';
 import { createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { beforeAll, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { aPdf, fileMessages } from '../../../services/refunds/evidence-files.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
+import { openSession } from '../../../support/sql.ts';
 import { multipartOf, type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -82,8 +82,7 @@ it('says at the field why a file is refused, in the language of the reader', asy
 it('takes no upload slot for a browser that disconnected while its session was checked', async () => {
   const { visitor, page } = await aCase();
   const { app, harness, baseUrl } = fixture;
-  const lock = new Client({ connectionString: harness.databaseUrl });
-  await lock.connect();
+  await using lock = await openSession(harness.databaseUrl);
   await lock.query('begin; lock table accounts.session in access exclusive mode');
   // As many as one person may send at once.
   for (let n = 0; n < 4; n += 1) {
@@ -100,7 +99,6 @@ it('takes no upload slot for a browser that disconnected while its session was c
     await left;
   }
   await lock.query('rollback');
-  await lock.end();
   const attached = await visitor.attach(page, '/evidence', 'a.pdf', aPdf());
   expect([attached.status, links(attached).length]).toEqual([200, 1]);
 });

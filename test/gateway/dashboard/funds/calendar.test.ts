@@ -5,7 +5,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { type FundsCaller, fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { cellOf } from './calendar-page.ts';

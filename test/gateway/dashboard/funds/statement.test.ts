@@ -6,7 +6,7 @@ import { DisputeOutcome, DisputeReason } from '../../../../proto/gen/payments/re
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { minorOf, readCsv, sumOf } from '../exports/read-csv.ts';
 import { textOf } from '../page-text.ts';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { type SharedDashboard, sharedDashboard, Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { someOf } from './hostile.ts';

@@ -10,7 +10,7 @@ import { aPdf, fileMessages } from '../../../services/refunds/evidence-files.ts'
 import { openAttemptRecords } from '../../../services/webhooks/attempt-records.ts';
 import { resendFixture } from '../../../services/webhooks/resend-fixture.ts';
 import { newKey } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import type { SharedDashboard, Visitor } from '../dashboard-fixture.ts';
 

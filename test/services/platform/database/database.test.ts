@@ -2,13 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
+import { openSession } from '../../../support/sql.ts';
 
 const POOL_SIZE = 2;
 const db = queryBuilder<object>();
@@ -18,8 +19,7 @@ let killer: Client;
 beforeAll(async () => {
   const url = await createTestDatabase();
   database = await openDatabase(url, { poolSize: POOL_SIZE });
-  killer = new Client({ connectionString: url });
-  await killer.connect();
+  killer = await openSession(url);
 });
 afterAll(async () => {
   await killer.end();

@@ -1,8 +1,8 @@
-import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { migrateOnceReachable } from '../../../../services/platform/database/migrate.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
+import { query } from '../../../support/sql.ts';
 
 /** Ends the connection that creates the first table of a migration, once. */
 const INTERRUPT_ONCE = `
@@ -15,10 +15,7 @@ create event trigger interrupt on ddl_command_start when tag in ('CREATE TABLE')
 
 it('a process whose migration loses its connection migrates again', async () => {
   const databaseUrl = await createTestDatabase('template1');
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(INTERRUPT_ONCE);
-  await client.end();
+  await query(databaseUrl, INTERRUPT_ONCE);
   const applied = await migrateOnceReachable(databaseUrl, createLogger('silent'));
   expect(applied.length).toBeGreaterThan(10);
 });

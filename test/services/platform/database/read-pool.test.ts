@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
 import { prepareRead } from '../../../../services/platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
-import { query } from '../../../support/query.ts';
+import { openSession, query } from '../../../support/sql.ts';
 
 const POOL_SIZE = 8;
 const MAX_SHARED = 32;
@@ -67,8 +66,7 @@ const fromLocked = prepareRead<{ readonly n: number }, Answer>((parameters) =>
 
 /** Locks a new table. */
 async function lockTable(name: string) {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await openSession(url);
   await client.query(`create table ${name} (pid int)`);
   await client.query(`begin; lock table ${name}`);
   const waiting = `from pg_locks where relation = '${name}'::regclass and not granted`;

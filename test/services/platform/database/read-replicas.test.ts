@@ -21,9 +21,9 @@ import { temporaryDataFolder } from '../../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../../reconciliation/victims.ts';
 import { startStandby } from '../../../support/base-backup.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { query } from '../../../support/query.ts';
 import { type Scraped, scrape } from '../../../support/scrape.ts';
 import { newKeyRing } from '../../../support/secrets.ts';
+import { query } from '../../../support/sql.ts';
 import { newUrl } from '../../webhooks/webhooks-fixture.ts';
 
 const MAX_LAG_MS = 2_000;

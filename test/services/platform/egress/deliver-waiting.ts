@@ -4,7 +4,7 @@ import type { EnvironmentGuards } from '../../../../services/platform/egress/env
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../../services/server.ts';
 import type { TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 
 /**
  * Makes the first attempts of all waiting deliveries, like a process that only owns webhook lanes.

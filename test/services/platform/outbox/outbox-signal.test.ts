@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
@@ -8,6 +8,7 @@ import { OUTBOX_CHANNEL, OutboxSignal } from '../../../../services/platform/outb
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
+import { openSession } from '../../../support/sql.ts';
 
 let database: Database;
 let listener: Client;
@@ -16,8 +17,7 @@ const logger = createLogger('fatal');
 beforeAll(async () => {
   const url = await createTestDatabase();
   database = await openDatabase(url, { poolSize: 4 });
-  listener = new Client({ connectionString: url });
-  await listener.connect();
+  listener = await openSession(url);
   listener.on('notification', ({ payload = '' }) => payloads.push(payload));
   await listener.query(`listen ${OUTBOX_CHANNEL}`);
 });

@@ -5,7 +5,7 @@ import {
   WorkflowCommandService,
 } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { emptyDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 let harness: TestHarness;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DescService } from '@bufbuild/protobuf';
 import { type CallOptions, createClient } from '@connectrpc/connect';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -12,7 +12,7 @@ import { MerchantDecisionKind } from '../../../../proto/gen/payments/refunds/v1/
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { lockWaits, sqlOf } from '../../../support/harness-sql.ts';
+import { lockWaits, openSession, sqlOf } from '../../../support/sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
 import { aPdf, fileMessages } from '../../refunds/evidence-files.ts';
@@ -24,8 +24,7 @@ let harness: TestHarness;
 let lockHolder: Client;
 beforeAll(async () => {
   harness = await startHarness();
-  lockHolder = new Client({ connectionString: harness.databaseUrl });
-  await lockHolder.connect();
+  lockHolder = await openSession(harness.databaseUrl);
 });
 afterAll(async () => {
   await lockHolder.end();

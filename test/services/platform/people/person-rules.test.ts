@@ -16,7 +16,7 @@ import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts
 import { requiredGrant } from '../../../../services/platform/rpc/grants.ts';
 import { personRule } from '../../../../services/platform/rpc/person-rules.ts';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 
 /** How each RPC responds to people, by the table of roles, and to our own processes. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../../../local/ports.ts';
@@ -9,11 +8,11 @@ import { type PeriodicTask, PeriodicTasks } from '../../../../services/platform/
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { expiredIdempotencyRecords } from '../../../../services/platform/writes/expired-idempotency-records.ts';
 import { createTestDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { newKeyRings } from '../../../support/secrets.ts';
+import { openSession, sqlOf } from '../../../support/sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 const INTERVAL_MS = 20;
@@ -113,9 +112,7 @@ describe('periodic tasks', () => {
     startTasks(database, { name: 'outage', runBatch: steps });
     await expect.poll(() => steps.mock.calls.length).toBeGreaterThan(0);
     const name = new URL(url).pathname.slice(1);
-    const server = new Client({ connectionString: inject('postgresUrl') });
-    await server.connect();
-    onTestFinished(() => server.end());
+    await using server = await openSession(inject('postgresUrl'));
     await server.query(`alter database ${name} allow_connections false`);
     await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
     await expect.poll(() => warn.mock.calls.length).toBeGreaterThan(2);

@@ -10,7 +10,7 @@ import { Environment, type RecordPosition } from '../../../../proto/gen/payments
 import { RefundCaseScope, RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 
 /** More than two pages. */
 const RECORDS = 1_100;

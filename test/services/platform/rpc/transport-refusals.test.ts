@@ -8,12 +8,12 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { endStreamFromJson, errorFromJsonBytes } from '@connectrpc/connect/protocol-connect';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ListProductsRequestSchema } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { exchange } from '../../../gateway/http-call.ts';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { openSession } from '../../../support/sql.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -332,15 +332,10 @@ describe('a connection stays usable after a large body was refused', () => {
 it.each(Object.entries<Way>(WAYS))(
   'over %s, the port explains that a deadline has passed',
   async (_name, way) => {
-    const holder = new Client({ connectionString: harness.databaseUrl });
-    await holder.connect();
+    await using holder = await openSession(harness.databaseUrl);
     await holder.query('begin; lock table catalog.product');
-    try {
-      const received = await send(way, { headers: way.timeout(300) });
-      expect(refusalOf(received)).toEqual(['DeadlineExceeded', 'DEADLINE_EXCEEDED']);
-    } finally {
-      await holder.end();
-    }
+    const received = await send(way, { headers: way.timeout(300) });
+    expect(refusalOf(received)).toEqual(['DeadlineExceeded', 'DEADLINE_EXCEEDED']);
   },
 );
 

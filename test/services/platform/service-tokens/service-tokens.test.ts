@@ -3,14 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { Client } from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { ServiceTokenService } from '../../../../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { bearer, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../../support/sql.ts';
 import { aPdf } from '../../refunds/evidence-files.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 import { webhooksFixture } from '../../webhooks/webhooks-fixture.ts';
@@ -153,8 +152,7 @@ async function uploadsAs(token: string) {
     RefundCaseService,
     createGrpcTransport({ baseUrl: harness.baseUrl, interceptors: [bearer(token)] }),
   );
-  const lock = new Client({ connectionString: harness.databaseUrl });
-  await lock.connect();
+  const lock = await openSession(harness.databaseUrl);
   await lock.query('begin');
   await lock.query('select from refunds.refund_case where id = $1 for update', [waiting.id]);
   let isRevoked = false;
@@ -195,9 +193,7 @@ test('no token of the database is accepted while it cannot be read; those in the
   const token = newToken();
   await issue(token, ['webhooks:read']);
   await vi.waitFor(() => listEvents(token), WITHIN_5S);
-  const database = new Client({ connectionString: harness.databaseUrl });
-  await database.connect();
-  onTestFinished(() => database.end());
+  await using database = await openSession(harness.databaseUrl);
   await database.query('begin; lock table platform.service_token in access exclusive mode');
   const unavailable = () => expectRefusal(listEvents(token), Code.Unavailable, 'DATABASE_UNAVAILABLE');
   await vi.waitFor(unavailable, { timeout: 10_000 });

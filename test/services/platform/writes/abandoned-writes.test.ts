@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { openSession, sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
 
 let harness: TestHarness;
@@ -26,8 +25,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     async (ending, options) => {
       const { client, tenant, write, sell } = fundsCaller(harness.transports[way]);
       await sell({ gross: 1_000n });
-      const lock = new Client({ connectionString: harness.databaseUrl });
-      await lock.connect();
+      await using lock = await openSession(harness.databaseUrl);
       await lock.query('begin');
       await lock.query('select from funds.account where merchant_id = $1 for update', [tenant.merchantId]);
       const deduction = { ...write(), sourceId: randomUUID(), amountMinor: 100n };
@@ -38,7 +36,6 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
       await lock.query('commit');
       // Its turn at the account comes before this one's.
       await sell({ gross: 1n });
-      await lock.end();
       const kept = 'select from funds.deduction where source_id = $1';
       expect(await sqlOf(harness, kept, [deduction.sourceId])).toEqual([]);
       expect(await client.applyDeduction(deduction)).toMatchObject({ deductedAmountMinor: 100n });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
 import { auditPartitions } from '../../../../services/platform/writes/audit-partitions.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
 import { openDatabase } from '../../../support/open-database.ts';
+import { sqlOf } from '../../../support/sql.ts';
 
 const DAY_MS = 86_400_000;
 

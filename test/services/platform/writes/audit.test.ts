@@ -15,7 +15,7 @@ import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { bearer, newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { accountsFixture, PERSON_ADDRESS } from '../../accounts/accounts-fixture.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 import { isKeyed, type RepeatedCall, repeatingTransport } from '../rpc/repeating-transport.ts';

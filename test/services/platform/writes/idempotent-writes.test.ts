@@ -8,7 +8,7 @@ import { REPLAYED_HEADER } from '../../../../services/platform/rpc/call-context.
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
+import { sqlOf } from '../../../support/sql.ts';
 
 const MANY = 50;
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { timestampNow } from '@bufbuild/protobuf/wkt';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startHarness, type TestHarness } from '../../../support/harness.ts';
-import { lockWaits } from '../../../support/harness-sql.ts';
+import { lockWaits, openSession } from '../../../support/sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 const POOL_SIZE = 4;
@@ -21,8 +20,7 @@ it('the writes of one merchant that wait for a locked row leave connections to o
   const paymentIntentId = randomUUID();
   const paidAt = timestampNow();
   await open({ paymentIntentId, paidAt });
-  const session = new Client({ connectionString: harness.databaseUrl });
-  await session.connect();
+  await using session = await openSession(harness.databaseUrl);
   await session.query('begin');
   await session.query('select from refunds.payment where merchant_id = $1 for update', [tenant.merchantId]);
   const stuck = Promise.allSettled(

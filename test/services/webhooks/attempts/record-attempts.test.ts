@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createContextValues } from '@connectrpc/connect';
-import pg from 'pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   AttemptFailure,
@@ -11,6 +10,7 @@ import {
 import { tenantOf } from '../../../../services/platform/tenant.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
+import { openSession } from '../../../support/sql.ts';
 import { answered, inFlight, POOL_SIZE, reportOf, startWebhooks } from '../attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 
@@ -64,8 +64,7 @@ describe('a report', () => {
   it('that contradicts another report of the same attempt is applied completely or not at all', async () => {
     const attempt = await firstAttempt();
     const { deliveryId } = attempt;
-    const locking = new pg.Client({ connectionString: harness.databaseUrl });
-    await locking.connect();
+    await using locking = await openSession(harness.databaseUrl);
     await locking.query('begin');
     await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
     const failure = attempts.record(answered(attempt, 500));
@@ -73,7 +72,6 @@ describe('a report', () => {
     const success = attempts.record(answered(attempt, 200));
     await areWaiting(2);
     await locking.query('commit');
-    await locking.end();
     expect(await success).toEqual(await failure);
     const found = await read(deliveryId);
     expect(found.delivery.status).toBe(DeliveryStatus.RETRYING);
@@ -97,8 +95,7 @@ describe('a report', () => {
 
   it('makes a process that takes the lane wait until it is committed', async () => {
     const attempt = await firstAttempt();
-    const locking = new pg.Client({ connectionString: harness.databaseUrl });
-    await locking.connect();
+    await using locking = await openSession(harness.databaseUrl);
     await locking.query('begin');
     await locking.query('select from webhooks.open_delivery where id = $1 for update', [attempt.deliveryId]);
     const recording = attempts.record(answered(attempt, 200));
@@ -106,7 +103,6 @@ describe('a report', () => {
     const taking = fixture.sql('update webhooks.lane set epoch = epoch + 1 where id = $1', [attempt.lane]);
     expect(await Promise.race([taking, delay(300, 'waits')])).toBe('waits');
     await locking.query('commit');
-    await locking.end();
     expect(await recording).toMatchObject([{ status: 'SUCCEEDED' }]);
     await taking;
   });
@@ -220,15 +216,13 @@ describe('the workflow that shows a delivery', () => {
     expect(await newStarts()).toHaveLength(1);
 
     await makeDue();
-    const locking = new pg.Client({ connectionString: harness.databaseUrl });
-    await locking.connect();
+    await using locking = await openSession(harness.databaseUrl);
     await locking.query('begin');
     await locking.query('select from webhooks.open_delivery where id = $1 for update', [late!.deliveryId]);
     const recording = attempts.record(answered(late!, 200));
     await areWaiting(1);
     const claimed = await fixture.claimCommands();
     await locking.query('commit');
-    await locking.end();
     expect(await recording).toMatchObject([{ status: 'SUCCEEDED' }]);
     expect(claimed).toMatchObject([{ workflowId: 'deliveries-of-the-test' }]);
     expect(await newStarts()).toHaveLength(1);
@@ -309,8 +303,7 @@ describe('a subscription', () => {
   it('that is gone delays no results of others while its merchant is locked', async () => {
     const [gone, last] = await firstAttempts(2);
     const { subscriptionId } = gone!;
-    const locking = new pg.Client({ connectionString: harness.databaseUrl });
-    await locking.connect();
+    await using locking = await openSession(harness.databaseUrl);
     await locking.query('begin');
     await locking.query("select webhooks.lock_subscriptions($1, 'live')", [tenant.merchantId]);
     tenant = newTenant();

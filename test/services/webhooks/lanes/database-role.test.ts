@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/harness-sql.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
 import { newKeyRing } from '../../../support/secrets.ts';
+import { query, sqlOf } from '../../../support/sql.ts';
 import { startReceiver } from '../../../support/tls-receiver.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -17,11 +16,7 @@ const ROLE = new URL('../../../../services/webhooks/lanes/database-role.sql', im
 /** The URL of a database for the role, whose password is new. */
 async function roleUrl(databaseUrl: string): Promise<string> {
   const password = randomUUID();
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(await readFile(ROLE, 'utf8'));
-  await client.query(`alter role webhook_lanes password '${password}'`);
-  await client.end();
+  await query(databaseUrl, await readFile(ROLE, 'utf8'), `alter role webhook_lanes password '${password}'`);
   return Object.assign(new URL(databaseUrl), { username: 'webhook_lanes', password }).href;
 }
 
@@ -62,11 +57,8 @@ test('a separate process sends webhooks with a least-privilege database role', a
     expect(types).toEqual(['notifyContact', 'recordDeliveries', 'retryDelivery']);
   });
   expect(await stateOf(failing.id)).toBe(WebhookSubscriptionState.PENDING);
-  const role = new pg.Client({ connectionString: databaseUrl });
-  await role.connect();
-  await expect(role.query('select from refunds.refund_case')).rejects.toThrow('permission denied');
-  await expect(role.query('select from platform.service_token')).rejects.toThrow('permission denied');
-  await role.end();
+  for (const table of ['refunds.refund_case', 'platform.service_token'])
+    await expect(query(databaseUrl, `select from ${table}`)).rejects.toThrow('permission denied');
   lanes.child.kill('SIGTERM');
   expect(await lanes.exited).toEqual({ exitCode: 0, stderr: '' });
   expect(lanes.logged()).not.toContain('permission denied');

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
+import { openSession } from '../../../support/sql.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 
 let webhooks: LanesFixture;
@@ -12,8 +13,7 @@ let listener: Client;
 const notified: string[] = [];
 beforeAll(async () => {
   webhooks = await startLanesFixture();
-  listener = new Client({ connectionString: webhooks.harness.databaseUrl });
-  await listener.connect();
+  listener = await openSession(webhooks.harness.databaseUrl);
   listener.on('notification', ({ payload = '' }) => notified.push(payload.split(' ')[1]!));
   await listener.query(`listen ${OUTBOX_CHANNEL}`);
 });

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -7,6 +6,7 @@ import { createLogger } from '../../../../services/platform/process/telemetry.ts
 import { LostAttempts } from '../../../../services/webhooks/lanes/lost-attempts.ts';
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { newTenant } from '../../../support/harness.ts';
+import { openSession } from '../../../support/sql.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 
 let webhooks: LanesFixture;
@@ -25,8 +25,7 @@ async function failing(from = webhooks) {
 
 /** A transaction that holds a subscription until it is rolled back. */
 async function lock({ id }: { readonly id: string }, from = webhooks) {
-  const locking = new pg.Client({ connectionString: from.harness.databaseUrl });
-  await locking.connect();
+  const locking = await openSession(from.harness.databaseUrl);
   onTestFinished(() => locking.end());
   await locking.query('begin');
   await locking.query('select from webhooks.subscription where id = $1 for update', [id]);

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
+import { openSession } from '../../../support/sql.ts';
 import { type Endpoint, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
 
@@ -214,33 +214,28 @@ it('serializes a change with an event that is being published: the change waits,
   const before = await webhooks.subscribed(tenant);
   const other = await webhooks.subscribed(tenant, { eventTypes: TYPES.slice(1) });
   const addType = { ...tenant, subscriptionId: other.id, idempotencyKey: newKey(), eventTypes: TYPES };
-  const [early, late] = [new Client(webhooks.harness.databaseUrl), new Client(webhooks.harness.databaseUrl)];
-  await Promise.all([early.connect(), late.connect()]);
-  try {
-    await early.query('begin');
-    await late.query('begin');
-    const inFlight = (await early.query(PUBLISH, [eventOf(tenant)])).rows[0].id;
-    let answered = false;
-    const note = () => {
-      answered = true;
-    };
-    const created = webhooks.subscribed(tenant).finally(note);
-    const updated = webhooks.subscriptions.updateWebhookSubscription(addType).finally(note);
-    await vi.waitFor(async () => {
-      const waiting = await webhooks.sql("select from pg_locks where locktype = 'advisory' and not granted");
-      expect(waiting).toHaveLength(2);
-    });
-    expect(answered).toBe(false);
-    await early.query('commit');
-    const [after] = await Promise.all([created, updated]);
-    // Its clock is a minute behind, and its transaction is older than the subscription.
-    const published = (await late.query(PUBLISH, [eventOf(tenant, new Date(Date.now() - 60_000))])).rows[0]
-      .id;
-    await late.query('commit');
-    await vi.waitFor(() => expect(after.endpoint.eventIds).toEqual([published]));
-    await vi.waitFor(() => expect(other.endpoint.eventIds).toEqual([published]));
-    await vi.waitFor(() => expect(before.endpoint.eventIds.toSorted()).toEqual([inFlight, published].sort()));
-  } finally {
-    await Promise.all([early.end(), late.end()]);
-  }
+  await using early = await openSession(webhooks.harness.databaseUrl);
+  await using late = await openSession(webhooks.harness.databaseUrl);
+  await early.query('begin');
+  await late.query('begin');
+  const inFlight = (await early.query(PUBLISH, [eventOf(tenant)])).rows[0].id;
+  let answered = false;
+  const note = () => {
+    answered = true;
+  };
+  const created = webhooks.subscribed(tenant).finally(note);
+  const updated = webhooks.subscriptions.updateWebhookSubscription(addType).finally(note);
+  await vi.waitFor(async () => {
+    const waiting = await webhooks.sql("select from pg_locks where locktype = 'advisory' and not granted");
+    expect(waiting).toHaveLength(2);
+  });
+  expect(answered).toBe(false);
+  await early.query('commit');
+  const [after] = await Promise.all([created, updated]);
+  // Its clock is a minute behind, and its transaction is older than the subscription.
+  const published = (await late.query(PUBLISH, [eventOf(tenant, new Date(Date.now() - 60_000))])).rows[0].id;
+  await late.query('commit');
+  await vi.waitFor(() => expect(after.endpoint.eventIds).toEqual([published]));
+  await vi.waitFor(() => expect(other.endpoint.eventIds).toEqual([published]));
+  await vi.waitFor(() => expect(before.endpoint.eventIds.toSorted()).toEqual([inFlight, published].sort()));
 });

@@ -13,12 +13,12 @@ const INSERT = `
 insert into funds.installment
   (merchant_id, environment, id, sale_id, number, part, split, date, gross_minor, fees_minor, deducted_minor,
    advanced_minor, status, released, held_by, version)
-select :merchantId, :environment, "id", "saleId", "number", "part", "split", "date", "grossMinor", "feesMinor",
-       "deductedMinor", "advancedMinor", "status", "released", '{}', "version"
+select :merchantId, :environment, id, sale_id, number, part, split, date, gross_minor, fees_minor,
+       deducted_minor, advanced_minor, status, released, '{}', version
   from json_to_recordset(:rows::json) as i (
-    "id" uuid, "saleId" uuid, "number" int, "part" int, "split" boolean, "date" date, "grossMinor" bigint,
-    "feesMinor" bigint, "deductedMinor" bigint, "advancedMinor" bigint, "status" text, "released" boolean,
-    "version" bigint)`;
+    id uuid, sale_id uuid, number int, part int, split boolean, date date, gross_minor bigint,
+    fees_minor bigint, deducted_minor bigint, advanced_minor bigint, status text, released boolean,
+    version bigint)`;
 
 /** The installments of an account, read and written under its lock. */
 export class InstallmentStore {

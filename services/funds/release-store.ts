@@ -7,12 +7,12 @@ const UPSERT = `
 insert into funds.release
   (merchant_id, environment, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor, sales_count,
    first_parts, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance)
-select :merchantId, :environment, "date", "status", "grossMinor", "feesMinor", "deductedMinor", "advancedMinor",
-       "salesCount", "firstParts", "heldByDispute", "heldByRefund", "heldByKyc", "heldByCompliance"
+select :merchantId, :environment, date, status, gross_minor, fees_minor, deducted_minor, advanced_minor,
+       sales_count, first_parts, held_by_dispute, held_by_refund, held_by_kyc, held_by_compliance
   from json_to_recordset(:rows::json) as r (
-    "date" date, "status" text, "grossMinor" bigint, "feesMinor" bigint, "deductedMinor" bigint,
-    "advancedMinor" bigint, "salesCount" int, "firstParts" int, "heldByDispute" int, "heldByRefund" int,
-    "heldByKyc" int, "heldByCompliance" int)
+    date date, status text, gross_minor bigint, fees_minor bigint, deducted_minor bigint,
+    advanced_minor bigint, sales_count int, first_parts int, held_by_dispute int, held_by_refund int,
+    held_by_kyc int, held_by_compliance int)
 on conflict (merchant_id, environment, date, status)
 do update set gross_minor = excluded.gross_minor, fees_minor = excluded.fees_minor,
               sales_count = excluded.sales_count, first_parts = excluded.first_parts`;

@@ -9,11 +9,11 @@ const INSERT = `
 insert into funds.sale
   (merchant_id, environment, id, method, gross_minor, fees_minor, installments, captured_at, order_id, order_number,
    product_id, customer_reference, status)
-select :merchantId, :environment, "id", "method", "grossMinor", "feesMinor", "installments", "capturedAt", "orderId",
-       "orderNumber", "productId", "customerReference", "status"
+select :merchantId, :environment, id, method, gross_minor, fees_minor, installments, captured_at, order_id,
+       order_number, product_id, customer_reference, status
   from json_to_recordset(:rows::json) as s (
-    "id" uuid, "method" text, "grossMinor" bigint, "feesMinor" bigint, "installments" int, "capturedAt" timestamptz,
-    "orderId" uuid, "orderNumber" text, "productId" uuid, "customerReference" text, "status" text)`;
+    id uuid, method text, gross_minor bigint, fees_minor bigint, installments int, captured_at timestamptz,
+    order_id uuid, order_number text, product_id uuid, customer_reference text, status text)`;
 
 /** Inserts sales with one statement. */
 export async function insertSales(tx: TenantTransaction, sales: readonly NewSale[]): Promise<void> {

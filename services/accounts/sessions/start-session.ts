@@ -32,7 +32,7 @@ export async function startSession(
     await requireBelowSignInLimit(em, accountId, request, now, maxSignIns);
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
     if (await addSession(em, request, session)) {
-      const signIn = { account_id: accountId, ip_address: ipAddress, request: { userAgent } };
+      const signIn = { accountId, ipAddress, request: { userAgent } };
       await recordSessionAudit(em, accountId, request, context, signIn);
     } else await requireOwnToken(em, tokenSha256, accountId);
     if (replacedTokenSha256) {

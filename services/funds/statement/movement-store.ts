@@ -8,15 +8,15 @@ import type { Movement } from './movement.ts';
 
 const ROWS = `
 json_to_recordset(:rows::json) as m (
-  "id" uuid, "kind" text, "sourceId" uuid, "saleId" uuid, "releaseDate" date, "blockReason" text,
-  "availableMinor" bigint, "scheduledMinor" bigint, "blockedMinor" bigint, "occurredAt" timestamptz, "date" date)`;
+  id uuid, kind text, source_id uuid, sale_id uuid, release_date date, block_reason text,
+  available_minor bigint, scheduled_minor bigint, blocked_minor bigint, occurred_at timestamptz, date date)`;
 
 // Two statements: Citus sends a CTE that both would read to all nodes, and needs all of them for it.
 const ADD_TO_DAYS = `
 insert into funds.balance_day as d
   (merchant_id, environment, date, available_minor, scheduled_minor, blocked_minor)
-select :merchantId, :environment, "date", sum("availableMinor"), sum("scheduledMinor"), sum("blockedMinor")
-  from ${ROWS} group by "date"
+select :merchantId, :environment, date, sum(available_minor), sum(scheduled_minor), sum(blocked_minor)
+  from ${ROWS} group by date
 on conflict (merchant_id, environment, date)
 do update set available_minor = d.available_minor + excluded.available_minor,
               scheduled_minor = d.scheduled_minor + excluded.scheduled_minor,
@@ -26,8 +26,8 @@ const INSERT = `
 insert into funds.movement
   (merchant_id, environment, id, kind, source_id, sale_id, release_date, block_reason, available_minor, scheduled_minor,
    blocked_minor, occurred_at)
-select :merchantId, :environment, "id", "kind", "sourceId", "saleId", "releaseDate", "blockReason", "availableMinor",
-       "scheduledMinor", "blockedMinor", "occurredAt"
+select :merchantId, :environment, id, kind, source_id, sale_id, release_date, block_reason, available_minor,
+       scheduled_minor, blocked_minor, occurred_at
   from ${ROWS}`;
 
 /**

@@ -1,4 +1,15 @@
-/** Rows as the JSON parameter of a set-based statement; amounts become numeric text, which bigint columns read. */
-export function jsonRows(rows: readonly object[]): string {
-  return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+import { columnName } from './column-names.ts';
+
+/**
+ * Rows as the JSON parameter of a set-based statement: their properties as columns (`merchantId` as `merchant_id`), and
+ * bigints as text, which bigint columns read.
+ */
+export const jsonRows = (rows: readonly object[]): string => JSON.stringify(rows.map(jsonRow));
+
+function jsonRow(row: object): Record<string, unknown> {
+  const columns: Record<string, unknown> = {};
+  for (const [property, value] of Object.entries(row)) {
+    columns[columnName(property)] = typeof value === 'bigint' ? String(value) : value;
+  }
+  return columns;
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { jsonRows } from '../database/json-rows.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import type { Tenant } from '../tenant.ts';
 
@@ -15,7 +16,7 @@ export interface OutboxEvent {
   readonly occurredAt: Date;
 }
 
-/** Publishes events of any merchants: `:events` is a JSON array of {@link eventRow}s. Returns a row per event, in order. */
+/** Publishes events of any merchants: `:events` are the `jsonRows` of {@link eventRow}s. Returns a row per event, in order. */
 const PUBLISH_EVENTS = 'select id, sequence from webhooks.publish(:events::json)';
 
 /** An event's id, and its sequence number among the events of its object. */
@@ -44,12 +45,12 @@ export interface CommittedEvent extends Tenant {
 
 /** An event as {@link PUBLISH_EVENTS} takes it. */
 export const eventRow = ({ merchantId, environment }: Tenant, event: OutboxEvent) => ({
-  merchant_id: merchantId,
+  merchantId,
   environment,
   type: event.type,
-  object_id: event.objectId,
-  request_id: event.requestId,
-  occurred_at: event.occurredAt,
+  objectId: event.objectId,
+  requestId: event.requestId,
+  occurredAt: event.occurredAt,
   data: event.data,
 });
 
@@ -63,7 +64,7 @@ export async function insertEvents(
   const published = await executeNamed<{ id: string; sequence: string | number | bigint }>(
     em,
     PUBLISH_EVENTS,
-    { events: JSON.stringify(rows) },
+    { events: jsonRows(rows) },
   );
   return published.map(({ id, sequence }) => ({ id, sequence: BigInt(sequence) }));
 }

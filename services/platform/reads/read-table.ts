@@ -1,5 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { type InferEntity, type SnakeCase, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import type { InferEntity, SnakeCase } from '@mikro-orm/postgresql';
+import { columnName } from '../database/column-names.ts';
 import { timestampOf } from '../timestamps.ts';
 
 /**
@@ -32,9 +33,6 @@ export function columnsOf(entity: DefinedEntity, table?: string): string[] {
   return table === undefined ? columns : columns.map((column) => `${table}.${column}`);
 }
 
-const naming = new UnderscoreNamingStrategy();
-const columnNames = new Map<string, string>();
-
 /** Converts an entity to the form of a hot read, so that one function builds messages from both. */
 export function readRowOf<Row extends object>(row: Row): ReadRowOf<Row> {
   const entries = Object.entries(row).map(([property, value]) => [
@@ -42,13 +40,4 @@ export function readRowOf<Row extends object>(row: Row): ReadRowOf<Row> {
     value instanceof Date ? timestampOf(value) : value,
   ]);
   return Object.fromEntries(entries) as ReadRowOf<Row>;
-}
-
-function columnName(property: string): string {
-  let name = columnNames.get(property);
-  if (name === undefined) {
-    name = naming.propertyToColumnName(property);
-    columnNames.set(property, name);
-  }
-  return name;
 }

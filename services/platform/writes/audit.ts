@@ -2,6 +2,7 @@ import { type Message, toJson } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { v7 as uuidv7 } from 'uuid';
+import { jsonRows } from '../database/json-rows.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import { starterOf } from '../outbox/outbox-commands.ts';
 import { actorOf, originOf, requestIdOf } from '../rpc/call-context.ts';
@@ -13,20 +14,18 @@ import { RECORD_LIFETIME } from './idempotency-records.ts';
 const MAX_REQUEST_BYTES = 32 * 1024;
 
 /** An entry of the audit trail, as a row for {@link recordAudit}. */
-export interface AuditRow {
-  readonly merchant_id: string;
-  readonly environment: Tenant['environment'];
+export interface AuditRow extends Tenant {
   readonly id: string;
   readonly caller: string;
-  readonly account_id: string | null;
+  readonly accountId: string | undefined;
   /** The workflow that makes the call: who started it is looked up. */
-  readonly workflow_id: string | null;
+  readonly workflowId: string | undefined;
   readonly action: string;
   readonly request: object | null;
-  readonly ip_address: string;
-  readonly request_id: string;
+  readonly ipAddress: string;
+  readonly requestId: string;
   /** In base64. */
-  readonly call_sha256: string | null;
+  readonly callSha256: string | undefined;
 }
 
 /**
@@ -42,17 +41,17 @@ export function auditRow(
 ): AuditRow {
   const { caller = '', accountId, workflowId } = originOf(context);
   return {
-    merchant_id: merchantId,
+    merchantId,
     environment,
     id: uuidv7(),
     caller,
-    account_id: accountId ?? null,
-    workflow_id: workflowId ?? null,
+    accountId,
+    workflowId,
     action: rpcName(context.method),
     request: auditedRequest(context, request),
-    ip_address: actorOf(context)?.ipAddress ?? '',
-    request_id: requestIdOf(context),
-    call_sha256: callSha256?.toString('base64') ?? null,
+    ipAddress: actorOf(context)?.ipAddress ?? '',
+    requestId: requestIdOf(context),
+    callSha256: callSha256?.toString('base64'),
   };
 }
 
@@ -79,12 +78,12 @@ const RECORD_AUDIT_ONCE = `${INSERT}
 /** Records entries in the transaction of their calls. */
 export async function recordAudit(em: EntityManager, rows: readonly AuditRow[]): Promise<void> {
   if (rows.length === 0) return;
-  await executeNamed(em, INSERT, { rows: JSON.stringify(rows) });
+  await executeNamed(em, INSERT, { rows: jsonRows(rows) });
 }
 
 /** Records the entry of a call that has a `callSha256`, unless an earlier transaction of the call has. */
 export async function recordAuditOnce(em: EntityManager, row: AuditRow): Promise<void> {
-  await executeNamed(em, RECORD_AUDIT_ONCE, { rows: JSON.stringify([row]) });
+  await executeNamed(em, RECORD_AUDIT_ONCE, { rows: jsonRows([row]) });
 }
 
 /** The request as JSON without its tenant and key; null when too large to store. */

@@ -5,6 +5,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import stringify from 'safe-stable-stringify';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { tryAdvisoryLock } from '../database/advisory-lock.ts';
+import { jsonRows } from '../database/json-rows.ts';
 import { executeNamed } from '../database/named-sql.ts';
 import { aborted, alreadyExists } from '../errors.ts';
 import { callerNameOf } from '../rpc/call-context.ts';
@@ -152,12 +153,8 @@ export async function claimUnusedKeys(
   em: EntityManager,
   scopes: readonly IdempotencyScope[],
 ): Promise<number[]> {
-  const keys = scopes.map((scope, position) => ({
-    ...keyColumns(scope),
-    lock_name: lockNameOf(scope),
-    position,
-  }));
-  const claimed = await executeNamed<{ position: number }>(em, CLAIM_MANY, { rows: JSON.stringify(keys) });
+  const keys = scopes.map((scope, position) => ({ ...keyOf(scope), lockName: lockNameOf(scope), position }));
+  const claimed = await executeNamed<{ position: number }>(em, CLAIM_MANY, { rows: jsonRows(keys) });
   return claimed.map(({ position }) => position);
 }
 
@@ -177,16 +174,16 @@ export async function recordResponses(
 ): Promise<void> {
   if (responses.length === 0) return;
   const rows = responses.map(({ scope, response }) => ({
-    ...keyColumns(scope),
-    request_hash: scope.requestHash.toString('base64'),
+    ...keyOf(scope),
+    requestHash: scope.requestHash.toString('base64'),
     response: Buffer.from(response).toString('base64'),
   }));
-  const recorded = await executeNamed(em, RECORD_MANY, { rows: JSON.stringify(rows) });
+  const recorded = await executeNamed(em, RECORD_MANY, { rows: jsonRows(rows) });
   if (recorded.length < rows.length) throw new KeyUsedConcurrently();
 }
 
-const keyColumns = ({ merchantId, environment, caller, method, key }: IdempotencyScope) => ({
-  merchant_id: merchantId,
+const keyOf = ({ merchantId, environment, caller, method, key }: IdempotencyScope) => ({
+  merchantId,
   environment,
   caller,
   method,

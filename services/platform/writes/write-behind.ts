@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
+import { jsonRows } from '../database/json-rows.ts';
 import { executeNamed } from '../database/named-sql.ts';
 
 const BATCH_MS = 100;
@@ -31,7 +32,7 @@ export class WriteBehind {
   }
 
   async #write(): Promise<void> {
-    const rows = JSON.stringify([...this.#rows.values()]);
+    const rows = jsonRows([...this.#rows.values()]);
     this.#rows = new Map();
     this.#timer = undefined;
     try {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { type Event, EventSchema } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
+import { jsonRows } from '../../platform/database/json-rows.ts';
 import {
   type CommittedDelivery,
   type CommittedEvent,
@@ -200,11 +201,11 @@ async function publishTogether(
   publications: readonly Publication[],
 ): Promise<Published> {
   const rows = await db.run<PublishedRow>(PUBLISH_CALLS, {
-    calls: JSON.stringify(publications.map(callRow)),
-    events: JSON.stringify(
+    calls: jsonRows(publications.map(callRow)),
+    events: jsonRows(
       publications.flatMap(({ scope, events }) => events.map((event) => eventRow(scope, event))),
     ),
-    responses: JSON.stringify(publications.flatMap(responseRows)),
+    responses: jsonRows(publications.flatMap(responseRows)),
   });
   const committed: CommittedEvent[] = [];
   const events = new Map<Publication, Event[]>();
@@ -238,14 +239,14 @@ function callRow({ scope, context, requestWithoutData }: Publication, call: numb
   const { merchantId, environment, caller, method, key, requestHash } = scope;
   return {
     call,
+    merchantId,
     environment,
     caller,
     method,
     key,
-    merchant_id: merchantId,
-    lock_name: lockNameOf(scope),
-    request_hash: requestHash.toString('base64'),
-    request_id: requestIdOf(context),
+    lockName: lockNameOf(scope),
+    requestHash: requestHash.toString('base64'),
+    requestId: requestIdOf(context),
     request: auditedRequest(context, requestWithoutData),
   };
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Run } from '../../platform/database/cross-tenant-database.ts';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
+import { jsonRows } from '../../platform/database/json-rows.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import { EndpointTally } from './endpoint-tally.ts';
 import { STORE_TALLIES } from './store-tallies.sql.ts';
@@ -90,8 +91,8 @@ export class EndpointStatistics {
     if (this.#tallies.size === 0) return;
     const tallies = [...this.#tallies.values()];
     this.#tallies = new Map();
-    const slots = JSON.stringify(tallies.flatMap((tally) => tally.slotRows()));
-    const healths = JSON.stringify(tallies.map((tally) => tally.healthRow()));
+    const slots = jsonRows(tallies.flatMap((tally) => tally.slotRows()));
+    const healths = jsonRows(tallies.map((tally) => tally.healthRow()));
     for (let failures = 0; ; failures += 1) {
       try {
         await this.#run(STORE_TALLIES, { slots, healths });

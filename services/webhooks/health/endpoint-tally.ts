@@ -46,9 +46,9 @@ export class EndpointTally {
     return [...this.#slots]
       .sort(([a], [b]) => a - b)
       .map(([startsAtMs, slot]) => ({
-        subscription_id: this.#subscriptionId,
-        generation: String(this.#generation),
-        starts_at: new Date(startsAtMs),
+        subscriptionId: this.#subscriptionId,
+        generation: this.#generation,
+        startsAt: new Date(startsAtMs),
         ...slot,
       }));
   }
@@ -61,12 +61,12 @@ export class EndpointTally {
     const isMostlyFailing = this.#failed >= this.#succeeded;
     const failing = isMostlyFailing ? this.#failing : undefined;
     return {
-      subscription_id: this.#subscriptionId,
-      generation: String(this.#generation),
-      last_success_at: this.#lastSuccessAt ?? null,
-      failing_since: failing?.since ?? null,
-      http_status: failing?.last.httpStatus ?? null,
-      failure: failing?.last.failure ?? null,
+      subscriptionId: this.#subscriptionId,
+      generation: this.#generation,
+      lastSuccessAt: this.#lastSuccessAt,
+      failingSince: failing?.since,
+      httpStatus: failing?.last.httpStatus,
+      failure: failing?.last.failure,
     };
   }
 

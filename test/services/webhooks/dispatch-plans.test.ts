@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Run } from '../../../services/platform/database/cross-tenant-database.ts';
 import type { Database } from '../../../services/platform/database/database.ts';
+import { jsonRows } from '../../../services/platform/database/json-rows.ts';
 import { bindNamed } from '../../../services/platform/database/named-sql.ts';
 import { eventRow } from '../../../services/platform/outbox/outbox-events.ts';
 import {
@@ -207,7 +208,7 @@ it('publishing reads few blocks beside many records and subscriptions, with plan
     const record = { key: 'k', lock_name: 'k', request_hash: '', request_id: 'r', request: {} };
     await run(PUBLISH_CALLS, {
       calls: JSON.stringify([{ ...call, ...record }]),
-      events: JSON.stringify([eventRow(scope, event)]),
+      events: jsonRows([eventRow(scope, event)]),
       responses: JSON.stringify([{ call: 0, event: '' }]),
     });
   };

@@ -108,7 +108,7 @@ it('an endpoint that accepts most deliveries is not failing just because the las
     for (const status of statuses) tally.add(result(status));
     return tally.healthRow();
   };
-  expect(tallyOf(200, 200, 200, 500)).toMatchObject({ failing_since: null, http_status: null });
-  expect(tallyOf(200, 500)).toMatchObject({ failing_since: expect.any(Date), http_status: 500 });
-  expect(tallyOf(500, 500, 200)).toMatchObject({ failing_since: null, http_status: null });
+  expect(tallyOf(200, 200, 200, 500)).toMatchObject({ failingSince: undefined, httpStatus: undefined });
+  expect(tallyOf(200, 500)).toMatchObject({ failingSince: expect.any(Date), httpStatus: 500 });
+  expect(tallyOf(500, 500, 200)).toMatchObject({ failingSince: undefined, httpStatus: undefined });
 });

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** A process that owns all lanes renews its lease this often; others take its lanes once the lease has expired. */
 const RENEW_INTERVAL_MS = 1_000;
@@ -20,11 +20,7 @@ interface LaneRow {
   readonly owner_id: string | null;
   /** Whether its owner has a lease. */
   readonly owned: boolean;
-}
-
-interface RenewedRow {
-  readonly lanes: readonly (Omit<LaneRow, 'epoch'> & { readonly epoch: string })[];
-  /** The processes with a lease, this one included. */
+  /** The processes with a lease, this one included: the same in every row. */
   readonly owners: readonly string[];
 }
 
@@ -38,9 +34,9 @@ with renewed as (
   select id from webhooks.lane_owner where leased_until > now() and id <> :ownerId
    union all select :ownerId::uuid
 )
-select array(select id::text from live order by id) as owners,
-       (select json_agg(json_build_object('id', l.id, 'epoch', l.epoch::text, 'owner_id', l.owner_id,
-                                          'owned', l.owner_id in (select id from live))) from webhooks.lane l) as lanes`,
+select id, epoch, owner_id, owner_id in (select id from live) as owned,
+       array(select id::text from live order by id) as owners
+  from webhooks.lane`,
 };
 
 /** Takes only lanes that no other process has taken since they were read, and whose owner has not renewed its lease. */
@@ -91,8 +87,10 @@ export class LaneLeases {
   readonly ownerId: string = uuidv7();
   readonly #options: LaneLeasesOptions;
   readonly #epochs = new Map<number, bigint>();
-  readonly #stopping = new AbortController();
-  #wake = new AbortController();
+  readonly #sleep = new WakeableSleep();
+  #isStopping = false;
+  /** When the last renewal began, and the last that was confirmed, by `performance.now()`. */
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
   #confirmedAtMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
@@ -121,14 +119,14 @@ export class LaneLeases {
 
   /** Looks for lanes to take before the next renewal, unless this process owns all of them. */
   wake(): void {
-    if (this.#epochs.size < LANE_COUNT && performance.now() - this.#confirmedAtMs > MIN_INTERVAL_MS)
-      this.#wake.abort();
+    if (this.#epochs.size < LANE_COUNT && performance.now() - this.#renewedAtMs > MIN_INTERVAL_MS)
+      this.#sleep.wake();
   }
 
   /** Stops taking lanes, and hands over its own. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.#wake.abort();
+    this.#isStopping = true;
+    this.#sleep.wake();
     await this.#running;
     const { lanes } = this;
     this.#epochs.clear();
@@ -140,9 +138,8 @@ export class LaneLeases {
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#stopping;
     let failures = 0;
-    while (!signal.aborted) {
+    while (!this.#isStopping) {
       try {
         await this.#renew();
         failures = 0;
@@ -150,24 +147,19 @@ export class LaneLeases {
         if (failures === 0) this.#options.logger.warn({ err: error }, 'the lease of lanes was not renewed');
         failures += 1;
       }
-      if (signal.aborted) return;
-      this.#wake = new AbortController();
       const ownsAll = this.#epochs.size === LANE_COUNT;
       const intervalMs = ownsAll ? RENEW_INTERVAL_MS : SHARED_RENEW_INTERVAL_MS;
-      await delay(intervalMs, undefined, { signal: this.#wake.signal }).catch(() => undefined);
+      await this.#sleep.sleep(intervalMs);
     }
   }
 
   async #renew(): Promise<void> {
-    const { db } = this.#options;
-    const { ownerId } = this;
-    const sentAtMs = performance.now();
-    const [row] = await db.run<RenewedRow>(RENEW, { ownerId });
-    this.#confirmedAtMs = sentAtMs;
-    const lanes = row!.lanes.map((lane) => ({ ...lane, epoch: BigInt(lane.epoch) }));
+    this.#renewedAtMs = performance.now();
+    const lanes = await this.#options.db.run<LaneRow>(RENEW, { ownerId: this.ownerId });
+    this.#confirmedAtMs = this.#renewedAtMs;
     this.#dropLost(lanes);
     await this.#releaseUnknown(lanes);
-    await this.#balance(lanes, row!.owners);
+    await this.#balance(lanes, lanes[0]!.owners);
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
 import type { AttemptRecorder, RecordedDelivery } from '../attempts/attempt-recorder.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** Results are recorded together after this time, or as soon as there are this many. */
 const FLUSH_MS = 20;
@@ -53,8 +54,7 @@ export class ReportBuffer {
   #running: Promise<void> | undefined;
   /** When the pending results are due to be recorded, by `performance.now()`. */
   #dueAtMs = Number.POSITIVE_INFINITY;
-  #endWait: (() => void) | undefined;
-
+  readonly #sleep = new WakeableSleep();
   readonly #tryAgainMs: number;
 
   constructor(recorder: Pick<AttemptRecorder, 'record'>, logger: Logger, tryAgainMs: number = TRY_AGAIN_MS) {
@@ -97,7 +97,7 @@ export class ReportBuffer {
     const atMs = performance.now() + ms;
     if (atMs < this.#dueAtMs) {
       this.#dueAtMs = atMs;
-      this.#endWait?.();
+      this.#sleep.wake();
     }
     this.#running ??= this.#run();
   }
@@ -106,14 +106,7 @@ export class ReportBuffer {
     for (;;) {
       const waitMs = this.#dueAtMs - performance.now();
       if (waitMs <= 0 || this.#pending.length >= MAX_BATCH) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, waitMs);
-        this.#endWait = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#endWait = undefined;
+      await this.#sleep.sleep(waitMs);
     }
   }
 

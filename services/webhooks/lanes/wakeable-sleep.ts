@@ -12,7 +12,7 @@ export class WakeableSleep {
   }
 
   /** Sleeps until woken, for at most `maxMs`, but in any case for at least `minMs`. */
-  async sleep(minMs: number, maxMs: number): Promise<void> {
+  async sleep(maxMs: number, minMs = 0): Promise<void> {
     const startedAtMs = performance.now();
     if (!this.#woken) {
       await new Promise<void>((resolve) => {

@@ -176,7 +176,7 @@ export class WebhookLanes {
       try {
         await this.#read();
         failures = 0;
-        await this.#sleep.sleep(MIN_SLEEP_MS, this.#refreshes.remainingMs);
+        await this.#sleep.sleep(this.#refreshes.remainingMs, MIN_SLEEP_MS);
       } catch (error) {
         if (failures === 0)
           this.#deps.logger.warn({ err: error }, 'reading webhook deliveries was interrupted');

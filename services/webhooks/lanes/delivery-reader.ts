@@ -52,42 +52,6 @@ export interface Snapshot {
   readonly inProgress: readonly string[];
 }
 
-/**
- * How far the reader has come in the order of (xid, id). It has read all changes before this position, except those of
- * transactions in progress.
- */
-interface Position {
-  readonly afterXid: string;
-  readonly afterId: string;
-  /** Earlier transactions that were in progress; the next page reads them, too. */
-  readonly inProgress: readonly string[];
-  /** Transactions that the pages since the start of this read found in progress. */
-  readonly foundInProgress: readonly string[];
-}
-
-const startAfter = ({ next, inProgress }: Snapshot): Position => ({
-  afterXid: next,
-  afterId: NIL,
-  inProgress,
-  foundInProgress: [],
-});
-
-/**
- * The position after a page: behind `last`, or beyond the snapshot if that was the last page. The next read then starts with
- * the transactions that any of the pages found in progress.
- * @param seen the snapshot in which the page was read.
- */
-function positionAfter(
-  { foundInProgress: earlier }: Position,
-  seen: Snapshot,
-  last: { readonly xid: string; readonly id: string } | undefined,
-): Position {
-  const foundInProgress = [...earlier, ...seen.inProgress];
-  return last
-    ? { afterXid: last.xid, afterId: last.id, inProgress: [], foundInProgress }
-    : startAfter({ next: seen.next, inProgress: [...new Set(foundInProgress)] });
-}
-
 /** A page of waiting deliveries. */
 export interface WaitingPage {
   readonly deliveries: QueuedDelivery[];
@@ -108,14 +72,20 @@ const MAX_WITHOUT_EVENT = 1_000;
  */
 export class DeliveryReader {
   readonly #run: Run;
-  #position: Position;
+  /** It has read all changes up to here in the order of (xid, id), except those of transactions in progress. */
+  #last: { readonly xid: string; readonly id: string };
+  /** Earlier transactions that were in progress; the next page reads them, too. */
+  #inProgress: readonly string[];
+  /** Transactions that the pages since the start of this read found in progress: the next read starts with them. */
+  readonly #foundInProgress = new Set<string>();
   /** Deliveries whose event is missing, and when they were last read. */
   readonly #withoutEvent = new Map<string, number>();
 
   /** Creates a reader of everything that changes after a snapshot. */
   constructor(run: Run, seen: Snapshot) {
     this.#run = run;
-    this.#position = startAfter(seen);
+    this.#last = { xid: seen.next, id: NIL };
+    this.#inProgress = seen.inProgress;
   }
 
   /** Deliveries that cannot be sent because their event is missing. */
@@ -130,20 +100,13 @@ export class DeliveryReader {
    * @param full subscriptions whose deliveries stay in the table for now, except BLOCKED ones, which are never read again.
    */
   async readChanged(lanes: readonly number[], full: readonly string[]) {
-    const { afterXid, afterId, inProgress } = this.#position;
-    const rows = await this.#run<ChangedRow>(READ_CHANGED, {
-      afterXid,
-      afterId,
-      inProgress,
-      lanes,
-      full,
-      limit: PAGE,
-    });
+    const { xid: afterXid, id: afterId } = this.#last;
+    const parameters = { afterXid, afterId, inProgress: this.#inProgress, lanes, full, limit: PAGE };
+    const rows = await this.#run<ChangedRow>(READ_CHANGED, parameters);
     const changed = rows.filter(isDelivery);
     const inOrder = changed.filter(({ late }) => !late);
     const hasMore = inOrder.length === PAGE;
-    const seen = parseSnapshot(rows[0]!.snapshot);
-    this.#position = positionAfter(this.#position, seen, hasMore ? inOrder.at(-1) : undefined);
+    this.#advance(parseSnapshot(rows[0]!.snapshot), hasMore ? inOrder.at(-1) : undefined);
     return {
       deliveries: this.#sendable(
         changed.filter((row): row is typeof row & ReadDelivery => row.status !== 'BLOCKED'),
@@ -151,6 +114,14 @@ export class DeliveryReader {
       blocked: changed.filter(({ status }) => status === 'BLOCKED'),
       hasMore,
     };
+  }
+
+  /** @param last of a page that is not the last one; after that, the next read begins beyond the snapshot. */
+  #advance(seen: Snapshot, last: { readonly xid: string; readonly id: string } | undefined): void {
+    for (const xid of seen.inProgress) this.#foundInProgress.add(xid);
+    this.#last = last ? { xid: last.xid, id: last.id } : { xid: seen.next, id: NIL };
+    this.#inProgress = last ? [] : [...this.#foundInProgress];
+    if (!last) this.#foundInProgress.clear();
   }
 
   /** The next deliveries to send of a subscription, after the given one, up to a limit. */

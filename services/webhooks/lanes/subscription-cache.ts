@@ -33,7 +33,7 @@ interface SubscriptionRow {
 export interface LaneSubscription extends Omit<SubscriptionRow, 'secrets' | 'probeInMs'> {
   /** When a held delivery is sent as a probe, by `performance.now()`; null while all may be sent. */
   readonly probeAtMs: number | null;
-  /** The secrets that sign now, the current one first; empty if none could be decrypted. */
+  /** The secrets that sign now, the current one first; empty if none could be decrypted or the row cannot be read. */
   secretsAt(nowMs: number): readonly string[];
 }
 
@@ -81,8 +81,6 @@ export class SubscriptionCache {
   readonly #keys: KeyRing;
   readonly #logger: Logger;
   readonly #known = new Map<string, LaneSubscription>();
-  /** The ids of subscriptions that cannot be read. */
-  readonly #unreadable = new Set<string>();
   #seen: Snapshot;
 
   /** @param seen a snapshot from before the first subscription is loaded. */
@@ -112,11 +110,9 @@ export class SubscriptionCache {
     if (old.length > 0) await this.#read([...new Set(old.map(({ subscription_id }) => subscription_id))]);
   }
 
-  /**
-   * The number of subscriptions that cannot be sent to, because no secret can be decrypted or the row cannot be read.
-   */
+  /** The number of subscriptions that cannot be sent to, because no secret can be decrypted or the row cannot be read. */
   countUnusable(): number {
-    return [...this.#known.values()].filter(hasNoSecret).length + this.#unreadable.size;
+    return [...this.#known.values()].filter(hasNoSecret).length;
   }
 
   /**
@@ -149,7 +145,7 @@ export class SubscriptionCache {
     const rows = await this.#run<ChangedRow>(FIND_CHANGED, { ...this.#seen });
     this.#seen = parseSnapshot(rows[0]!.snapshot);
     const changed = rows.flatMap(({ id, holding }) =>
-      id !== null && (holding || this.#known.has(id) || this.#unreadable.has(id)) ? [id] : [],
+      id !== null && (holding || this.#known.has(id)) ? [id] : [],
     );
     if (changed.length > 0) await this.#read(changed);
     return changed;
@@ -157,33 +153,24 @@ export class SubscriptionCache {
 
   async #read(ids: readonly string[]): Promise<void> {
     const rows = await this.#run<SubscriptionRow>(READ, { ids });
-    const found = new Set(rows.map(({ id }) => id));
-    for (const id of ids) if (!found.has(id)) this.#forget(id);
-    for (const row of rows) this.#keep(row);
+    for (const id of ids) this.#known.delete(id);
+    for (const row of rows) this.#known.set(row.id, this.#subscriptionOf(row));
   }
 
-  #forget(id: string): void {
-    this.#known.delete(id);
-    this.#unreadable.delete(id);
-  }
-
-  /** A subscription that cannot be read does not affect the others. */
-  #keep(row: SubscriptionRow): void {
-    this.#forget(row.id);
-    try {
-      this.#known.set(row.id, this.#subscriptionOf(row));
-    } catch (error) {
-      this.#unreadable.add(row.id);
-      this.#logger.error({ err: error, ...ownerOf(row) }, 'a subscription cannot be read');
-    }
-  }
-
+  /** What is wrong with a subscription does not affect others: without a usable secret, nothing is sent to it. */
   #subscriptionOf({ secrets: sealedSecrets, probeInMs, ...row }: SubscriptionRow): LaneSubscription {
-    if (probeInMs !== null && !Number.isFinite(probeInMs))
-      throw new RangeError('probe_at is not a valid time');
+    const { id: subscriptionId, merchantId, environment } = row;
+    const owner = { subscriptionId, merchantId, environment };
+    const isValid = probeInMs === null || Number.isFinite(probeInMs);
+    if (!isValid) this.#logger.error({ ...owner, probeInMs }, 'a subscription cannot be read');
     const secrets = sealedSecrets.flatMap(({ keyId, sealed, expiresMs }) => {
-      const secret = this.#openSecret(row, { keyId, sealed: Buffer.from(sealed, 'base64') });
-      return secret === undefined ? [] : [{ secret, untilMs: expiresMs ?? Number.POSITIVE_INFINITY }];
+      try {
+        const secret = openSecret(this.#keys, owner, { keyId, sealed: Buffer.from(sealed, 'base64') });
+        return isValid ? [{ secret, untilMs: expiresMs ?? Number.POSITIVE_INFINITY }] : [];
+      } catch (error) {
+        this.#logger.error({ err: error, ...owner }, 'a signing secret cannot be opened');
+        return [];
+      }
     });
     return {
       ...row,
@@ -191,33 +178,7 @@ export class SubscriptionCache {
       secretsAt: (nowMs) => secrets.filter(({ untilMs }) => untilMs > nowMs).map(({ secret }) => secret),
     };
   }
-
-  /** A secret that cannot be decrypted affects its own subscription only. */
-  #openSecret(
-    {
-      merchantId,
-      environment,
-      id: subscriptionId,
-    }: Pick<SubscriptionRow, 'merchantId' | 'environment' | 'id'>,
-    secret: { keyId: number; sealed: Buffer },
-  ): string | undefined {
-    try {
-      return openSecret(this.#keys, { merchantId, environment, subscriptionId }, secret);
-    } catch (error) {
-      this.#logger.error(
-        { err: error, subscriptionId, merchantId, environment },
-        'a signing secret cannot be opened',
-      );
-      return undefined;
-    }
-  }
 }
-
-const ownerOf = ({ id: subscriptionId, merchantId, environment }: SubscriptionRow) => ({
-  subscriptionId,
-  merchantId,
-  environment,
-});
 
 /** Whether deliveries may be sent now, apart from its limits: it is enabled, not paused, and has a secret to sign with. */
 export const maySend = ({ state, paused, secretsAt }: LaneSubscription) =>

@@ -14,32 +14,34 @@ export class AttemptLimiter {
   #concurrency = FIRST_CONCURRENCY;
   /** When each attempt in flight began, oldest first. */
   readonly #startedAtMs = new Map<string, number>();
-  /** Attempts that the rate allows; undefined without a rate. */
-  #tokens: number | undefined;
-  #tokensAtMs = 0;
+  /** When the rate allows the next attempt; undefined without a rate, or before the first attempt. */
+  #nextAtMs: number | undefined;
 
-  /** Whether the rate no longer depends on earlier attempts: after a second, any allows at least as much as at first. */
-  get hasFullRate(): boolean {
-    return this.#tokens === undefined || performance.now() - this.#tokensAtMs >= 1_000;
+  /** Whether the rate no longer delays the next attempt. */
+  get hasFreeRate(): boolean {
+    return this.#nextAtMs === undefined || this.#nextAtMs <= performance.now();
   }
 
   /** How many more attempts may start. */
   capacity(limits: Limits, nowMs: number): number {
     const free = Math.min(this.#concurrency, maxInFlight(limits)) - this.#startedAtMs.size;
     if (free <= 0 || this.#isSlow(nowMs)) return 0;
-    return Math.min(free, Math.floor(this.#tokensAt(limits.maxAttemptsPerSecond, nowMs)));
+    const { maxAttemptsPerSecond: rate } = limits;
+    if (rate === null) return free;
+    const allowed = Math.floor(((nowMs - this.#nextAt(rate, nowMs)) * rate) / 1_000) + 1;
+    return Math.min(free, Math.max(allowed, 0));
   }
 
   /** The milliseconds until the rate allows the next attempt; undefined if it does now. */
   waitForRateMs({ maxAttemptsPerSecond: rate }: Limits, nowMs: number): number | undefined {
     if (rate === null) return undefined;
-    const tokens = this.#tokensAt(rate, nowMs);
-    return tokens >= 1 ? undefined : (1_000 * (1 - tokens)) / rate;
+    const nextAtMs = this.#nextAt(rate, nowMs);
+    return nextAtMs > nowMs ? nextAtMs - nowMs : undefined;
   }
 
-  started(id: string, nowMs: number): void {
+  started(id: string, { maxAttemptsPerSecond: rate }: Limits, nowMs: number): void {
     this.#startedAtMs.set(id, nowMs);
-    if (this.#tokens !== undefined) this.#tokens -= 1;
+    this.#nextAtMs = rate === null ? undefined : this.#nextAt(rate, nowMs) + 1_000 / rate;
   }
 
   ended(id: string, succeeded: boolean, limits: Limits): void {
@@ -59,18 +61,10 @@ export class AttemptLimiter {
     return false;
   }
 
-  /** Attempts that the rate allows, with bursts of up to one second's worth. */
-  #tokensAt(rate: number | null, nowMs: number): number {
-    if (rate === null) {
-      this.#tokens = undefined;
-      return Number.POSITIVE_INFINITY;
-    }
+  /** When the rate allows the next attempt: long enough ago for bursts of up to one second's worth. */
+  #nextAt(rate: number, nowMs: number): number {
     // A new owner does not know what the previous one has sent, so it starts with a single attempt.
-    const before = this.#tokens ?? 1;
-    const elapsedMs = this.#tokens === undefined ? 0 : nowMs - this.#tokensAtMs;
-    this.#tokens = Math.min(before + (rate * elapsedMs) / 1_000, rate);
-    this.#tokensAtMs = nowMs;
-    return this.#tokens;
+    return Math.max(this.#nextAtMs ?? nowMs, nowMs - 1_000 + 1_000 / rate);
   }
 }
 

@@ -126,7 +126,7 @@ export class OpenAttempts {
       isRecordedInFlight: false,
     };
     this.#open.push(attempt);
-    queue.started(delivery, attempt.startedAtMs);
+    queue.started(delivery, subscription, attempt.startedAtMs);
     if (delivery.attempt_count === 0 && !delivery.resent) observeFirstAttempt(delivery);
     void this.#make(subscription, queue, attempt, onFreed);
   }
@@ -191,7 +191,7 @@ export class OpenAttempts {
     });
     // undici keeps the connection busy until the next turn of the event loop: an attempt that began now would open another.
     await setImmediate();
-    queue.ended(delivery.id, isSuccess(result), subscription);
+    queue.limiter.ended(delivery.id, isSuccess(result), subscription);
     const onRecorded = (recorded: RecordedDelivery | undefined) => {
       this.#close(attempt);
       this.#deps.reads.outdate(delivery.id);

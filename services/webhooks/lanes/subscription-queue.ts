@@ -50,10 +50,10 @@ export class SubscriptionQueue {
     return this.#ready.length + this.#resent.length > 0;
   }
 
-  /** Whether the queue can be forgotten: no delivery is known or may be left in the table, and the rate is full. */
+  /** Whether the queue can be forgotten: no delivery is known or may be left in the table, and the rate allows the next. */
   get isIdle(): boolean {
     if (this.#known.size > 0 || this.#hasMore || this.#isReading) return false;
-    return this.limiter.hasFullRate;
+    return this.limiter.hasFreeRate;
   }
 
   get isFull(): boolean {
@@ -130,14 +130,9 @@ export class SubscriptionQueue {
     return this.#ready.shift() ?? this.#resent.shift();
   }
 
-  started(delivery: QueuedDelivery, nowMs: number): void {
-    this.#known.add(delivery.id);
-    this.limiter.started(delivery.id, nowMs);
-  }
-
-  /** The attempt has ended; its result is not recorded yet. */
-  ended(id: string, succeeded: boolean, limits: Limits): void {
-    this.limiter.ended(id, succeeded, limits);
+  started({ id }: QueuedDelivery, limits: Limits, nowMs: number): void {
+    this.#known.add(id);
+    this.limiter.started(id, limits, nowMs);
   }
 
   /** Call this when the result has been recorded or never will be. */

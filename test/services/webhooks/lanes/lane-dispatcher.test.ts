@@ -36,8 +36,8 @@ beforeEach(() => {
     leases,
     attempts: {
       isFull: false,
-      start(_subscription: LaneSubscription, queue: SubscriptionQueue, started: QueuedDelivery) {
-        queue.started(started, performance.now());
+      start(limits: LaneSubscription, queue: SubscriptionQueue, started: QueuedDelivery) {
+        queue.started(started, limits, performance.now());
         sent.push(started.id);
       },
     } as unknown as OpenAttempts,

@@ -59,8 +59,6 @@ export class AttemptRecorder {
     this.#deps = deps;
     this.#settings = {
       schedules: { live, test },
-      random: Math.random,
-      now: () => new Date(),
       retryLimit: deps.config.WEBHOOK_RETRY_WORKFLOW_LIMIT,
     };
   }
@@ -71,19 +69,23 @@ export class AttemptRecorder {
    */
   async record(reports: readonly ReportedAttempt[]): Promise<Recording> {
     const succeeded = await this.#recordSuccesses(reports);
-    this.#countSuccesses(succeeded, reports);
-    const recorded = new Map<string, RecordedDelivery>(
-      succeeded.map(({ id }) => [id, { id, status: 'SUCCEEDED', nextAttemptAt: null }]),
+    const byId = new Map(reports.map((report) => [report.deliveryId, report]));
+    const recorded = new Map<string, RecordedDelivery>();
+    for (const { id, subscription_id } of succeeded) {
+      this.#count(subscription_id, byId.get(id)!);
+      recorded.set(id, { id, status: 'SUCCEEDED', nextAttemptAt: null });
+    }
+    const { decided, locked } = await this.#recordOthers(
+      reports.filter(({ deliveryId }) => !recorded.has(deliveryId)),
     );
-    const others = reports.filter(({ deliveryId }) => !recorded.has(deliveryId));
-    const { decided, locked } = others.length > 0 ? await this.#recordOthers(others) : NOTHING_DECIDED;
     logReports(this.#deps.logger, decided);
     for (const { row, change, report } of decided) {
-      if (change && 'result' in report.outcome)
-        this.#deps.statistics.add(row.subscription_id, report.generation, report.outcome.result);
+      if (change) this.#count(row.subscription_id, report);
       const { status, nextAttemptAt } = change ?? { status: row.status, nextAttemptAt: row.next_attempt_at };
       recorded.set(row.id, { id: row.id, status, nextAttemptAt });
     }
+    if (decided.some(({ change }) => change?.status === 'RETRYING'))
+      this.#deps.outboxSignal.committed('COMMANDS');
     await this.#unblockNext([
       ...succeeded.filter(({ ordered }) => ordered),
       ...decided.filter(endsOrdered).map(({ row }) => row),
@@ -98,16 +100,12 @@ export class AttemptRecorder {
     return this.#deps.db.run<SucceededRow>(RECORD_SUCCESSES, { rows: JSON.stringify(rows), ids });
   }
 
-  #countSuccesses(succeeded: readonly SucceededRow[], reports: readonly ReportedAttempt[]): void {
-    if (succeeded.length === 0) return;
-    const subscriptions = new Map(succeeded.map(({ id, subscription_id }) => [id, subscription_id]));
-    for (const { deliveryId, generation, outcome } of reports) {
-      const id = subscriptions.get(deliveryId);
-      if (id !== undefined && 'result' in outcome) this.#deps.statistics.add(id, generation, outcome.result);
-    }
+  #count(subscriptionId: string, { generation, outcome }: ReportedAttempt): void {
+    if ('result' in outcome) this.#deps.statistics.add(subscriptionId, generation, outcome.result);
   }
 
   async #recordOthers(reports: readonly ReportedAttempt[]): Promise<Decisions> {
+    if (reports.length === 0) return { decided: [], locked: new Set() };
     const lockedByOthers = await this.#disableGone(reports);
     return this.#deps.db.transaction(async (run) => {
       const ids = reports.map(({ deliveryId }) => deliveryId).filter((id) => !lockedByOthers.has(id));
@@ -201,8 +199,6 @@ interface Decisions {
   readonly decided: readonly PlannedReport[];
   readonly locked: ReadonlySet<string>;
 }
-
-const NOTHING_DECIDED: Decisions = { decided: [], locked: new Set() };
 
 interface WrittenRow {
   readonly delivery_id: string;

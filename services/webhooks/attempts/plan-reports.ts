@@ -46,10 +46,8 @@ export interface ReportedRow {
 
 export interface PlanSettings {
   readonly schedules: Readonly<Record<ReportedRow['environment'], readonly number[]>>;
+  /** The maximum number of retry workflows of a subscription. */
   readonly retryLimit: number;
-  readonly random: () => number;
-  /** The time by the clock that sets the times of reports. */
-  readonly now: () => Date;
 }
 
 /** The new state of a delivery after a report. */
@@ -81,20 +79,20 @@ export function planReports(
 ): PlannedReport[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const retrying = new Map<string, number>();
-  const now = settings.now();
+  // By the clock that sets the times of reports.
+  const now = new Date();
   return reports.flatMap((sent): PlannedReport[] => {
     const row = byId.get(sent.deliveryId);
     if (!row || isRefused(row, sent)) return [];
     const report = inDatabaseTime(sent, now, row.now);
-    const change = decide(row, report, settings);
-    if (change?.status !== 'RETRYING' || row.status !== 'PENDING')
-      return [{ report, row, change, overLimit: false }];
+    const change = decide(row, report, settings.schedules[row.environment]);
+    const planned = { report, row, change, overLimit: false };
+    if (change?.status !== 'RETRYING' || row.status !== 'PENDING') return [planned];
     const used = retrying.get(row.subscription_id) ?? row.retrying;
-    if (used >= settings.retryLimit) {
-      return [{ report, row, change: { ...change, status: 'HELD' }, overLimit: true }];
-    }
+    if (used >= settings.retryLimit)
+      return [{ ...planned, change: { ...change, status: 'HELD' }, overLimit: true }];
     retrying.set(row.subscription_id, used + 1);
-    return [{ report, row, change, overLimit: false }];
+    return [planned];
   });
 }
 
@@ -128,9 +126,9 @@ function inDatabaseTime(report: ReportedAttempt, now: Date, databaseNow: Date): 
 const isRefused = ({ attempt, epoch }: ReportedRow, { owner }: ReportedAttempt) =>
   attempt === 'UNKNOWN' && owner?.epoch !== epoch;
 
-function decide(row: ReportedRow, report: ReportedAttempt, { schedules, random }: PlanSettings) {
+function decide(row: ReportedRow, report: ReportedAttempt, schedule: readonly number[]) {
   if (isKnown(row, report)) return undefined;
-  const change = afterReport(row, report, schedules[row.environment], random());
+  const change = afterReport(row, report, schedule, Math.random());
   return change.status === 'RETRYING' && row.paused_at ? { ...change, status: 'HELD' as const } : change;
 }
 

@@ -33,8 +33,6 @@ export interface LaneReadingDeps {
   readonly reports: Pick<ReportBuffer, 'setAsideIds'>;
   readonly reads: TableReads;
   readonly unblocker: LaneUnblocker;
-  /** Makes the current reading read more deliveries of a subscription. */
-  readonly readMore: (subscriptionId: string) => void;
   readonly logger: Logger;
 }
 
@@ -113,7 +111,7 @@ export class LaneReading {
    * it counts as drained.
    */
   async readMore(id: string): Promise<void> {
-    const { leases, dispatcher, readMore, logger } = this.#deps;
+    const { leases, dispatcher, logger } = this.#deps;
     const subscription = this.subscriptions.get(id);
     const queue = dispatcher.queueOf(id);
     if (this.#isClosed || !subscription) {
@@ -131,7 +129,7 @@ export class LaneReading {
     } catch (error) {
       logger.debug({ err: error }, 'could not read waiting deliveries; trying again');
       if (!this.#unreadSinceMs.has(id)) this.#unreadSinceMs.set(id, performance.now());
-      setTimeout(() => readMore(id), RETRY_MS).unref();
+      setTimeout(() => void this.readMore(id), RETRY_MS).unref();
     } finally {
       queue.endReading();
     }

@@ -2,7 +2,6 @@ import { LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
-import type { ReportBuffer } from './report-buffer.ts';
 
 interface LostRow {
   readonly id: string;
@@ -25,7 +24,7 @@ select input.id, input.number, input.generation, input.started_at, input.deadlin
 };
 
 /**
- * Reports of attempts in these lanes whose process never reported their end.
+ * Reports of attempts in these lanes that are recorded as in flight and whose process has died.
  * @param exclude deliveries whose report is known.
  */
 export async function findLost(
@@ -43,38 +42,4 @@ export async function findLost(
     startedAt: started_at,
     outcome: { result: { endedAt: deadline_at, failure: 'WORKER_LOST' as const } },
   }));
-}
-
-export interface LostAttemptsDeps {
-  readonly run: Run;
-  readonly reports: ReportBuffer;
-  /** Called when a retry workflow was added to the outbox. */
-  readonly onCommand: () => void;
-}
-
-/** Ends the attempts that are recorded as in flight and whose process has died. */
-export class LostAttempts {
-  readonly #deps: LostAttemptsDeps;
-  /** Deliveries whose lost attempt is reported, and not yet recorded or set aside. */
-  readonly #reported = new Set<string>();
-
-  constructor(deps: LostAttemptsDeps) {
-    this.#deps = deps;
-  }
-
-  /** Reports those of these lanes. */
-  async report(lanes: readonly number[]): Promise<void> {
-    const { run, reports, onCommand } = this.#deps;
-    const known = [...reports.setAsideIds, ...this.#reported];
-    for (const report of await findLost(run, lanes, known)) {
-      const { deliveryId } = report;
-      this.#reported.add(deliveryId);
-      const onSetAside = () => this.#reported.delete(deliveryId);
-      const onRecorded = () => {
-        this.#reported.delete(deliveryId);
-        onCommand();
-      };
-      reports.add(report, { onRecorded, onSetAside });
-    }
-  }
 }

@@ -21,6 +21,7 @@ import { RecordWorkflows } from './record-workflows.ts';
 import type { ReportBuffer } from './report-buffer.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
+import type { TableReads } from './table-reads.ts';
 import { traceAttempt } from './trace-attempt.ts';
 
 /** Attempts in flight in one process, each of which takes about 100 KB with TLS. */
@@ -68,9 +69,7 @@ export interface OpenAttemptsDeps {
   readonly leases: Pick<LaneLeases, 'ownerId' | 'epochOf'>;
   readonly guards: EnvironmentGuards;
   readonly reports: ReportBuffer;
-  readonly reads: { outdate(deliveryId: string): void };
-  /** Called when a retry workflow was added to the outbox. */
-  readonly onCommand: () => void;
+  readonly reads: TableReads;
   readonly logger: Logger;
 }
 
@@ -168,7 +167,6 @@ export class OpenAttempts {
     const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
     const onRecorded = (recorded: RecordedDelivery | undefined) => {
       attempt.isRecordedInFlight = recorded !== undefined;
-      this.#deps.onCommand();
     };
     this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
   }
@@ -196,7 +194,6 @@ export class OpenAttempts {
       this.#close(attempt);
       this.#deps.reads.outdate(delivery.id);
       queue.forget(delivery.id);
-      if (recorded?.status === 'RETRYING') this.#deps.onCommand();
       if (!recorded && this.#isTakenAgain(attempt.owner)) queue.leftInTable();
       onFreed();
     };

@@ -23,11 +23,9 @@ const TRY_AGAIN_MS = 60_000;
 /** Results beyond this are forgotten: their deliveries are read and sent again. */
 const MAX_SET_ASIDE = 1_000;
 
-/** The state of a delivery after its report; undefined if it was refused, because another process owns the lane. */
-type OnRecorded = (recorded: RecordedDelivery | undefined) => void;
-
 interface RecordOptions {
-  readonly onRecorded: OnRecorded;
+  /** Called with the state of the delivery; undefined if the report was refused: another process owns the lane. */
+  readonly onRecorded?: (recorded: RecordedDelivery | undefined) => void;
   /** Called when the report cannot be recorded now; it is tried again from time to time. */
   readonly onSetAside?: () => void;
   /** Whether a retry, or a later event of the same object, waits for the result. Default: true. */
@@ -68,7 +66,12 @@ export class ReportBuffer {
     return [...this.#setAside.keys()];
   }
 
-  add(report: ReportedAttempt, options: RecordOptions): void {
+  /** The deliveries with a result that is not recorded, whether or not it is set aside. */
+  get unrecordedIds(): string[] {
+    return [...this.setAsideIds, ...this.#unrecorded.map(({ report }) => report.deliveryId)];
+  }
+
+  add(report: ReportedAttempt, options: RecordOptions = {}): void {
     this.#pending.push({ report, ...options });
     if (options.isUrgent ?? true) this.#recordWithin(FLUSH_MS);
     else this.#recordWithin(this.#pending.length >= NOT_URGENT_BATCH ? 0 : NOT_URGENT_FLUSH_MS);
@@ -157,7 +160,7 @@ export class ReportBuffer {
         const { report, onRecorded } = pending;
         if (locked.has(report.deliveryId)) continue;
         this.#setAside.delete(report.deliveryId);
-        onRecorded(recorded.get(report.deliveryId));
+        onRecorded?.(recorded.get(report.deliveryId));
       }
       if (locked.size > 0) this.#postpone(batch.filter(({ report }) => locked.has(report.deliveryId)));
       if (locked.size === batch.length) await delay(LOCKED_MS);
@@ -187,7 +190,7 @@ export class ReportBuffer {
     const isNew = !this.#setAside.has(deliveryId);
     if (isNew) this.#logger.error({ err: error, deliveryId }, 'the result of an attempt was set aside');
     if (isNew && this.#setAside.size >= MAX_SET_ASIDE) {
-      pending.onRecorded(undefined);
+      pending.onRecorded?.(undefined);
       return;
     }
     // The second of two reports of one delivery is the result.

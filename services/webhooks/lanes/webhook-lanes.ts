@@ -17,7 +17,7 @@ import { LaneDispatcher } from './lane-dispatcher.ts';
 import { LaneLeases } from './lane-leases.ts';
 import { measureLanes } from './lane-metrics.ts';
 import { LaneReading } from './lane-reading.ts';
-import { LostAttempts } from './lost-attempts.ts';
+import { findLost } from './lost-attempts.ts';
 import { OpenAttempts } from './open-attempts.ts';
 import { ReportBuffer } from './report-buffer.ts';
 import { TableReads } from './table-reads.ts';
@@ -82,7 +82,6 @@ export class WebhookLanes {
   readonly #attempts: OpenAttempts;
   readonly #dispatcher: LaneDispatcher;
   readonly #held: HeldDeliveries;
-  readonly #lost: LostAttempts;
   readonly #unblocker: LaneUnblocker;
   #reading: LaneReading | undefined;
   readonly #refreshes = new Interval(REFRESH_MS);
@@ -119,28 +118,25 @@ export class WebhookLanes {
       beforeRelease: (lanes) => this.#recordInFlight(lanes),
       onReleased: () => outboxSignal.committed('EVENTS'),
     });
-    const onCommand = () => outboxSignal.committed('COMMANDS');
-    const attempts = new OpenAttempts({ leases, reads, guards, reports, onCommand, logger });
+    const attempts = new OpenAttempts({ leases, reads, guards, reports, logger });
     const dispatcher = new LaneDispatcher({
       leases,
       attempts,
       reads,
       firstWaits: { live: live[0] ?? 0, test: test[0] ?? 0 },
       subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
-      onNeedsMore: (id) => this.#readMore(id),
+      onNeedsMore: (id) => void this.#reading?.readMore(id),
     });
     this.#leases = leases;
     this.#attempts = attempts;
     this.#dispatcher = dispatcher;
     this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, reports, reads, logger });
-    this.#lost = new LostAttempts({ run: db.run, reports, onCommand });
     this.#unblocker = new LaneUnblocker(db.run, logger);
   }
 
   start(): void {
     this.#leases.start();
     this.#readAtMs = performance.now();
-    if (this.#running) return;
     this.#atClose.push(
       measureLanes({ lagMs: () => this.#lagMs(), setAside: () => this.#setAside() }),
       this.#deps.outboxSignal.handOverTo(() => this.#dispatcher.takeCommitted()),
@@ -197,10 +193,16 @@ export class WebhookLanes {
     if (this.#rechecks.isDue()) reading.addLanes(this.#leases.lanes);
     await reading.readNew();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
-    if (this.#reportsLost.isDue()) await this.#lost.report(this.#leases.lanes);
+    if (this.#reportsLost.isDue()) await this.#reportLost();
     this.#attempts.recordInFlight();
     this.#dispatcher.pump();
     this.#readAtMs = performance.now();
+  }
+
+  /** Ends the attempts that are recorded as in flight and whose process has died. */
+  async #reportLost(): Promise<void> {
+    const lost = await findLost(this.#db.run, this.#leases.lanes, this.#reports.unrecordedIds);
+    for (const report of lost) this.#reports.add(report);
   }
 
   async #begin(): Promise<LaneReading> {
@@ -214,7 +216,6 @@ export class WebhookLanes {
       reports: this.#reports,
       reads: this.#reads,
       unblocker: this.#unblocker,
-      readMore: (id) => this.#readMore(id),
     });
     // `onTaken` adds lanes to an existing reading only, so lanes taken earlier are added here.
     this.#reading.addLanes(this.#leases.lanes);
@@ -224,10 +225,6 @@ export class WebhookLanes {
   #endReading(): void {
     this.#reading?.close();
     this.#reading = undefined;
-  }
-
-  #readMore(id: string): void {
-    void this.#reading?.readMore(id);
   }
 
   async #recordInFlight(lanes: readonly number[]): Promise<void> {

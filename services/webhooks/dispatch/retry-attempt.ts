@@ -32,7 +32,7 @@ export async function requestAttempt(
 ): Promise<MessageInitShape<typeof RequestAttemptResponseSchema>> {
   await run(REQUEST, { id, now });
   const row = await readRetry(run, id);
-  if (!row.requested) return { state: stateMessage(row) };
+  if (!row?.requested) return { state: stateMessage(row) };
   outboxSignal.committed('EVENTS');
   return { attemptNumber: row.attempt_count + 1, state: stateMessage(row) };
 }
@@ -86,26 +86,15 @@ select d.status, d.requested, d.attempt_count,
   ) a on true`,
 };
 
-/** A delivery that retention has dropped, with nothing left to do. */
-const DROPPED: RetryRow = {
-  status: 'CANCELED',
-  requested: false,
-  attempt_count: 0,
-  due_in_ms: null,
-  in_flight_for_ms: null,
-  number: null,
-  http_status: null,
-  failure: null,
-};
-
-export async function readRetry(run: Run, id: string): Promise<RetryRow> {
+/** Undefined for a delivery that retention has dropped. */
+export async function readRetry(run: Run, id: string): Promise<RetryRow | undefined> {
   const [row] = await run<RetryRow>(READ, { id });
-  return row ?? DROPPED;
+  return row;
 }
 
 /** An attempt that is recorded as in flight has not ended; one that is no longer requested will never be made. */
-function hasEnded(row: RetryRow, attemptNumber: number): boolean {
-  if (row.status !== 'RETRYING') return true;
+function hasEnded(row: RetryRow | undefined, attemptNumber: number): boolean {
+  if (row?.status !== 'RETRYING') return true;
   if (row.attempt_count < attemptNumber) return !row.requested;
   return row.attempt_count > attemptNumber || !isInFlight(row);
 }
@@ -116,7 +105,8 @@ const isInFlight = ({ number, http_status, failure }: RetryRow) =>
 
 const CLOSED_WITHIN_MS = 1_000;
 
-function stateMessage(row: RetryRow): MessageInitShape<typeof DeliveryStateSchema> {
+function stateMessage(row: RetryRow | undefined): MessageInitShape<typeof DeliveryStateSchema> {
+  if (!row) return { status: DeliveryStatus.CANCELED };
   // The owner of the lane closes an attempt whose process has died.
   const inFlightMs = isInFlight(row) ? Math.max(row.in_flight_for_ms ?? 0, CLOSED_WITHIN_MS) : 0;
   const delayMs = Math.max(inFlightMs, row.due_in_ms ?? 0, 0);

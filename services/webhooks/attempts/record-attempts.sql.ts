@@ -4,8 +4,7 @@ import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
 import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
-import { RECORD_IN_WORKFLOW } from './record-in-workflow.sql.ts';
-import { FENCE, RESULT_COLUMNS, RESULT_DEFINITIONS, resultRow } from './reports.sql.ts';
+import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS, resultRow } from './reports.sql.ts';
 
 /**
  * Locks subscriptions and then deliveries, each in a fixed order, so that two reports do not deadlock. Returns the
@@ -151,8 +150,6 @@ with ${REPORTS}, moved as (
 select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 };
 
-/** Matches no lane, so that an attempt without an owner is not recorded. */
-const NO_LANE = -1;
 /** A smaller gain is not worth a signal, since most attempts that hang end just before they count as lost. */
 const MIN_RECHECK_GAIN_MS = 2_000;
 
@@ -177,9 +174,9 @@ export function recordRow({ report, row, change }: PlannedReport) {
       ...resultRow(result),
       // Whether its retry workflow waits longer than necessary and has to be signaled.
       rechecks: isDueEarlier(row, change),
-      // Anyone may report the end of an attempt that is recorded as in flight, once.
-      lane: row.attempt === 'UNKNOWN' ? (report.owner?.lane ?? NO_LANE) : null,
-      epoch: row.attempt === 'UNKNOWN' ? String(report.owner?.epoch ?? 0) : null,
+      // Anyone may report the end of an attempt that is recorded as in flight, once; only the owner of its lane a new one.
+      lane: row.attempt === 'UNKNOWN' ? report.owner!.lane : null,
+      epoch: row.attempt === 'UNKNOWN' ? String(report.owner!.epoch) : null,
       // The workflow that shows the delivery.
       workflow_id: succeedsWithoutRetry(row, change) ? (report.workflowId ?? null) : null,
     },

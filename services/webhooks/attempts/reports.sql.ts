@@ -1,3 +1,5 @@
+import { NIL } from 'uuid';
+import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.contract.ts';
 import type { AttemptResult } from '../deliveries/delivery.ts';
 
 /**
@@ -42,3 +44,30 @@ export const resultRow = (result: AttemptResult | undefined): Record<keyof typeo
   timing_ms: result?.timingMs ?? null,
   response_headers: result?.responseHeaders ?? null,
 });
+
+/** A workflow starts when its period is over and its deliveries are recorded. */
+const START_AFTER = `interval '${recordDeliveries.PERIOD_MS + 1_000} ms'`;
+
+/**
+ * Parts of a `with` clause after `ended`: store what the workflow named by `workflow_id` shows of each delivery, and start
+ * the workflows. A START that still waits in the outbox will show these deliveries, too: it is locked, so that the relay
+ * claims it only after the commit. Otherwise the workflow may have read its records already, and is started once more.
+ */
+export const RECORD_IN_WORKFLOW = `recorded as (
+  insert into webhooks.delivery_record (workflow_id, deliveries)
+  select workflow_id, jsonb_agg(jsonb_build_object(
+           'id', id, 'merchantId', merchant_id, 'subscriptionId', subscription_id, 'requestId', request_id,
+           'eventType', event_type, 'httpStatus', http_status))
+    from ended where workflow_id is not null group by workflow_id
+), shown as (
+  insert into platform.outbox_command
+    (merchant_id, environment, id, kind, workflow_id, workflow_type, arguments, request_id, due_at)
+  select '${NIL}', environment, uuidv7(), 'START', workflow_id, '${recordDeliveries.workflowType}',
+         jsonb_build_array(jsonb_build_object('workflowId', workflow_id, 'environment', environment)), '',
+         now() + ${START_AFTER}
+    from (select distinct workflow_id, environment from ended where workflow_id is not null) started
+   where not exists (
+     select from platform.outbox_command c
+      where c.workflow_id = started.workflow_id and c.kind = 'START' and c.starts = 0 and c.due_at <= now() + ${START_AFTER}
+        for key share)
+)`;

@@ -21,7 +21,8 @@ import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { retryLater } from '../retry-later.ts';
 
-interface Clients {
+/** The services of webhooks. */
+export interface WebhookClients {
   readonly dispatch: Client<typeof DispatchService>;
   readonly deliveries: Client<typeof DeliveryService>;
 }
@@ -41,7 +42,7 @@ const HEARTBEAT_MS = 4_000;
 const REQUEST_AGAIN_MS = 1_000;
 
 /** The activities of delivery. Their results and failures contain ids, statuses and times only. */
-export function createDeliveryActivities({ dispatch, deliveries }: Clients) {
+export function createDeliveryActivities({ dispatch, deliveries }: WebhookClients) {
   return {
     /**
      * Requests the next attempt of a delivery, if it is due, and awaits it. Returns once the retry workflow has

@@ -1,12 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { Client } from '@connectrpc/connect';
-import {
-  type DeliveryService,
-  type DispatchService,
-  type Resend,
-  ResendState,
-} from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { type Resend, ResendState } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import {
   MAX_WAITING,
   type ResendDeliveriesInput,
@@ -16,11 +10,7 @@ import {
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { retryLater } from '../retry-later.ts';
-
-interface Clients {
-  readonly dispatch: Client<typeof DispatchService>;
-  readonly deliveries: Client<typeof DeliveryService>;
-}
+import type { WebhookClients } from './delivery.activities.ts';
 
 export type ResendActivities = ReturnType<typeof createResendActivities>;
 
@@ -35,7 +25,7 @@ const PROGRESS_INTERVAL_MS = 3_000;
 const POLL_INTERVAL = { minMs: 500, maxMs: 30_000, maxWithMoreMs: 5_000, ofAge: 1 / 20 };
 
 /** The activities of resends. Their results and failures contain ids, states and numbers only. */
-export function createResendActivities({ dispatch, deliveries }: Clients) {
+export function createResendActivities({ dispatch, deliveries }: WebhookClients) {
   return withFinalRefusals({
     /**
      * Continues a resend as long as it makes progress. Returns once it has ended; until then it fails with the delay
@@ -46,8 +36,8 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
       for (;;) {
         const step = await dispatch.continueResend({ resendId, maxDeliveries: MAX_WAITING });
         const resend = step.resend!;
-        const state = endStateOf(resend);
-        if (state !== undefined) return resultOf(state, resend);
+        const result = resultOf(resend);
+        if (result) return result;
         if (!step.more || step.waiting)
           throw retryLater(statusMessage(resend), pollIntervalMs(resend, step.more));
         if (performance.now() >= endsAt) throw retryLater(statusMessage(resend), STEP_MS);
@@ -63,29 +53,25 @@ export function createResendActivities({ dispatch, deliveries }: Clients) {
   });
 }
 
-function endStateOf({ state }: Resend): ResendDeliveriesResult['state'] | undefined {
-  switch (state) {
+/** Undefined until the resend has ended. */
+function resultOf(resend: Resend): ResendDeliveriesResult | undefined {
+  const counts = {
+    made: Number(resend.madeCount),
+    succeeded: Number(resend.succeededCount),
+    exhausted: Number(resend.exhaustedCount),
+    canceled: Number(resend.canceledCount),
+  };
+  switch (resend.state) {
     case ResendState.COMPLETED:
-      return 'COMPLETED';
+      return { state: 'COMPLETED', ...counts };
     case ResendState.CANCELED:
-      return 'CANCELED';
+      return { state: 'CANCELED', ...counts };
     case ResendState.RUNNING:
     case ResendState.UNSPECIFIED:
       return undefined;
     default:
-      return state satisfies never;
+      return resend.state satisfies never;
   }
-}
-
-function resultOf(state: ResendDeliveriesResult['state'], resend: Resend): ResendDeliveriesResult {
-  const { madeCount, succeededCount, exhaustedCount, canceledCount } = resend;
-  return {
-    state,
-    made: Number(madeCount),
-    succeeded: Number(succeededCount),
-    exhausted: Number(exhaustedCount),
-    canceled: Number(canceledCount),
-  };
 }
 
 function pollIntervalMs({ createdAt }: Resend, more: boolean): number {

@@ -1,31 +1,18 @@
-import type { CallOptions, Client } from '@connectrpc/connect';
-import type { DispatchService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { withFinalRefusals } from '../final-refusal.ts';
-import type { RetentionResult } from './retention.contract.ts';
-
-/** The changes of one call. */
-export interface RetentionStep extends RetentionResult {
-  readonly more: boolean;
-}
+import type { WebhookClients } from './delivery.activities.ts';
 
 export type RetentionActivities = ReturnType<typeof createRetentionActivities>;
 
 /** The call starts no further work after half of this time. */
-const CALL: CallOptions = { timeoutMs: 60_000 };
+const CALL = { timeoutMs: 60_000 };
 
 /** The activity of the retention. */
-export function createRetentionActivities({
-  dispatch,
-}: {
-  readonly dispatch: Client<typeof DispatchService>;
-}) {
+export function createRetentionActivities({ dispatch }: Pick<WebhookClients, 'dispatch'>) {
   return withFinalRefusals({
     /** Applies part of the retention. A repeated call continues, and waits for an earlier one whose answer was lost. */
-    async applyRetention(): Promise<RetentionStep> {
-      const step = await dispatch.applyRetention({}, CALL);
-      const { createdPartitions, droppedPartitions, waitingPartitions, more } = step;
-      const expiredDeliveries = Number(step.expiredDeliveries);
-      return { createdPartitions, droppedPartitions, waitingPartitions, expiredDeliveries, more };
+    async applyRetention() {
+      const { $typeName: _, $unknown: __, ...step } = await dispatch.applyRetention({}, CALL);
+      return { ...step, expiredDeliveries: Number(step.expiredDeliveries) };
     },
   });
 }

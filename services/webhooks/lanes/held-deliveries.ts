@@ -1,13 +1,10 @@
-import type { Logger } from 'pino';
-import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { PROBE_INTERVAL_MS } from '../subscriptions/subscription.ts';
 import type { DeliveryReader } from './delivery-reader.ts';
-import type { LaneDispatcher } from './lane-dispatcher.ts';
-import type { LaneLeases } from './lane-leases.ts';
+import type { LaneReadingDeps } from './lane-reading.ts';
 import type { OpenAttempts } from './open-attempts.ts';
-import type { ReportBuffer } from './report-buffer.ts';
 import type { LaneSubscription, SubscriptionCache } from './subscription-cache.ts';
-import { laneKey, type TableReads } from './table-reads.ts';
+import { laneKey } from './table-reads.ts';
 
 const LOCK_HOLDING: Statement = {
   name: 'lock_holding',
@@ -22,14 +19,8 @@ update webhooks.subscription s set holding = false, probe_at = null
    and not exists (select from webhooks.open_delivery d where d.subscription_id = s.id and d.status = 'HELD')`,
 };
 
-export interface HeldDeliveriesDeps {
-  readonly db: CrossTenantDatabase;
-  readonly leases: Pick<LaneLeases, 'epochOf'>;
+export interface HeldDeliveriesDeps extends Omit<LaneReadingDeps, 'keys' | 'unblocker'> {
   readonly attempts: OpenAttempts;
-  readonly dispatcher: LaneDispatcher;
-  readonly reports: Pick<ReportBuffer, 'setAsideIds'>;
-  readonly reads: TableReads;
-  readonly logger: Logger;
 }
 
 /**
@@ -53,9 +44,9 @@ export class HeldDeliveries {
     for (const [id, atMs] of this.#probeAtMs) if (atMs <= nowMs) this.#probeAtMs.delete(id);
     const limits = this.#limitsOf(subscriptions.held());
     if (limits.size === 0) return;
-    const read = reads.begin();
+    using read = reads.begin();
     const unrecorded = [...attempts.ids, ...reports.setAsideIds];
-    const found = await reader.readHeld(limits, unrecorded).finally(() => read.end());
+    const found = await reader.readHeld(limits, unrecorded);
     const recovered: string[] = [];
     for (const [id, { held, due }] of found) {
       const subscription = subscriptions.get(id);

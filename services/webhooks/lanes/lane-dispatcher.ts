@@ -99,7 +99,7 @@ export class LaneDispatcher {
     const read = this.#deps.reads.begin();
     return {
       take: (events) => events.map((event) => this.#takeEvent(read, event)).every(Boolean),
-      end: read.end,
+      end: () => read[Symbol.dispose](),
     };
   }
 

@@ -169,10 +169,8 @@ export class LaneLeases {
   async #releaseUnknown(lanes: readonly LaneRow[]): Promise<void> {
     const unknown = lanes.filter(({ id, owner_id }) => owner_id === this.ownerId && !this.#epochs.has(id));
     if (unknown.length === 0) return;
-    const ids = unknown.map(({ id }) => id);
-    await this.#options.db.run(RELEASE, { ids, ownerId: this.ownerId });
-    this.#options.logger.warn({ lanes: ids.length }, 'gave up lanes that were not known to be owned');
-    this.#options.onReleased();
+    this.#options.logger.warn({ lanes: unknown.length }, 'gives up lanes that were not known to be owned');
+    await this.#release(unknown.map(({ id }) => id));
   }
 
   #dropLost(lanes: readonly LaneRow[]): void {

@@ -141,8 +141,7 @@ export class LaneReading {
     this.#unopened.clear();
     this.#deps.unblocker.add(lanes);
     const ids = await this.reader.findSubscriptions(lanes);
-    await this.subscriptions.load(ids);
-    this.#deps.dispatcher.changed(await this.subscriptions.reloadUnusable(ids));
+    this.#deps.dispatcher.changed(await this.subscriptions.load(ids));
     for (const id of ids) this.#deps.dispatcher.queueOf(id).readFromStart();
     // How many each takes into memory depends on their number.
     for (const id of ids) void this.readMore(id);
@@ -150,18 +149,14 @@ export class LaneReading {
 
   async #readChangedPage(): Promise<boolean> {
     const { db, leases, dispatcher, reads } = this.#deps;
-    const read = reads.begin();
-    try {
-      const { full } = dispatcher;
-      const { deliveries, blocked, hasMore } = await this.reader.readChanged(leases.lanes, full);
-      await this.subscriptions.loadFor(deliveries);
-      for (const id of full) this.#leftInTable(id);
-      dispatcher.add(deliveries, read.isCurrent);
-      if (blocked.length > 0) await unblockDeliveries(db.run, blocked);
-      return hasMore || blocked.length > 0;
-    } finally {
-      read.end();
-    }
+    using read = reads.begin();
+    const { full } = dispatcher;
+    const { deliveries, blocked, hasMore } = await this.reader.readChanged(leases.lanes, full);
+    await this.subscriptions.loadFor(deliveries);
+    for (const id of full) this.#leftInTable(id);
+    dispatcher.add(deliveries, read.isCurrent);
+    await unblockDeliveries(db.run, blocked);
+    return hasMore || blocked.length > 0;
   }
 
   /** A subscription with enough deliveries in memory leaves changed ones in the table, to be read from there. */
@@ -176,23 +171,19 @@ export class LaneReading {
   /** @returns whether several pages, read to the end, had no delivery to add. */
   async #readPage(subscription: LaneSubscription, queue: SubscriptionQueue): Promise<boolean> {
     const { reads, reports, dispatcher } = this.#deps;
-    const read = reads.begin();
-    try {
-      const after = queue.startPage();
-      const { deliveries, last } = await this.reader.readWaiting(
-        subscription,
-        after,
-        queue.pageSize,
-        reports.setAsideIds,
-      );
-      await this.subscriptions.loadFor(deliveries);
-      // If the subscription has changed or its lane was lost, it is read from the start again.
-      if (!read.isCurrent(subscription.id) || !read.isCurrent(laneKey(subscription.lane))) return false;
-      queue.endPage(after, last);
-      dispatcher.add(deliveries, read.isCurrent);
-      return last === undefined && after !== undefined && !queue.hasAdded;
-    } finally {
-      read.end();
-    }
+    using read = reads.begin();
+    const after = queue.startPage();
+    const { deliveries, last } = await this.reader.readWaiting(
+      subscription,
+      after,
+      queue.pageSize,
+      reports.setAsideIds,
+    );
+    await this.subscriptions.loadFor(deliveries);
+    // If the subscription has changed or its lane was lost, it is read from the start again.
+    if (!read.isCurrent(subscription.id) || !read.isCurrent(laneKey(subscription.lane))) return false;
+    queue.endPage(after, last);
+    dispatcher.add(deliveries, read.isCurrent);
+    return last === undefined && after !== undefined && !queue.hasAdded;
   }
 }

@@ -14,8 +14,8 @@ export interface RoundRobinOptions {
 export class RoundRobin {
   /** The subscriptions that have a turn, in order, and since when they have been waiting. */
   readonly #sinceMs = new Map<string, number>();
-  /** When each subscription that was added for later gets its turn, by `performance.now()`. */
-  readonly #laterMs = new Map<string, number>();
+  /** The subscriptions that get their turn later. */
+  readonly #later = new Set<string>();
   readonly #options: RoundRobinOptions;
 
   constructor(options: RoundRobinOptions) {
@@ -31,13 +31,12 @@ export class RoundRobin {
     if (!this.#sinceMs.has(id)) this.#sinceMs.set(id, performance.now());
   }
 
-  /** Adds a subscription after a wait; at most one timer each, replaced when an earlier one is set. */
+  /** Adds a subscription after a wait, unless it waits already. */
   addLater(id: string, waitMs: number): void {
-    const atMs = performance.now() + waitMs;
-    if ((this.#laterMs.get(id) ?? Number.POSITIVE_INFINITY) <= atMs) return;
-    this.#laterMs.set(id, atMs);
+    if (this.#later.has(id)) return;
+    this.#later.add(id);
     setTimeout(() => {
-      if (this.#laterMs.get(id) === atMs) this.#laterMs.delete(id);
+      this.#later.delete(id);
       this.add(id);
       this.#options.onLater();
     }, Math.ceil(waitMs)).unref();

@@ -95,12 +95,6 @@ export class SubscriptionCache {
     return this.#known.get(id);
   }
 
-  /** Loads subscriptions that are not known yet. */
-  async load(ids: Iterable<string>): Promise<void> {
-    const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
-    if (missing.length > 0) await this.#read(missing);
-  }
-
   /** Loads the subscriptions of deliveries that are not known yet, or only as of an earlier generation. */
   async loadFor(
     deliveries: readonly { readonly subscription_id: string; readonly generation: bigint }[],
@@ -116,10 +110,10 @@ export class SubscriptionCache {
   }
 
   /**
-   * Reads the unusable ones among these subscriptions again.
-   * @returns the ids of those that are usable now.
+   * Loads those of these subscriptions that are not known yet or cannot be sent to.
+   * @returns the ids of those that can be sent to now.
    */
-  async reloadUnusable(ids: readonly string[]): Promise<string[]> {
+  async load(ids: readonly string[]): Promise<string[]> {
     const isUsable = (id: string) => this.#known.has(id) && !hasNoSecret(this.#known.get(id)!);
     const unusable = ids.filter((id) => !isUsable(id));
     if (unusable.length > 0) await this.#read(unusable);

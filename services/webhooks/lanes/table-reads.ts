@@ -1,11 +1,10 @@
 /** The key of a lane, for {@link TableRead.isCurrent}. */
 export const laneKey = (lane: number) => `lane ${lane}`;
 
-/** A read of the table of open deliveries. */
-export interface TableRead {
+/** A read of the table of open deliveries, until it is disposed of. */
+export interface TableRead extends Disposable {
   /** Whether the result is still right about a delivery, a subscription or a lane ({@link laneKey}). */
   isCurrent(id: string): boolean;
-  end(): void;
 }
 
 /** The reads in progress. Each may return rows that have changed since it began. */
@@ -15,7 +14,7 @@ export class TableReads {
   begin(): TableRead {
     const ids = new Set<string>();
     this.#outdated.add(ids);
-    return { isCurrent: (id) => !ids.has(id), end: () => this.#outdated.delete(ids) };
+    return { isCurrent: (id) => !ids.has(id), [Symbol.dispose]: () => this.#outdated.delete(ids) };
   }
 
   /**

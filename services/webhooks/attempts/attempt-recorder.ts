@@ -3,40 +3,27 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AreaDependencies } from '../../platform/area.ts';
 import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
 import { isLockTimeout } from '../../platform/database/database-errors.ts';
-import type { Config } from '../../platform/process/config.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
-import { isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
+import { type DeliveryStatusName, isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
 import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
-import { type PlannedReport, type PlanSettings, planReports, type ReportedRow } from './plan-reports.ts';
+import { type PlannedReport, planReports, type RecorderConfig, type ReportedRow } from './plan-reports.ts';
 import { LOCK_REPORTED, READ_REPORTED, RECORD, RECORD_LATE, recordRow } from './record-attempts.sql.ts';
 import { RECORD_SUCCESSES, type SucceededRow, successRow } from './record-successes.sql.ts';
 import { storeHealths } from './store-health.ts';
 
-/** The state of a delivery after a report of it is recorded. */
-export interface RecordedDelivery {
-  readonly id: string;
-  readonly status: ReportedRow['status'];
-  readonly nextAttemptAt: Date | null;
-}
-
 /** The outcome of recording reports. */
 export interface Recording {
-  /** The known deliveries by id, except those whose report is refused because another process owns the lane. */
-  readonly recorded: ReadonlyMap<string, RecordedDelivery>;
+  /** The statuses of known deliveries, except those whose report is refused because another process owns the lane. */
+  readonly recorded: ReadonlyMap<string, DeliveryStatusName>;
   /** Deliveries to report again, because another transaction has locked their subscription. */
   readonly locked: ReadonlySet<string>;
 }
-
-export type RecorderConfig = Pick<
-  Config,
-  'WEBHOOK_SCHEDULE_LIVE' | 'WEBHOOK_SCHEDULE_SANDBOX' | 'WEBHOOK_RETRY_WORKFLOW_LIMIT'
->;
 
 interface Dependencies extends Pick<AreaDependencies, 'writes' | 'outboxSignal' | 'logger'> {
   readonly db: CrossTenantDatabase;
@@ -52,15 +39,9 @@ const LOCK_TIMEOUT_MS = 100;
 /** Records each attempt once, with its consequences for the delivery and the subscription. */
 export class AttemptRecorder {
   readonly #deps: Dependencies;
-  readonly #settings: PlanSettings;
 
   constructor(deps: Dependencies) {
-    const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = deps.config;
     this.#deps = deps;
-    this.#settings = {
-      schedules: { live, test },
-      retryLimit: deps.config.WEBHOOK_RETRY_WORKFLOW_LIMIT,
-    };
   }
 
   /**
@@ -70,10 +51,10 @@ export class AttemptRecorder {
   async record(reports: readonly ReportedAttempt[]): Promise<Recording> {
     const succeeded = await this.#recordSuccesses(reports);
     const byId = new Map(reports.map((report) => [report.deliveryId, report]));
-    const recorded = new Map<string, RecordedDelivery>();
+    const recorded = new Map<string, DeliveryStatusName>();
     for (const { id, subscription_id } of succeeded) {
       this.#count(subscription_id, byId.get(id)!);
-      recorded.set(id, { id, status: 'SUCCEEDED', nextAttemptAt: null });
+      recorded.set(id, 'SUCCEEDED');
     }
     const { decided, locked } = await this.#recordOthers(
       reports.filter(({ deliveryId }) => !recorded.has(deliveryId)),
@@ -81,8 +62,7 @@ export class AttemptRecorder {
     logReports(this.#deps.logger, decided);
     for (const { row, change, report } of decided) {
       if (change) this.#count(row.subscription_id, report);
-      const { status, nextAttemptAt } = change ?? { status: row.status, nextAttemptAt: row.next_attempt_at };
-      recorded.set(row.id, { id: row.id, status, nextAttemptAt });
+      recorded.set(row.id, (change ?? row).status);
     }
     if (decided.some(({ change }) => change?.status === 'RETRYING'))
       this.#deps.outboxSignal.committed('COMMANDS');
@@ -104,8 +84,8 @@ export class AttemptRecorder {
     if ('result' in outcome) this.#deps.statistics.add(subscriptionId, generation, outcome.result);
   }
 
-  async #recordOthers(reports: readonly ReportedAttempt[]): Promise<Decisions> {
-    if (reports.length === 0) return { decided: [], locked: new Set() };
+  async #recordOthers(reports: readonly ReportedAttempt[]) {
+    if (reports.length === 0) return { decided: [], locked: new Set<string>() };
     const lockedByOthers = await this.#disableGone(reports);
     return this.#deps.db.transaction(async (run) => {
       const ids = reports.map(({ deliveryId }) => deliveryId).filter((id) => !lockedByOthers.has(id));
@@ -126,7 +106,7 @@ export class AttemptRecorder {
     const ids = reports.map(({ deliveryId }) => deliveryId);
     const numbers = reports.map(({ number }) => number);
     const rows = await run<ReportedRow>(READ_REPORTED, { ids, numbers });
-    return planReports(rows, reports, this.#settings);
+    return planReports(rows, reports, this.#deps.config);
   }
 
   /**
@@ -193,11 +173,6 @@ export class AttemptRecorder {
     await unblockDeliveries(this.#deps.db.run, objects);
     this.#deps.outboxSignal.committed('EVENTS');
   }
-}
-
-interface Decisions {
-  readonly decided: readonly PlannedReport[];
-  readonly locked: ReadonlySet<string>;
 }
 
 interface WrittenRow {

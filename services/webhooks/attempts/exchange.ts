@@ -36,6 +36,8 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
 export class Exchange implements TracedHandler {
   readonly #startedAtMs = performance.now();
   readonly #response = Promise.withResolvers<ReceivedResponse>();
+  /** Rejects with the error of undici, of the connector or of `stop`. */
+  readonly response: Promise<ReceivedResponse> = this.#response.promise;
   readonly #excerpt = new ResponseExcerpt();
   #controller: Controller | undefined;
   #connection: TracedConnection | undefined;
@@ -47,11 +49,6 @@ export class Exchange implements TracedHandler {
   #stopReason: Error | undefined;
   /** Stops counting what is read. */
   #stopCounting: (() => void) | undefined;
-
-  /** Rejects with the error of undici, of the connector or of `stop`. */
-  get response(): Promise<ReceivedResponse> {
-    return this.#response.promise;
-  }
 
   get step(): ExchangeStep {
     if (this.#httpStatus !== 0) return 'BODY';

@@ -1,4 +1,5 @@
 import { LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
+import type { Config } from '../../platform/process/config.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import {
   type AttemptResult,
@@ -44,11 +45,10 @@ export interface ReportedRow {
   readonly retrying: number;
 }
 
-export interface PlanSettings {
-  readonly schedules: Readonly<Record<ReportedRow['environment'], readonly number[]>>;
-  /** The maximum number of retry workflows of a subscription. */
-  readonly retryLimit: number;
-}
+export type RecorderConfig = Pick<
+  Config,
+  'WEBHOOK_SCHEDULE_LIVE' | 'WEBHOOK_SCHEDULE_SANDBOX' | 'WEBHOOK_RETRY_WORKFLOW_LIMIT'
+>;
 
 /** The new state of a delivery after a report. */
 export interface DeliveryChange {
@@ -75,21 +75,22 @@ export interface PlannedReport {
 export function planReports(
   rows: readonly ReportedRow[],
   reports: readonly ReportedAttempt[],
-  settings: PlanSettings,
+  config: RecorderConfig,
 ): PlannedReport[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const retrying = new Map<string, number>();
+  const schedules = { live: config.WEBHOOK_SCHEDULE_LIVE, test: config.WEBHOOK_SCHEDULE_SANDBOX };
   // By the clock that sets the times of reports.
   const now = new Date();
   return reports.flatMap((sent): PlannedReport[] => {
     const row = byId.get(sent.deliveryId);
     if (!row || isRefused(row, sent)) return [];
     const report = inDatabaseTime(sent, now, row.now);
-    const change = decide(row, report, settings.schedules[row.environment]);
+    const change = decide(row, report, schedules[row.environment]);
     const planned = { report, row, change, overLimit: false };
     if (change?.status !== 'RETRYING' || row.status !== 'PENDING') return [planned];
     const used = retrying.get(row.subscription_id) ?? row.retrying;
-    if (used >= settings.retryLimit)
+    if (used >= config.WEBHOOK_RETRY_WORKFLOW_LIMIT)
       return [{ ...planned, change: { ...change, status: 'HELD' }, overLimit: true }];
     retrying.set(row.subscription_id, used + 1);
     return [planned];

@@ -18,10 +18,7 @@ export interface SendAttemptDeps {
   readonly totalTimeoutMs?: number;
 }
 
-export interface Attempt {
-  /** Only attempts of one subscription share connections. */
-  readonly subscriptionId: string;
-  readonly url: string;
+interface UnsignedWebhook {
   /** Sent as `webhook-id`, the same in every attempt. */
   readonly eventId: string;
   /** The exact bytes to send and sign. */
@@ -29,6 +26,12 @@ export interface Attempt {
   /** `whsec_…`, the current one first; two during a rotation. */
   readonly secrets: readonly string[];
   readonly startedAt: Date;
+}
+
+export interface Attempt extends UnsignedWebhook {
+  /** Only attempts of one subscription share connections. */
+  readonly subscriptionId: string;
+  readonly url: string;
 }
 
 const TIMED_OUT = new Error('the deadline of the attempt has passed');
@@ -131,11 +134,8 @@ function failureOf(error: unknown): AttemptFailureName {
   return 'CONNECTION_RESET';
 }
 
-/** The parts of an attempt that its signature covers. */
-type UnsignedRequest = Pick<Attempt, 'eventId' | 'body' | 'secrets' | 'startedAt'>;
-
-/** The parts of an attempt that appear in its headers. */
-interface SignedRequest extends Pick<Attempt, 'eventId' | 'startedAt'> {
+/** What the headers of a webhook contain. */
+interface SignedWebhook extends Pick<UnsignedWebhook, 'eventId' | 'startedAt'> {
   readonly signature: string;
 }
 
@@ -145,11 +145,11 @@ const USER_AGENT = 'Merchant-Payments-Webhooks/1.0';
 const timestampOf = (startedAt: Date) => Math.floor(startedAt.getTime() / 1000);
 
 /** The `webhook-signature` of an attempt. @throws TypeError for a malformed secret. */
-const signatureOf = ({ eventId: id, body, secrets, startedAt }: UnsignedRequest) =>
+const signatureOf = ({ eventId: id, body, secrets, startedAt }: UnsignedWebhook) =>
   signWebhook({ id, timestamp: timestampOf(startedAt), body }, secrets);
 
 /** The headers of a webhook, without those of the connection, in the order in which they are sent. */
-export const webhookHeaders = ({ eventId, startedAt, signature }: SignedRequest) => ({
+export const webhookHeaders = ({ eventId, startedAt, signature }: SignedWebhook) => ({
   'content-type': 'application/json',
   'user-agent': USER_AGENT,
   'webhook-id': eventId,
@@ -158,8 +158,8 @@ export const webhookHeaders = ({ eventId, startedAt, signature }: SignedRequest)
 });
 
 /** The headers of a webhook that is signed now. @throws TypeError for a malformed secret. */
-export const signedHeaders = (request: UnsignedRequest) =>
-  webhookHeaders({ ...request, signature: signatureOf(request) });
+export const signedHeaders = (webhook: UnsignedWebhook) =>
+  webhookHeaders({ ...webhook, signature: signatureOf(webhook) });
 
 const SECRET_PREFIX = 'whsec_';
 

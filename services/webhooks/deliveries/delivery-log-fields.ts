@@ -7,7 +7,7 @@ interface DeliveryRow {
   readonly subscription_id: string;
   readonly merchant_id: string;
   readonly environment: EnvironmentName;
-  readonly request_id: string;
+  readonly request_id?: string;
 }
 
 /** The fields of every log line about a delivery. */

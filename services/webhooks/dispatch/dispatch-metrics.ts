@@ -1,6 +1,6 @@
 import { Histogram } from 'prom-client';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { registerMeasuredGauges, rowOf } from '../../platform/process/measured-gauges.ts';
+import { environmentGauge, registerMeasuredGauges, rowOf } from '../../platform/process/measured-gauges.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { idTimeMs } from '../id-time.ts';
@@ -16,11 +16,6 @@ const withEach = (label: string, values: readonly string[]) =>
 const SAMPLE_BLOCKS = 2_000;
 const MINUTE_MS = 60_000;
 
-interface LanesRow {
-  readonly unowned: number;
-  readonly retry_overdue: number | null;
-}
-
 export const LANES: Statement = {
   name: 'measure_lanes',
   text: `
@@ -30,12 +25,6 @@ select (select count(*) from webhooks.lane l
        (select extract(epoch from now() - next_attempt_at)::float8
           from webhooks.open_delivery where status = 'RETRYING' order by next_attempt_at limit 1) as retry_overdue`,
 };
-
-interface StatusRow {
-  readonly environment: string;
-  readonly status: string;
-  readonly count: number;
-}
 
 interface ConditionRow {
   readonly environment: string;
@@ -69,7 +58,7 @@ select environment, condition, count(*)::int as count, extract(epoch from now() 
 };
 
 interface PartitionsRow {
-  readonly environment: string;
+  readonly environment: EnvironmentName;
   readonly runway: number;
   readonly age: number;
 }
@@ -112,14 +101,8 @@ const firstAttemptDelay = new Histogram({
 for (const labels of BY_ENVIRONMENT) firstAttemptDelay.zero(labels);
 
 /** Measures a first attempt, from the time in the event's id, which is set just before the commit. */
-export function observeFirstAttempt({
-  environment,
-  event_id,
-}: {
-  readonly environment: EnvironmentName;
-  readonly event_id: string;
-}): void {
-  const delayMs = Math.max(Date.now() - idTimeMs(event_id), 0);
+export function observeFirstAttempt(environment: EnvironmentName, eventId: string): void {
+  const delayMs = Math.max(Date.now() - idTimeMs(eventId), 0);
   firstAttemptDelay.observe({ environment }, delayMs / 1_000);
 }
 
@@ -132,9 +115,8 @@ export function registerDispatchMetrics(db: CrossTenantDatabase): void {
 }
 
 function registerLanes(db: CrossTenantDatabase): void {
-  const age = (seconds: number | null) => Math.max(seconds ?? 0, 0);
   registerMeasuredGauges({
-    measure: async () => (await db.run<LanesRow>(LANES))[0]!,
+    measure: async () => (await db.run<{ unowned: number; retry_overdue: number | null }>(LANES))[0]!,
     gauges: [
       {
         name: 'payments_webhook_unowned_lanes',
@@ -144,7 +126,7 @@ function registerLanes(db: CrossTenantDatabase): void {
       {
         name: 'payments_webhook_retry_overdue_seconds',
         help: 'How long the most overdue retry has been due.',
-        read: ({ retry_overdue }) => age(retry_overdue),
+        read: ({ retry_overdue }) => Math.max(retry_overdue ?? 0, 0),
       },
     ],
   });
@@ -152,7 +134,7 @@ function registerLanes(db: CrossTenantDatabase): void {
 
 function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
-    measure: () => db.run<StatusRow>(OPEN),
+    measure: () => db.run<{ environment: string; status: string; count: number }>(OPEN),
     cacheMs: 10_000,
     gauges: [
       {
@@ -191,18 +173,16 @@ function registerPartitions(db: CrossTenantDatabase): void {
     measure: () => db.run<PartitionsRow>(PARTITIONS, { environments: ENVIRONMENTS }),
     cacheMs: MINUTE_MS,
     gauges: [
-      {
-        name: 'payments_webhook_partition_runway_seconds',
-        help: 'How far into the future partitions of events, deliveries and attempts exist, by environment.',
-        labels: BY_ENVIRONMENT,
-        read: (rows, labels) => rowOf(rows, labels)!.runway,
-      },
-      {
-        name: 'payments_webhook_partition_age_seconds',
-        help: 'How long ago the oldest partition of them begins, by environment.',
-        labels: BY_ENVIRONMENT,
-        read: (rows, labels) => rowOf(rows, labels)!.age,
-      },
+      environmentGauge(
+        'payments_webhook_partition_runway_seconds',
+        'How far into the future partitions of events, deliveries and attempts exist, by environment.',
+        ({ runway }: PartitionsRow) => runway,
+      ),
+      environmentGauge(
+        'payments_webhook_partition_age_seconds',
+        'How long ago the oldest partition of them begins, by environment.',
+        ({ age }: PartitionsRow) => age,
+      ),
     ],
   });
 }

@@ -17,9 +17,9 @@ export class AttemptLimiter {
   /** When the rate allows the next attempt; undefined without a rate, or before the first attempt. */
   #nextAtMs: number | undefined;
 
-  /** Whether the rate no longer delays the next attempt. */
-  get hasFreeRate(): boolean {
-    return this.#nextAtMs === undefined || this.#nextAtMs <= performance.now();
+  /** Whether the rate no longer depends on earlier attempts: what they left unused lasts a second. */
+  get hasFullRate(): boolean {
+    return this.#nextAtMs === undefined || performance.now() - this.#nextAtMs >= 1_000;
   }
 
   /** How many more attempts may start. */

@@ -2,6 +2,7 @@ import { LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
+import type { ReportBuffer } from './report-buffer.ts';
 
 interface LostRow {
   readonly id: string;
@@ -42,4 +43,9 @@ export async function findLost(
     startedAt: started_at,
     outcome: { result: { endedAt: deadline_at, failure: 'WORKER_LOST' as const } },
   }));
+}
+
+/** Reports them, except those whose report the buffer already has. */
+export async function reportLost(run: Run, lanes: readonly number[], reports: ReportBuffer): Promise<void> {
+  for (const report of await findLost(run, lanes, reports.unrecordedIds)) reports.add(report);
 }

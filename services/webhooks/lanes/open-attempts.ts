@@ -5,7 +5,6 @@ import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts'
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
-import type { RecordedDelivery } from '../attempts/attempt-recorder.ts';
 import { Exchange } from '../attempts/exchange.ts';
 import { ABORTED, type Attempt, sendAttempt } from '../attempts/send-attempt.ts';
 import {
@@ -14,6 +13,7 @@ import {
   type LaneEpoch,
   type ReportedAttempt,
 } from '../deliveries/delivery.ts';
+import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import { observeFirstAttempt } from '../dispatch/dispatch-metrics.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import type { LaneLeases } from './lane-leases.ts';
@@ -51,8 +51,12 @@ for (const environment of ENVIRONMENTS) endedCounter.inc({ environment, outcome:
 
 interface OpenAttempt {
   readonly delivery: QueuedDelivery;
-  readonly generation: bigint;
+  /** As it was when the attempt began. */
+  readonly subscription: LaneSubscription;
+  readonly queue: SubscriptionQueue;
   readonly owner: LaneEpoch;
+  /** Called when the attempt has ended, and again when its result is recorded. */
+  readonly onFreed: () => void;
   readonly startedAt: Date;
   readonly startedAtMs: number;
   /** Its position in the list of open attempts; undefined once it is closed. */
@@ -102,10 +106,7 @@ export class OpenAttempts {
     return this.#open.map(({ delivery }) => delivery.id);
   }
 
-  /**
-   * Starts the next attempt of a delivery.
-   * @param onFreed called when the attempt has ended, and again when its result is recorded.
-   */
+  /** Starts the next attempt of a delivery. */
   start(
     subscription: LaneSubscription,
     queue: SubscriptionQueue,
@@ -115,8 +116,10 @@ export class OpenAttempts {
     const epoch = this.#deps.leases.epochOf(subscription.lane)!;
     const attempt: OpenAttempt = {
       delivery,
-      generation: subscription.generation,
+      subscription,
+      queue,
       owner: { lane: subscription.lane, epoch },
+      onFreed,
       startedAt: new Date(),
       startedAtMs: performance.now(),
       index: this.#open.length,
@@ -126,8 +129,9 @@ export class OpenAttempts {
     };
     this.#open.push(attempt);
     queue.started(delivery, subscription, attempt.startedAtMs);
-    if (delivery.attempt_count === 0 && !delivery.resent) observeFirstAttempt(delivery);
-    void this.#make(subscription, queue, attempt, onFreed);
+    if (delivery.attempt_count === 0 && !delivery.resent)
+      observeFirstAttempt(delivery.environment, delivery.event_id);
+    void this.#make(attempt);
   }
 
   /**
@@ -165,19 +169,14 @@ export class OpenAttempts {
     if (attempt.isReportedInFlight) return;
     attempt.isReportedInFlight = true;
     const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
-    const onRecorded = (recorded: RecordedDelivery | undefined) => {
-      attempt.isRecordedInFlight = recorded !== undefined;
+    const onRecorded = (isRecorded: boolean) => {
+      attempt.isRecordedInFlight = isRecorded;
     };
     this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
   }
 
-  async #make(
-    subscription: LaneSubscription,
-    queue: SubscriptionQueue,
-    attempt: OpenAttempt,
-    onFreed: () => void,
-  ): Promise<void> {
-    const { delivery } = attempt;
+  async #make(attempt: OpenAttempt): Promise<void> {
+    const { delivery, subscription, queue, onFreed } = attempt;
     openGauge.inc();
     const result = await this.#send(attempt, {
       subscriptionId: subscription.id,
@@ -190,11 +189,11 @@ export class OpenAttempts {
     // undici keeps the connection busy until the next turn of the event loop: an attempt that began now would open another.
     await setImmediate();
     queue.limiter.ended(delivery.id, isSuccess(result), subscription);
-    const onRecorded = (recorded: RecordedDelivery | undefined) => {
+    const onRecorded = (isRecorded: boolean) => {
       this.#close(attempt);
       this.#deps.reads.outdate(delivery.id);
       queue.forget(delivery.id);
-      if (!recorded && this.#isTakenAgain(attempt.owner)) queue.leftInTable();
+      if (!isRecorded && this.#isTakenAgain(attempt.owner)) queue.leftInTable();
       onFreed();
     };
     const isUrgent = !isSuccess(result) || delivery.status !== 'PENDING' || delivery.ordered;
@@ -232,15 +231,13 @@ export class OpenAttempts {
     const { delivery } = open;
     const exchange = new Exchange();
     open.exchange = exchange;
-    const { id: deliveryId, merchant_id: merchantId, environment } = delivery;
+    const { environment } = delivery;
     const { guards, logger } = this.#deps;
-    const result = await traceAttempt(delivery, attempt, () =>
+    const result = await traceAttempt(delivery, () =>
       sendAttempt({ guard: guards[environment] }, attempt, exchange).catch(
         (error: unknown): AttemptResult => {
           // A bug on our side; the delivery still follows its schedule.
-          const { eventId, subscriptionId } = attempt;
-          const facts = { deliveryId, eventId, subscriptionId, merchantId, environment };
-          logger.error({ ...facts, err: error }, 'an attempt could not be made');
+          logger.error({ ...deliveryLogFields(delivery), err: error }, 'an attempt could not be made');
           return { endedAt: attempt.startedAt, latencyMs: 0, failure: 'PROTOCOL' };
         },
       ),
@@ -252,12 +249,12 @@ export class OpenAttempts {
   }
 
   #reportOf(attempt: OpenAttempt, outcome: ReportedAttempt['outcome']): ReportedAttempt {
-    const { delivery, generation, owner, startedAt } = attempt;
+    const { delivery, subscription, owner, startedAt } = attempt;
     const succeeded = 'result' in outcome && isSuccess(outcome.result);
     return {
       deliveryId: delivery.id,
       number: delivery.attempt_count + 1,
-      generation,
+      generation: subscription.generation,
       owner: attempt.isRecordedInFlight && 'result' in outcome ? undefined : owner,
       workflowId: succeeded ? this.#workflows.idFor(delivery.environment) : undefined,
       startedAt,

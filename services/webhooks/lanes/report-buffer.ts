@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
-import type { AttemptRecorder, RecordedDelivery } from '../attempts/attempt-recorder.ts';
+import type { AttemptRecorder } from '../attempts/attempt-recorder.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
@@ -24,8 +24,8 @@ const TRY_AGAIN_MS = 60_000;
 const MAX_SET_ASIDE = 1_000;
 
 interface RecordOptions {
-  /** Called with the state of the delivery; undefined if the report was refused: another process owns the lane. */
-  readonly onRecorded?: (recorded: RecordedDelivery | undefined) => void;
+  /** Called with false if the report was refused, because another process owns the lane, or is forgotten. */
+  readonly onRecorded?: (isRecorded: boolean) => void;
   /** Called when the report cannot be recorded now; it is tried again from time to time. */
   readonly onSetAside?: () => void;
   /** Whether a retry, or a later event of the same object, waits for the result. Default: true. */
@@ -160,7 +160,7 @@ export class ReportBuffer {
         const { report, onRecorded } = pending;
         if (locked.has(report.deliveryId)) continue;
         this.#setAside.delete(report.deliveryId);
-        onRecorded?.(recorded.get(report.deliveryId));
+        onRecorded?.(recorded.has(report.deliveryId));
       }
       if (locked.size > 0) this.#postpone(batch.filter(({ report }) => locked.has(report.deliveryId)));
       if (locked.size === batch.length) await delay(LOCKED_MS);
@@ -190,7 +190,7 @@ export class ReportBuffer {
     const isNew = !this.#setAside.has(deliveryId);
     if (isNew) this.#logger.error({ err: error, deliveryId }, 'the result of an attempt was set aside');
     if (isNew && this.#setAside.size >= MAX_SET_ASIDE) {
-      pending.onRecorded?.(undefined);
+      pending.onRecorded?.(false);
       return;
     }
     // The second of two reports of one delivery is the result.

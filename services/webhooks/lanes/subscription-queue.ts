@@ -50,10 +50,10 @@ export class SubscriptionQueue {
     return this.#ready.length + this.#resent.length > 0;
   }
 
-  /** Whether the queue can be forgotten: no delivery is known or may be left in the table, and the rate allows the next. */
+  /** Whether the queue can be forgotten: no delivery is known or may be left in the table, and the rate is full. */
   get isIdle(): boolean {
     if (this.#known.size > 0 || this.#hasMore || this.#isReading) return false;
-    return this.limiter.hasFreeRate;
+    return this.limiter.hasFullRate;
   }
 
   get isFull(): boolean {

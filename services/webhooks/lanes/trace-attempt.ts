@@ -1,6 +1,5 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { isTracing, traceFor } from '../../platform/tracing/tracing.ts';
-import type { Attempt } from '../attempts/send-attempt.ts';
 import { type AttemptResult, isSuccess } from '../deliveries/delivery.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 
@@ -8,8 +7,7 @@ const REQUEST_ID = /"requestId":("(?:[^"\\]|\\.)*")/;
 
 /** Makes an attempt part of the trace of the request that caused the event, if this process records traces. */
 export function traceAttempt(
-  { id, merchant_id, attempt_count, body }: QueuedDelivery,
-  { eventId, subscriptionId }: Attempt,
+  { id, merchant_id, event_id, subscription_id, attempt_count, body }: QueuedDelivery,
   send: () => Promise<AttemptResult>,
 ): Promise<AttemptResult> {
   if (!isTracing()) return send();
@@ -17,8 +15,8 @@ export function traceAttempt(
   const attributes = {
     'payments.merchant_id': merchant_id,
     'payments.delivery_id': id,
-    'payments.event_id': eventId,
-    'payments.subscription_id': subscriptionId,
+    'payments.event_id': event_id,
+    'payments.subscription_id': subscription_id,
     'payments.attempt': attempt_count + 1,
   };
   const traced = { name: 'webhook attempt', kind: SpanKind.CLIENT, attributes };

@@ -8,16 +8,17 @@ import {
   type EnvironmentGuards,
 } from '../../platform/egress/environment-guards.ts';
 import type { Config } from '../../platform/process/config.ts';
-import { AttemptRecorder, type RecorderConfig } from '../attempts/attempt-recorder.ts';
+import { AttemptRecorder } from '../attempts/attempt-recorder.ts';
+import type { RecorderConfig } from '../attempts/plan-reports.ts';
 import { LaneUnblocker } from '../deliveries/ordered-deliveries.ts';
 import { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
 import { LaneDispatcher } from './lane-dispatcher.ts';
 import { LaneLeases } from './lane-leases.ts';
-import { measureLanes } from './lane-metrics.ts';
+import { type LaneMeasures, registerLaneMetrics } from './lane-metrics.ts';
 import { LaneReading } from './lane-reading.ts';
-import { findLost } from './lost-attempts.ts';
+import { reportLost } from './lost-attempts.ts';
 import { OpenAttempts } from './open-attempts.ts';
 import { ReportBuffer } from './report-buffer.ts';
 import { TableReads } from './table-reads.ts';
@@ -92,7 +93,7 @@ export class WebhookLanes {
   readonly #sleep = new WakeableSleep();
   /** When everything new was last read. */
   #readAtMs = 0;
-  readonly #atClose: (() => void)[] = [];
+  #endHandover: (() => void) | undefined;
   #running: Promise<void> | undefined;
 
   constructor(deps: LanesDependencies, guards: EnvironmentGuards) {
@@ -137,10 +138,8 @@ export class WebhookLanes {
   start(): void {
     this.#leases.start();
     this.#readAtMs = performance.now();
-    this.#atClose.push(
-      measureLanes({ lagMs: () => this.#lagMs(), setAside: () => this.#setAside() }),
-      this.#deps.outboxSignal.handOverTo(() => this.#dispatcher.takeCommitted()),
-    );
+    registerLaneMetrics(() => this.#measure());
+    this.#endHandover = this.#deps.outboxSignal.handOverTo(() => this.#dispatcher.takeCommitted());
     this.#running = this.#run();
   }
 
@@ -152,7 +151,7 @@ export class WebhookLanes {
     const endBy = performance.now() + CLOSE_MS;
     this.#stopping.abort();
     this.#sleep.wake();
-    for (const end of this.#atClose) end();
+    this.#endHandover?.();
     this.#dispatcher.stop();
     await this.#leases.stop();
     await Promise.all([this.#running, this.#held.close()]);
@@ -193,16 +192,10 @@ export class WebhookLanes {
     if (this.#rechecks.isDue()) reading.addLanes(this.#leases.lanes);
     await reading.readNew();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
-    if (this.#reportsLost.isDue()) await this.#reportLost();
+    if (this.#reportsLost.isDue()) await reportLost(this.#db.run, this.#leases.lanes, this.#reports);
     this.#attempts.recordInFlight();
     this.#dispatcher.pump();
     this.#readAtMs = performance.now();
-  }
-
-  /** Ends the attempts that are recorded as in flight and whose process has died. */
-  async #reportLost(): Promise<void> {
-    const lost = await findLost(this.#db.run, this.#leases.lanes, this.#reports.unrecordedIds);
-    for (const report of lost) this.#reports.add(report);
   }
 
   async #begin(): Promise<LaneReading> {
@@ -233,11 +226,14 @@ export class WebhookLanes {
     await this.#reports.flush(FLUSH_WITHIN_MS);
   }
 
-  #setAside() {
+  #measure(): LaneMeasures {
     return {
-      RESULT: this.#reports.setAsideIds.length,
-      EVENT: this.#reading?.reader.withoutEvent.length ?? 0,
-      SUBSCRIPTION: this.#reading?.subscriptions.countUnusable() ?? 0,
+      lagMs: this.#lagMs(),
+      setAside: [
+        { reason: 'RESULT', count: this.#reports.setAsideIds.length },
+        { reason: 'EVENT', count: this.#reading?.reader.withoutEvent.length ?? 0 },
+        { reason: 'SUBSCRIPTION', count: this.#reading?.subscriptions.countUnusable() ?? 0 },
+      ],
     };
   }
 

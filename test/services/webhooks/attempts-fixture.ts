@@ -4,11 +4,12 @@ import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts
 import { PersonCheck } from '../../../services/platform/people/person-check.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { Writes } from '../../../services/platform/writes/writes.ts';
-import {
-  AttemptRecorder,
-  type RecordedDelivery,
-} from '../../../services/webhooks/attempts/attempt-recorder.ts';
-import type { AttemptResult, ReportedAttempt } from '../../../services/webhooks/deliveries/delivery.ts';
+import { AttemptRecorder } from '../../../services/webhooks/attempts/attempt-recorder.ts';
+import type {
+  AttemptResult,
+  DeliveryStatusName,
+  ReportedAttempt,
+} from '../../../services/webhooks/deliveries/delivery.ts';
 import { EndpointStatistics } from '../../../services/webhooks/health/endpoint-statistics.ts';
 import { findLost } from '../../../services/webhooks/lanes/lost-attempts.ts';
 import { webhooks } from '../../../services/webhooks/webhooks.area.ts';
@@ -47,6 +48,16 @@ select d.id, d.subscription_id, d.event_id, d.attempt_count, s.generation, l.id 
  where (d.status = 'PENDING' or d.requested) and s.state <> 'DISABLED' and s.paused_at is null
    and d.merchant_id = coalesce($1, d.merchant_id)
  order by d.resend_id is not null, d.id`;
+
+/** A delivery after its report is recorded. */
+interface RecordedDelivery {
+  readonly id: string;
+  readonly status: DeliveryStatusName;
+  /** Null if it has ended. */
+  readonly nextAttemptAt: Date | null;
+}
+
+const NEXT_ATTEMPTS = 'select id, next_attempt_at from webhooks.open_delivery where id = any ($1::uuid[])';
 
 const ALL_LANES = Array.from({ length: 64 }, (_, lane) => lane);
 
@@ -118,7 +129,14 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     const { recorded, locked } = await recorder.record(reports);
     await statistics.flush();
     const again = reports.filter(({ deliveryId }) => locked.has(deliveryId));
-    const others = reports.flatMap(({ deliveryId }) => recorded.get(deliveryId) ?? []);
+    const rows = await sqlOf<{ id: string; next_attempt_at: Date }>(harness, NEXT_ATTEMPTS, [
+      [...recorded.keys()],
+    ]);
+    const nextAttempts = new Map(rows.map(({ id, next_attempt_at }) => [id, next_attempt_at]));
+    const others = reports.flatMap(({ deliveryId: id }) => {
+      const status = recorded.get(id);
+      return status === undefined ? [] : [{ id, status, nextAttemptAt: nextAttempts.get(id) ?? null }];
+    });
     return again.length === 0 ? others : [...others, ...(await record(...again))];
   }
 

@@ -209,33 +209,81 @@ const eventOf = ({ merchantId }: TestTenant, occurredAt = new Date()) =>
     },
   ]);
 
-it('serializes a change with an event that is being published: the change waits, and later events see it', async () => {
-  const tenant = newTenant(Environment.TEST);
-  const before = await webhooks.subscribed(tenant);
-  const other = await webhooks.subscribed(tenant, { eventTypes: TYPES.slice(1) });
-  const addType = { ...tenant, subscriptionId: other.id, idempotencyKey: newKey(), eventTypes: TYPES };
-  await using early = await openSession(webhooks.harness.databaseUrl);
-  await using late = await openSession(webhooks.harness.databaseUrl);
-  await early.query('begin');
-  await late.query('begin');
-  const inFlight = (await early.query(PUBLISH, [eventOf(tenant)])).rows[0].id;
-  let answered = false;
-  const note = () => {
-    answered = true;
-  };
-  const created = webhooks.subscribed(tenant).finally(note);
-  const updated = webhooks.subscriptions.updateWebhookSubscription(addType).finally(note);
-  await vi.waitFor(async () => {
-    const waiting = await webhooks.sql("select from pg_locks where locktype = 'advisory' and not granted");
-    expect(waiting).toHaveLength(2);
-  });
-  expect(answered).toBe(false);
-  await early.query('commit');
-  const [after] = await Promise.all([created, updated]);
-  // Its clock is a minute behind, and its transaction is older than the subscription.
-  const published = (await late.query(PUBLISH, [eventOf(tenant, new Date(Date.now() - 60_000))])).rows[0].id;
-  await late.query('commit');
-  await vi.waitFor(() => expect(after.endpoint.eventIds).toEqual([published]));
-  await vi.waitFor(() => expect(other.endpoint.eventIds).toEqual([published]));
-  await vi.waitFor(() => expect(before.endpoint.eventIds.toSorted()).toEqual([inFlight, published].sort()));
+type Subscribed = Awaited<ReturnType<LanesFixture['subscribed']>>;
+type Change = (tenant: TestTenant) => Promise<() => Promise<Subscribed>>;
+
+const write = (tenant: TestTenant, subscriptionId: string) => ({
+  ...tenant,
+  subscriptionId,
+  idempotencyKey: newKey(),
 });
+
+/** Prepares a change of a merchant's subscription. */
+const CHANGES: Readonly<Record<string, Change>> = {
+  creation: async (tenant) => () => webhooks.subscribed(tenant),
+  'a new event type': async (tenant) => {
+    const subscribed = await webhooks.subscribed(tenant, { eventTypes: TYPES.slice(1) });
+    return async () => {
+      const added = { ...write(tenant, subscribed.id), eventTypes: TYPES };
+      await webhooks.subscriptions.updateWebhookSubscription(added);
+      return subscribed;
+    };
+  },
+  disabling: async (tenant) => {
+    const subscribed = await webhooks.subscribed(tenant);
+    return async () => {
+      await webhooks.subscriptions.disableWebhookSubscription(write(tenant, subscribed.id));
+      return subscribed;
+    };
+  },
+  reactivation: async (tenant) => {
+    const subscribed = await webhooks.subscribed(tenant);
+    await webhooks.subscriptions.disableWebhookSubscription(write(tenant, subscribed.id));
+    return async () => {
+      await webhooks.subscriptions.reactivateWebhookSubscription(write(tenant, subscribed.id));
+      return subscribed;
+    };
+  },
+};
+
+const MINUTE_MS = 60_000;
+
+it.each(Object.entries(CHANGES))(
+  'serializes %s with an event that is being published: it waits, and later events see it, whatever their clocks',
+  async (name, prepare) => {
+    const tenant = newTenant(Environment.TEST);
+    const unchanged = await webhooks.subscribed(tenant);
+    const change = await prepare(tenant);
+    await using early = await openSession(webhooks.harness.databaseUrl);
+    await using late = await openSession(webhooks.harness.databaseUrl);
+    await early.query('begin');
+    await late.query('begin');
+    const publish = async (session: typeof early, clockMs: number): Promise<string> =>
+      (await session.query(PUBLISH, [eventOf(tenant, new Date(Date.now() + clockMs))])).rows[0].id;
+    // Its clock is a minute ahead: it occurs after the change.
+    const inFlight = await publish(early, MINUTE_MS);
+    let answered = false;
+    const changing = change().finally(() => {
+      answered = true;
+    });
+    await vi.waitFor(async () => {
+      const waiting = await webhooks.sql("select from pg_locks where locktype = 'advisory' and not granted");
+      expect(waiting).toHaveLength(1);
+    }, 10_000);
+    expect(answered).toBe(false);
+    await early.query('commit');
+    const { id, endpoint } = await changing;
+    // One occurs before the change, and their transaction is older than it.
+    const later = [await publish(late, -MINUTE_MS), await publish(late, MINUTE_MS)];
+    await late.query('commit');
+    const all = [inFlight, ...later].sort();
+    await vi.waitFor(() => expect(unchanged.endpoint.eventIds.toSorted()).toEqual(all), 10_000);
+    const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, subscriptionId: id });
+    const eventIds = deliveries
+      .filter(({ eventType }) => eventType === TYPES[0])
+      .map(({ eventId }) => eventId);
+    expect(eventIds.toSorted()).toEqual(name === 'disabling' ? [inFlight] : later.toSorted());
+    if (name !== 'disabling')
+      await vi.waitFor(() => expect(endpoint.eventIds.toSorted()).toEqual(eventIds.toSorted()), 10_000);
+  },
+);

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -37,7 +38,7 @@ export class DataFolder {
   static open(dataDir: string): DataFolder {
     const path = resolve(dataDir);
     try {
-      mkdirSync(path, { recursive: true });
+      createFolder(path);
       // Started by root, PostgreSQL runs as another user, who must be able to enter. Files with secrets are 0600.
       chmodSync(path, process.getuid?.() === 0 ? 0o711 : 0o700);
       for (const name of ['run', 'logs']) mkdirSync(join(path, name), { recursive: true, mode: 0o700 });
@@ -115,6 +116,14 @@ export class DataFolder {
     DataFolder.#open.delete(this);
     this.#lock[Symbol.dispose]();
   }
+}
+
+/** Creates a folder and those above it. With `recursive`, mkdirSync never returns where nothing can be created, as in /proc. */
+function createFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  const above = dirname(path);
+  if (above !== path) createFolder(above);
+  mkdirSync(path);
 }
 
 function lock(path: string): FileLock {

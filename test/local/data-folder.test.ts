@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { DataFolder } from '../../local/data-folder.ts';
 import { loadGeneratedSecrets } from '../../local/generated-secrets.ts';
@@ -42,6 +44,15 @@ test('a path that cannot be a folder is reported in one line', () => {
     }),
   );
   remove();
+});
+
+test('npm start ends with one line where no folder can be created, as in /proc', () => {
+  const start = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
+  const env = { ...process.env, DATA_DIR: '/proc/missing/folder' };
+  const options = { env, encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' } as const;
+  const { status, stderr } = spawnSync(process.execPath, [start], options);
+  expect(stderr).toMatch(/^DATA_DIR \/proc\/missing\/folder cannot be used: ENOENT: [^\n]*\n$/);
+  expect(status).toBe(1);
 });
 
 test('secrets are generated once, readable only by their owner, and valid as settings', () => {

@@ -64,6 +64,7 @@ function saleFilterOf(request: ListSalesRequest | ExportSalesRequest) {
     orderId: request.orderId?.toLowerCase(),
     orderNumber: request.orderNumber,
     productId: request.productId?.toLowerCase(),
+    customerReference: request.customerReference,
     status: enumName(SaleStatus, request.status),
   };
 }

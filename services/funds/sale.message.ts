@@ -51,6 +51,7 @@ export function installmentMessage(row: SaleInstallmentReadRow): SaleInstallment
     blocks: (row.blocks ?? []).map(({ reason, source_id: sourceId }) => {
       return { $typeName: 'payments.funds.v1.InstallmentBlock', reason: BlockReason[reason], sourceId };
     }),
+    advanceRequestIds: row.advance_request_ids ?? [],
   };
 }
 

@@ -7,7 +7,7 @@ import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../platform/reads/read-table.ts';
 import { startOf } from '../platform/reads/start-of-date.ts';
 import type { RecordKey, Tenant } from '../platform/tenant.ts';
-import { type BlockEntity, type InstallmentEntity, SaleEntity } from './funds.entity.ts';
+import { type BlockEntity, type InstallmentEntity, type PostingEntity, SaleEntity } from './funds.entity.ts';
 import { type FundsTotalsRow, SALE_TOTALS } from './funds-totals.ts';
 import type { BlockReason, ReleaseStatus } from './installment.ts';
 import type { SaleStatus } from './sale-status.ts';
@@ -29,6 +29,7 @@ export type SaleReadRow = ReadTable<typeof SaleEntity> & FundsSums;
 const db = queryBuilder<{
   'funds.block': ReadTable<typeof BlockEntity>;
   'funds.installment': InstallmentReadRow;
+  'funds.posting': ReadTable<typeof PostingEntity>;
   'funds.sale': ReadTable<typeof SaleEntity>;
 }>();
 
@@ -76,6 +77,8 @@ export type SaleInstallmentReadRow = SaleReadRow & {
   installment_advanced_minor: bigint;
   /** What blocks it, oldest first; null when nothing does. */
   blocks: { reason: BlockReason; source_id: string }[] | null;
+  /** The requests that it was advanced by, oldest first; null when it was not. */
+  advance_request_ids: string[] | null;
 } & Pick<InstallmentReadRow, 'number' | 'part' | 'date'>;
 
 /** A sale's installments by number and part, each with the sale: one statement, so that the sums belong to them. */
@@ -95,6 +98,7 @@ export const selectSale = prepareRead<RecordKey, SaleInstallmentReadRow>((parame
     .select('installment.deducted_minor as installment_deducted_minor')
     .select('installment.advanced_minor as installment_advanced_minor')
     .select(blocksOfInstallment(parameters).as('blocks'))
+    .select(advancesOfInstallment(parameters).as('advance_request_ids'))
     .orderBy('installment.number')
     .orderBy('installment.part')
     .compile(),
@@ -114,6 +118,19 @@ function blocksOfInstallment(parameters: ReadParameters<Tenant>) {
     );
 }
 
+/** The advance requests that `installment` was advanced by, oldest first. */
+function advancesOfInstallment(parameters: ReadParameters<Tenant>) {
+  return db
+    .selectFrom('funds.posting as posting')
+    .where('posting.merchant_id', '=', parameters('merchantId'))
+    .where('posting.environment', '=', parameters('environment'))
+    .where('posting.installment_id', '=', sql.ref<string>('installment.id'))
+    .where('posting.kind', '=', sql.lit('ADVANCE'))
+    .select(
+      sql<string[] | null>`json_agg(posting.source_id order by posting.posted_at, posting.id)`.as('ids'),
+    );
+}
+
 /** Which sales to list; dates of capture, inclusive. Undefined filters are ignored. */
 export interface SaleFilter {
   readonly from: CivilDate | undefined;
@@ -121,6 +138,7 @@ export interface SaleFilter {
   readonly orderId: string | undefined;
   readonly orderNumber: string | undefined;
   readonly productId: string | undefined;
+  readonly customerReference: string | undefined;
   readonly status: SaleStatus | undefined;
   readonly saleIds: readonly string[] | undefined;
 }
@@ -156,6 +174,9 @@ function matchingSales(parameters: ReadParameters<Tenant & SaleFilter>) {
       .where('order_number', '=', parameters('orderNumber'));
   }
   if (parameters.has('productId')) query = query.where('product_id', '=', parameters('productId'));
+  if (parameters.has('customerReference')) {
+    query = query.where('customer_reference', '=', parameters('customerReference'));
+  }
   if (parameters.has('status')) query = query.where('sale.status', '=', parameters('status'));
   if (parameters.has('saleIds')) query = query.where(isAnyOf('sale.id', parameters('saleIds')));
   return query;

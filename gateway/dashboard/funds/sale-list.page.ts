@@ -8,7 +8,16 @@ import { csvLinks } from '../exports/csv-links.ts';
 import { SALE_COLUMNS } from '../exports/list-columns.ts';
 import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
+import {
+  amountColumn,
+  dataTable,
+  field,
+  inputField,
+  moment,
+  pageParameter,
+  pager,
+  select,
+} from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { filterField, filterParameter, isUnfiltered, queryForm } from '../shell/query-form.ts';
@@ -22,7 +31,14 @@ import { salesTexts } from './sales.texts.ts';
 
 const CSV = '/funds/sales.csv';
 const PAGE_SIZE = 25;
-const Filter = { order: filterParameter, product: filterParameter, status: filterParameter };
+/** As RecordSale accepts. */
+const MAX_CUSTOMER_LENGTH = 255;
+const Filter = {
+  order: filterParameter,
+  product: filterParameter,
+  customer: Type.Optional(Type.String({ maxLength: MAX_CUSTOMER_LENGTH })),
+  status: filterParameter,
+};
 const Query = Type.Object({ ...dateRangeParameters, ...Filter, page: pageParameter });
 const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 
@@ -30,6 +46,7 @@ interface Filters {
   readonly range: DateRange;
   readonly order: string;
   readonly product: string;
+  readonly customer: string;
   readonly state: (typeof SALE_STATES)[number] | undefined;
 }
 
@@ -76,16 +93,23 @@ const linkOf = ({ range, state: status, ...filters }: Filters) => ({ ...range.qu
 
 /** Ignores unknown values of a drop-down. */
 function filtersOf(view: View, query: Static<typeof CsvQuery>): Filters {
-  const { order = '', product = '', status } = query;
+  const { order = '', product = '', customer = '', status } = query;
   const state = SALE_STATES.find((name) => name === status);
-  return { range: new DateRange(view, query), order: order.trim(), product, state };
+  return {
+    range: new DateRange(view, query),
+    order: order.trim(),
+    product,
+    customer: customer.trim(),
+    state,
+  };
 }
 
-function requestOf({ range, order, product, state }: Filters) {
+function requestOf({ range, order, product, customer, state }: Filters) {
   return {
     ...range.request,
     ...(order && (isUuid(order) ? { orderId: order } : { orderNumber: order })),
     ...(isUuid(product) && { productId: product }),
+    ...(customer && { customerReference: customer }),
     ...(state && { status: SaleStatus[state] }),
   };
 }
@@ -93,12 +117,14 @@ function requestOf({ range, order, product, state }: Filters) {
 function filterForm(view: View, filters: Filters, products: readonly Product[]): Html {
   const t = textsFor(view, salesTexts);
   const names = new Map(products.map(({ id, name }) => [id, name.trim() || id]));
-  const { range, order, product, state } = filters;
+  const { range, order, product, customer, state } = filters;
   if (isUuid(product) && !names.has(product)) names.set(product, product);
   const states = SALE_STATES.map((name) => [name, t.states[name]] as const);
+  const customerAttributes = html`maxlength="${MAX_CUSTOMER_LENGTH}" autocomplete="off" spellcheck="false"`;
   const fields = html`${range.fields(t)}
 ${filterField({ name: 'order', label: t.order }, order)}
 ${field({ name: 'product', label: t.product }, select([['', t.anyProduct], ...names], product))}
+${inputField({ name: 'customer', label: t.customer }, customer, customerAttributes)}
 ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...states], state))}`;
   return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
 }

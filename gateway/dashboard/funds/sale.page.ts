@@ -85,8 +85,13 @@ function facts(view: View, sale: Sale, product: string | undefined): Html {
     [t.orderNumber, orderNumber],
     [t.orderId, orderId && copyable(view, orderId)],
     [t.product, productCell],
-    [t.customer, customerReference],
+    [t.customer, customerReference && salesOfCustomer(view, customerReference)],
   ]);
+}
+
+/** The customer's reference, with a link to all their sales. */
+function salesOfCustomer(view: View, reference: string): Html {
+  return link(view, `/funds/sales?${new URLSearchParams({ customer: reference })}`, reference);
 }
 
 function installmentTable(
@@ -112,12 +117,21 @@ function installmentTable(
       amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
       amountColumn(view, amounts.fees, ({ feesAmountMinor }) => feesAmountMinor),
       amountColumn(view, amounts.deducted, ({ deductionsAmountMinor }) => deductionsAmountMinor),
-      amountColumn(view, amounts.advanced, ({ advancedAmountMinor }) => advancedAmountMinor),
+      { label: amounts.advanced, isNumber: true, cell: (each) => advancedAmount(view, each) },
       amountColumn(view, amounts.remaining, remaining),
     ],
     installments,
     t.noInstallments,
   );
+}
+
+/** What was advanced of an installment, with a link to each advance: what is restored later may be advanced again. */
+function advancedAmount(view: View, { advancedAmountMinor, advanceRequestIds }: SaleInstallment): Html {
+  const { advance } = textsFor(view, salesTexts);
+  const links = advanceRequestIds.map(
+    (id) => html` <span class="reasons">${link(view, `/advances/${id}`, advance)}</span>`,
+  );
+  return html`${money(view, advancedAmountMinor)}${links}`;
 }
 
 /** The status of an installment, and what blocks it. */

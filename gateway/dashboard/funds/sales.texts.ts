@@ -33,6 +33,7 @@ export const salesTexts = {
     installments: 'Parcelas',
     installmentsHint: 'Uma parcela bloqueada parcialmente aparece em mais de uma linha.',
     date: 'Data de liberação',
+    advance: 'ver antecipação',
     noInstallments: 'Nenhuma parcela.',
     movements: 'Movimentações desta venda',
     movementsHint:
@@ -78,6 +79,7 @@ export const salesTexts = {
     installments: 'Installments',
     installmentsHint: 'A partially blocked installment appears on more than one line.',
     date: 'Release date',
+    advance: 'view advance',
     noInstallments: 'No installments.',
     movements: 'Movements of this sale',
     movementsHint:

@@ -20,6 +20,7 @@ const harness = testList(
     ['orderId', 'sale_order'],
     ['orderNumber', 'sale_order_number'],
     ['productId', 'sale_product'],
+    ['customerReference', 'sale_customer'],
     ['productId status', 'sale_product_status'],
   ],
   'funds.sale',
@@ -67,6 +68,7 @@ it('filters by the date of capture in São Paulo, also beyond the last day that 
 const SOLD = ['2020-06-16', '2020-06-17', '2020-06-18', '2020-06-19', '2020-06-20', '2020-06-22'];
 const ORDER = { orderId: randomUUID(), orderNumber: 'R-10482' };
 const PRODUCT = randomUUID();
+const CUSTOMER = 'cliente nº 7 <a@b.example>';
 
 /** The list of sales, for the list suite. */
 function saleList(harness: TestHarness): ListSubject {
@@ -81,10 +83,11 @@ function saleList(harness: TestHarness): ListSubject {
       orderId: { values: [ORDER.orderId], isId: true },
       orderNumber: { values: [ORDER.orderNumber] },
       productId: { values: [PRODUCT], isId: true },
+      customerReference: { values: [CUSTOMER] },
       status: { values: ['BLOCKED', 'SCHEDULED'] },
     },
     truth: `select id as key, ${newestFirst('captured_at')}, status, order_id as "orderId", order_number as "orderNumber",
-        product_id as "productId", (captured_at at time zone 'America/Sao_Paulo')::date::text as date
+        product_id as "productId", customer_reference as "customerReference", (captured_at at time zone 'America/Sao_Paulo')::date::text as date
       from funds.sale where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
       const { client, sell, block, unblock, releaseDue } = fundsCaller(harness.transports.inProcess, tenant);
@@ -103,7 +106,11 @@ function saleList(harness: TestHarness): ListSubject {
             gross: 1_000n,
             instant,
             installments: instant ? 1 : 2,
-            sold: { ...(n % 3 !== 0 && ORDER), ...(n % 2 && { productId: PRODUCT }) },
+            sold: {
+              ...(n % 3 !== 0 && ORDER),
+              ...(n % 2 && { productId: PRODUCT }),
+              ...(n % 4 < 2 && { customerReference: CUSTOMER }),
+            },
           });
           if (n % 5 === 3) await block(saleId, saleId);
         },

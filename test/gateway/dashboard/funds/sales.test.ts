@@ -140,18 +140,59 @@ it('links the blocked balance to the blocked sales', async () => {
   expect(amounts).toEqual([[saleId, 'R$10.00']]);
 });
 
-it('lists sales newest first, filtered by date, order, product and status', async () => {
+it('links an installment to each advance of it', async () => {
+  const { funds, visitor, home } = await newMerchant();
+  const { saleId } = await funds.sell({ on: '2020-06-01', gross: 3_000n, installments: 3 });
+  const advances = [randomUUID(), randomUUID()];
+  const sourceId = randomUUID();
+  const deduction = { ...funds.write('2020-06-02'), sourceId, saleId, amountMinor: 400n };
+  await funds.client.applyDeduction(deduction);
+  for (const [n, id] of advances.entries()) {
+    const { installments } = await funds.advanceable('2020-06-03');
+    await funds.reserve(installments.slice(0, 1), id, '2020-06-03');
+    await funds.settle(id, '2020-06-03');
+    // Restores what the next advance takes.
+    if (n === 0) await funds.client.reverseDeduction({ ...funds.write('2020-06-03'), sourceId });
+  }
+  const { document } = await visitor.get(`${home}/sales/${saleId}`);
+  const rows = document.querySelectorAll('tbody tr').slice(0, 3);
+  expect(rows.map((row) => textOf(row.querySelectorAll('td')[6]!))).toEqual([
+    'R$10.00 view advance view advance',
+    'R$0.00',
+    'R$0.00',
+  ]);
+  const links = document.querySelectorAll('td .reasons a').map((link) => link.getAttribute('href'));
+  expect(links).toEqual(advances.map((id) => `${home.replace('/funds', '')}/advances/${id}`));
+});
+
+it('lists sales newest first, filtered by date, order, product, customer and status', async () => {
   const { funds, visitor, home } = await newMerchant();
   const [orderId, productId] = [randomUUID(), randomUUID()];
+  const customerReference = `${'Ç'.repeat(230)}"><b>7</b>&x=1`;
   await funds.sell({ on: '2020-06-19', gross: 100n, sold: { orderNumber: 'R-1', orderId } });
-  await funds.sell({ on: '2020-06-20', gross: 200n, instant: true, sold: { orderNumber: 'R-2', productId } });
+  await funds.sell({
+    on: '2020-06-20',
+    gross: 200n,
+    instant: true,
+    sold: { orderNumber: 'R-2', productId, customerReference },
+  });
   const seen = async (query: string) =>
-    cells(await visitor.get(`${home}/sales?${query}`)).map(([name]) => name);
+    cells(await visitor.get(`${home}/sales?${query}`)).map(([name]) => name!.split(' ')[0]);
   expect(await seen('')).toEqual(['R-2', 'R-1']);
   expect(await seen('from=2020-06-20&to=2020-06-20')).toEqual(['R-2']);
   expect(await seen('order=R-1')).toEqual(['R-1']);
   expect(await seen(`order=${orderId}`)).toEqual(['R-1']);
   expect(await seen(`product=${productId}`)).toEqual(['R-2']);
+  expect(await seen(`customer=${encodeURIComponent(` ${customerReference} `)}`)).toEqual(['R-2']);
+  expect(await seen('customer=cliente')).toEqual([]);
+  const toFile = await visitor.get(`${home}/sales?${new URLSearchParams({ customer: customerReference })}`);
+  expect(toFile.document.querySelector('#customer')!.getAttribute('value')).toBe(customerReference);
+  const file = await visitor.get(toFile.document.querySelector('.downloads a')!.getAttribute('href')!);
+  expect(file.text.match(/^item;/gm)).toHaveLength(1);
+  const sale = toFile.document.querySelector('tbody a')!.getAttribute('href')!;
+  const others = `dl a[href^="${home}/sales?customer="]`;
+  const link = (await visitor.get(sale)).document.querySelector(others)!.getAttribute('href')!;
+  expect(cells(await visitor.get(link)).map(([name]) => name)).toEqual([expect.stringContaining('R-2')]);
   expect(await seen('status=RELEASED')).toEqual(['R-2']);
   expect(await seen('status=BLOCKED')).toEqual([]);
   for (const query of ['from=2020-02-30', 'from=2020-06-21&to=2020-06-20']) {

@@ -323,6 +323,13 @@ export declare type ExportSalesRequest = Message<"payments.funds.v1.ExportSalesR
    * @generated from field: optional payments.funds.v1.SaleStatus status = 8;
    */
   status?: SaleStatus | undefined;
+
+  /**
+   * The whole reference, case-sensitive.
+   *
+   * @generated from field: optional string customer_reference = 9;
+   */
+  customerReference?: string | undefined;
 };
 
 /**
@@ -2114,6 +2121,13 @@ export declare type SaleInstallment = Message<"payments.funds.v1.SaleInstallment
    * @generated from field: repeated payments.funds.v1.InstallmentBlock blocks = 11;
    */
   blocks: InstallmentBlock[];
+
+  /**
+   * The advance requests that advanced_amount_minor was paid for, oldest first. Only in GetSaleResponse.
+   *
+   * @generated from field: repeated string advance_request_ids = 12;
+   */
+  advanceRequestIds: string[];
 };
 
 /**
@@ -2382,6 +2396,13 @@ export declare type ListSalesRequest = Message<"payments.funds.v1.ListSalesReque
    * @generated from field: bool include_totals = 12;
    */
   includeTotals: boolean;
+
+  /**
+   * The whole reference, case-sensitive.
+   *
+   * @generated from field: optional string customer_reference = 13;
+   */
+  customerReference?: string | undefined;
 };
 
 /**

@@ -4,13 +4,8 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ENVIRONMENTS } from '../services/platform/tenant.ts';
+import { auditOutcome, type Outcome, summaryOf } from './check-outcome.ts';
 import { DOCUMENTED_IMAGE } from './proto-image.ts';
-
-/** The result of a check, with its output: the faults if it failed, or why it was not performed. */
-interface Outcome {
-  readonly result: 'passed' | 'failed' | 'not performed';
-  readonly output: string;
-}
 
 const scratch = mkdtempSync(join(tmpdir(), 'payments-check-'));
 
@@ -79,50 +74,21 @@ async function openApiLint(): Promise<Outcome> {
 
 /** Asks the registry about the packages that production contains. Not possible offline, or with every registry. */
 async function audit(): Promise<Outcome> {
-  const { result, output } = await run('npm', 'audit', '--omit=dev', '--json');
-  if (result === 'passed') return { result, output };
-  const report = reportIn(output);
-  if (report.vulnerabilities) {
-    const found = Object.entries(report.vulnerabilities).map(
-      ([name, { severity }]) => `${name}: ${severity}`,
-    );
-    return { result: 'failed', output: `${found.join('\n')}\nnpm audit --omit=dev has the details\n` };
-  }
-  return { result: 'not performed', output: `${report.message ?? 'npm audit has no report'}\n` };
+  return auditOutcome(await run('npm', 'audit', '--omit=dev', '--json'));
 }
 
-interface AuditReport {
-  readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string }>>;
-  readonly message?: string;
-}
-
-function reportIn(output: string): AuditReport {
-  try {
-    return JSON.parse(output.slice(0, output.lastIndexOf('}') + 1));
-  } catch {
-    return {};
-  }
-}
-
-let failed = 0;
-const notPerformed: string[] = [];
+const outcomes = new Map<string, Outcome>();
 const remaining = Object.entries(CHECKS).values();
 /** Performs checks one after another; several of these run at the same time. */
 async function performChecks(): Promise<void> {
   for (const [name, check] of remaining) {
-    const { result, output } = await check();
-    console.log(`${result.padEnd(7)}  ${name}`);
-    if (result === 'not performed') notPerformed.push(name);
-    if (result !== 'passed') console.log(output.replaceAll(/^(?=.)/gm, '         '));
-    if (result === 'failed') failed += 1;
+    const outcome = await check();
+    outcomes.set(name, outcome);
+    console.log(`${outcome.result.padEnd(7)}  ${name}`);
+    if (outcome.result !== 'passed') console.log(outcome.output.replaceAll(/^(?=.)/gm, '         '));
   }
 }
 await Promise.all(Array.from({ length: availableParallelism() }, performChecks));
 rmSync(scratch, { recursive: true });
-const rest = notPerformed.length === 0 ? '' : ` NOT PERFORMED: ${notPerformed.join(', ')}.`;
-const summary =
-  failed > 0
-    ? `${failed} of ${Object.keys(CHECKS).length} checks failed.`
-    : `All ${rest ? 'other ' : ''}checks passed.`;
-console.log(summary + rest);
-process.exitCode = failed === 0 ? 0 : 1;
+console.log(summaryOf(outcomes));
+process.exitCode = [...outcomes.values()].some(({ result }) => result === 'failed') ? 1 : 0;

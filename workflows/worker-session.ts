@@ -77,7 +77,7 @@ export async function openSession(deps: SessionDeps): Promise<TemporalSession> {
     await prepareNamespace(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
       logger.warn(
         { err: error },
-        'cannot prepare the namespace; it must already exist with all search attributes',
+        'cannot prepare the namespace; without its search attributes, Temporal starts no workflow',
       ),
     );
     await prepareSchedules(deps, connection).catch((error: unknown) =>

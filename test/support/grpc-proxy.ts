@@ -19,9 +19,22 @@ export interface GrpcProxy extends AsyncDisposable {
   accept(...keys: string[]): void;
 }
 
-const UNAUTHENTICATED = { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '16' };
+const refusal = (code: number, message: string) => ({
+  ':status': 200,
+  'content-type': 'application/grpc',
+  'grpc-status': `${code}`,
+  'grpc-message': message,
+});
+const UNAUTHENTICATED = refusal(16, 'unknown key');
+const PERMISSION_DENIED = refusal(7, 'Request unauthorized.');
 
-/** @param upstream `host:port`. */
+/** What Temporal Cloud refuses to a worker's API key: all of the operator service, and changes of namespaces. */
+const ADMINISTRATION = /^[/]temporal[.]api[.](operatorservice[.]|.*[/](Register|Update|Deprecate)Namespace$)/;
+
+/**
+ * Refuses to administrate namespaces, as Temporal Cloud does.
+ * @param upstream `host:port`.
+ */
 export async function startGrpcProxy(upstream: string, certificate: CertificatePair): Promise<GrpcProxy> {
   const client = connect(`http://${upstream}`);
   client.on('error', () => {});
@@ -55,8 +68,9 @@ export async function startGrpcProxy(upstream: string, certificate: CertificateP
   server.on('stream', (stream, headers) => {
     const key = headers.authorization?.replace('Bearer ', '');
     shown.add(key);
-    if (accepted.includes(key ?? '')) forward(stream, headers);
-    else stream.respond(UNAUTHENTICATED, { endStream: true });
+    if (!accepted.includes(key ?? '')) stream.respond(UNAUTHENTICATED, { endStream: true });
+    else if (ADMINISTRATION.test(headers[':path']!)) stream.respond(PERMISSION_DENIED, { endStream: true });
+    else forward(stream, headers);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,21 +1,26 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Connection } from '@temporalio/client';
+import proto from '@temporalio/proto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createAuthority, issueCertificate } from '../../local/certificates.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { readTemporalConnection } from '../../workflows/temporal/temporal-connection.ts';
+import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
 import { openLink } from '../reconciliation/faulty-link.ts';
 import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes-fixture.ts';
 import { startGrpcProxy } from '../support/grpc-proxy.ts';
 import { newTenant } from '../support/harness.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
-import { TEMPORAL_START_MS, type TestTemporal } from '../support/temporal.ts';
+import { TEMPORAL_START_MS, type TestNamespace, type TestTemporal } from '../support/temporal.ts';
 import { TemporalCertificates } from '../support/temporal-certificates.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
 import { startTemporalOnPostgres } from '../support/temporal-on-postgres.ts';
 import { testAuthority } from '../support/tls-receiver.ts';
 
+const { RegisterNamespaceRequest } = proto.temporal.api.workflowservice.v1;
 const SOON = { timeout: 60_000, interval: 50 };
 /** A worker takes at most nine seconds, and docker compose kills it after twenty. */
 const STOPPED_WITHIN_MS = 15_000;
@@ -109,21 +114,29 @@ it('a worker without a client certificate does not become ready, and its log nam
   await worker.becomes(503);
 });
 
-it('a worker adopts a replaced API key without a new connection, and keeps running when the old key expires', async () => {
-  await using shared = await createTestNamespace();
+/** A proxy that accepts `key-1`, and the settings of a worker that connects to it with this key. */
+async function startCloud({ address, namespace }: TestNamespace) {
   const certificate = await issueCertificate(testAuthority, { names: ['cloud.example'] });
-  await using proxy = await startGrpcProxy(shared.address, certificate);
+  const proxy = await startGrpcProxy(address, certificate);
   const keyFile = join(certificates.folder, 'api-key');
   await certificates.trust(testAuthority);
   await writeFile(keyFile, 'key-1\n');
   proxy.accept('key-1');
-  const worker = await startWorker({
+  const settings = {
     TEMPORAL_ADDRESS: proxy.address,
-    TEMPORAL_NAMESPACE: shared.namespace,
+    TEMPORAL_NAMESPACE: namespace,
     TEMPORAL_TLS_SERVER_CA_CERT_PATH: certificates.settings.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
     TEMPORAL_TLS_SERVER_NAME: 'cloud.example',
     TEMPORAL_API_KEY_PATH: keyFile,
-  });
+  };
+  return { proxy, keyFile, settings, [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose]() };
+}
+
+it('a worker adopts a replaced API key without a new connection, and keeps running when the old key expires', async () => {
+  await using shared = await createTestNamespace();
+  await using cloud = await startCloud(shared);
+  const { proxy, keyFile } = cloud;
+  const worker = await startWorker(cloud.settings);
   await worker.becomes(200);
   await retriesADelivery();
   expect([...proxy.shown]).toEqual(['key-1']);
@@ -132,7 +145,27 @@ it('a worker adopts a replaced API key without a new connection, and keeps runni
   await vi.waitFor(() => expect([...proxy.shown]).toEqual(['key-1', 'key-2']), SOON);
   proxy.accept('key-2');
   await retriesADelivery();
-  expect(worker.logged()).not.toMatch(/reconnects|is unavailable/);
+  expect(worker.logged()).not.toMatch(/reconnects|is unavailable|cannot prepare/);
+});
+
+it('a worker that may not add search attributes names those that are missing, and works once they are there', async () => {
+  await using shared = await createTestNamespace();
+  const namespace = `test-${randomUUID()}`;
+  const connection = shared.client.connection as Connection;
+  await connection.workflowService.registerNamespace(
+    RegisterNamespaceRequest.fromObject({
+      namespace,
+      workflowExecutionRetentionPeriod: { seconds: 86_400 },
+    }),
+  );
+  await using cloud = await startCloud({ ...shared, namespace });
+  const worker = await startWorker(cloud.settings);
+  await worker.becomes(200);
+  expect(worker.logged()).toContain(
+    `create in the namespace ${namespace} the search attributes MerchantIds (KeywordList), SubscriptionIds (KeywordList), RequestIds (KeywordList), EventType (Keyword), Environment (Keyword)`,
+  );
+  await prepareNamespace(connection, namespace);
+  await retriesADelivery();
 });
 
 it('an API key means TLS', () => {

@@ -11,7 +11,7 @@ import { type ChildProgram, startProgram } from './child-program.ts';
 /** Enough that each process owns the lanes of some of them. */
 const SUBSCRIPTIONS = 12;
 const PUBLISH_INTERVAL_MS = 200;
-const SOON = { timeout: 60_000, interval: 50 };
+const SOON = { timeout: 120_000, interval: 50 };
 
 interface Published {
   readonly id: string;
@@ -60,7 +60,16 @@ export class LaneOwners implements AsyncDisposable {
 
   /** Waits until each process owns half of the lanes. */
   areSharing(): Promise<void> {
-    return vi.waitFor(async () => expect(await this.#owners()).toEqual([32, 32]), SOON);
+    return vi.waitFor(async () => expect(await this.lanesByOwner()).toEqual([32, 32]), SOON);
+  }
+
+  /** The number of lanes of each process with a valid lease. */
+  async lanesByOwner(): Promise<number[]> {
+    const rows = await this.#webhooks.sql<{ lanes: number }>(
+      `select count(l.id)::int as lanes from webhooks.lane_owner o join webhooks.lane l on l.owner_id = o.id
+        where o.leased_until > now() group by o.id`,
+    );
+    return rows.map(({ lanes }) => lanes);
   }
 
   /** Publishes events until `stop`, which returns them. */
@@ -135,15 +144,6 @@ export class LaneOwners implements AsyncDisposable {
       GRPC_PORT: '0',
       OPS_PORT: '0',
     });
-  }
-
-  /** The number of lanes of each process with a valid lease. */
-  async #owners(): Promise<number[]> {
-    const rows = await this.#webhooks.sql<{ lanes: number }>(
-      `select count(l.id)::int as lanes from webhooks.lane_owner o join webhooks.lane l on l.owner_id = o.id
-        where o.leased_until > now() group by o.id`,
-    );
-    return rows.map(({ lanes }) => lanes);
   }
 
   /** Endpoints of one merchant, each of which gets every event. */

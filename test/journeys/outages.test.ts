@@ -5,6 +5,8 @@ import { LaneOwners } from './lane-owners.ts';
 /** Beside other tests; takeover.test.ts holds the promised five seconds. */
 const TAKEN_OVER_MS = 8_000;
 const PAUSE_MS = 60_000;
+/** Of two processes on a busy machine. */
+const START_MS = 300_000;
 /** Until a signal takes effect. */
 const SIGNAL_MS = 100;
 
@@ -12,7 +14,7 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
   let owners: LaneOwners;
   beforeAll(async () => {
     owners = await LaneOwners.start();
-  });
+  }, START_MS);
   afterAll(() => owners?.[Symbol.asyncDispose]());
 
   it('continue after one was paused past its lease, and repeat only attempts in flight', async () => {
@@ -39,11 +41,10 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     await publishing.atLeast(20);
     owners.first.signal('SIGTERM');
     expect(await owners.first.ended(30_000)).toBe(0);
+    // Its lanes wait for no lease, which would still be valid.
+    expect(await owners.lanesByOwner()).toHaveLength(1);
     await publishing.atLeast(publishing.count + 10);
-    const { slowestMs, repeated } = await owners.delivered(await publishing.stop());
-    expect(repeated).toEqual([]);
-    // Nothing waited for a lease.
-    expect(slowestMs).toBeLessThan(3_000);
+    expect((await owners.delivered(await publishing.stop())).repeated).toEqual([]);
   });
 
   it('send an event again when both die before its receiver responds', async () => {

@@ -58,7 +58,7 @@ afterAll(async () => {
 
 const newMerchant = (language?: Language) => new FailingMerchant(harness, endpoints).subscribe(language);
 const waitUntilClosed = (handle: ReturnType<typeof noticeHandle>) =>
-  vi.waitFor(() => handle.result(), { timeout: 40_000, interval: 50 });
+  vi.waitFor(() => handle.result(), { timeout: 120_000, interval: 50 });
 
 /** Waits for the quiet period, which begins once the notice is sent. */
 const hasNotified = (handle: ReturnType<typeof noticeHandle>) =>

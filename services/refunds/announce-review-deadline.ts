@@ -11,10 +11,15 @@ import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase } from './refund-case-store.ts';
 import { announceDeadline } from './refund-review.ts';
 
+export interface NoticeDependencies {
+  readonly writes: Writes;
+  /** How long before a deadline the merchant is notified. */
+  readonly noticeMs: number;
+}
+
 /** Notifies the merchant, once, that the deadline of its review approaches. */
 export function announceReviewDeadline(
-  writes: Writes,
-  noticeMs: number,
+  { writes, noticeMs }: NoticeDependencies,
   request: AnnounceReviewDeadlineRequest,
   context: HandlerContext,
 ) {

@@ -6,14 +6,9 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { DecisionDependencies } from './decide-refund-case.ts';
 import { manualBlockerOf, storedRefundCaseMessage } from './refund-case.message.ts';
-import {
-  executeIfApproved,
-  lockRefundCase,
-  type RefundExecutionMode,
-  storeChange,
-} from './refund-case-store.ts';
+import { executeIfApproved, lockRefundCase, storeChange } from './refund-case-store.ts';
 import { awaitsFundingOnly, clearBlockerOfCase } from './refund-execution.ts';
 
 /**
@@ -21,8 +16,7 @@ import { awaitsFundingOnly, clearBlockerOfCase } from './refund-execution.ts';
  * funding is tried again.
  */
 export function clearBlocker(
-  writes: Writes,
-  execution: RefundExecutionMode,
+  { writes, execution }: Omit<DecisionDependencies, 'limits'>,
   request: ClearBlockerRequest,
   context: HandlerContext,
 ) {

@@ -19,6 +19,10 @@ import { lockDisputedPayment } from './refund-case-store.ts';
 import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 import { unblockCovered } from './unblock-covered.ts';
 
+interface Dependencies extends SaleReads {
+  readonly writes: Writes;
+}
+
 /**
  * Closes a dispute. If it is the payment's last open one, clears PAYMENT_DISPUTED from the cases that the rest of the
  * payment covers.
@@ -26,8 +30,7 @@ import { unblockCovered } from './unblock-covered.ts';
  * SALE_NOT_RECORDED.
  */
 export async function closeDispute(
-  writes: Writes,
-  sales: SaleReads,
+  { writes, ...sales }: Dependencies,
   request: CloseDisputeRequest,
   context: HandlerContext,
 ) {

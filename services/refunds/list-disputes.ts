@@ -59,10 +59,14 @@ export async function listDisputes(
   };
 }
 
+interface ExportDependencies {
+  readonly exports: Exports;
+  readonly funds: SaleReads['funds'];
+}
+
 /** Streams the disputes that match, in the order of the list, as they are at one moment. */
 export function exportDisputes(
-  exports: Exports,
-  funds: SaleReads['funds'],
+  { exports, funds }: ExportDependencies,
   request: ExportDisputesRequest,
   context: HandlerContext,
 ): AsyncGenerator<ExportDisputesResponse> {

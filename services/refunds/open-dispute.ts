@@ -10,7 +10,7 @@ import * as disputeHold from '../contracts/refunds/dispute-hold.contract.ts';
 import { enumName } from '../platform/enum-name.ts';
 import { alreadyExists } from '../platform/errors.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { NoticeDependencies } from './announce-review-deadline.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { disputedAmount, disputedSale, dueDateOf, dueNoticeAt } from './dispute.ts';
 import { heldSaleOf } from './dispute-outcome.ts';
@@ -26,8 +26,7 @@ import { blockDisputed, requireDisputable } from './refund-execution.ts';
  * DUE_DATE_BEFORE_OPENING, DISPUTE_ALREADY_EXISTS, REFUND_EXECUTION_STARTED, PAYMENT_FACTS_DIFFER, DISPUTE_EXCEEDS_PAYMENT.
  */
 export function openDispute(
-  writes: Writes,
-  noticeMs: number,
+  { writes, noticeMs }: NoticeDependencies,
   request: OpenDisputeRequest,
   context: HandlerContext,
 ) {

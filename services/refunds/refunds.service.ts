@@ -65,6 +65,7 @@ export function refundCaseService({
   registerOverdueDisputeMetrics(across, { outcomeDueAfterMs, workDueAfterMs });
   const slots = new Slots(UPLOADS);
   const decision = { writes, limits, execution };
+  const notice = { writes, noticeMs: config.REFUND_DEADLINE_NOTICE };
   const opening = {
     ...decision,
     products,
@@ -72,7 +73,7 @@ export function refundCaseService({
     merchantReviewPeriodMs: config.MERCHANT_REVIEW_PERIOD,
   };
   return {
-    exportDisputes: (request, context) => exportDisputes(exports, sales.funds, request, context),
+    exportDisputes: (request, context) => exportDisputes({ ...sales, exports }, request, context),
     exportRefundCases: (request, context) => exportRefundCases(exports, request, context),
     listRefundCases: (request) => listRefundCases(database, pagination, request),
     getRefundCase: (request) => getRefundCase(database, request),
@@ -80,13 +81,12 @@ export function refundCaseService({
     openRefundCase: (request, context) => openRefundCase(opening, request, context),
     decideRefundCase: (request, context) => decideRefundCase(decision, request, context),
     expireMerchantReview: (request, context) => expireMerchantReview(writes, request, context),
-    reviewRefundCase: (request, context) => reviewRefundCase(writes, execution, request, context),
-    announceReviewDeadline: (request, context) =>
-      announceReviewDeadline(writes, config.REFUND_DEADLINE_NOTICE, request, context),
-    openDispute: (request, context) => openDispute(writes, config.REFUND_DEADLINE_NOTICE, request, context),
+    reviewRefundCase: (request, context) => reviewRefundCase(decision, request, context),
+    announceReviewDeadline: (request, context) => announceReviewDeadline(notice, request, context),
+    openDispute: (request, context) => openDispute(notice, request, context),
     respondToDispute: (request, context) => respondToDispute(writes, request, context),
     recordResponseSubmission: (request, context) => recordResponseSubmission(writes, request, context),
-    closeDispute: (request, context) => closeDispute(writes, sales, request, context),
+    closeDispute: (request, context) => closeDispute({ ...sales, writes }, request, context),
     reverseDispute: (request, context) => reverseDispute(writes, request, context),
     getDispute: (request) => getDispute(database, request),
     listDisputes: (request, context) => listDisputes({ ...sales, pagination }, request, context),
@@ -99,7 +99,7 @@ export function refundCaseService({
     listDisputeQueue: (request) => listDisputeQueue(pagination, request),
     listProviderQueue: (request) => listProviderQueue(pagination, rules, request),
     addBlocker: (request, context) => addBlocker(writes, request, context),
-    clearBlocker: (request, context) => clearBlocker(writes, execution, request, context),
+    clearBlocker: (request, context) => clearBlocker(decision, request, context),
     startRefund: (request, context) => startRefund(writes, request, context),
     beginRefundExecution: (request, context) => beginRefundExecution(writes, request, context),
     recordRefundDebit: (request, context) => recordRefundDebit(writes, request, context),

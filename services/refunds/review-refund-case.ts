@@ -8,7 +8,7 @@ import {
 import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { Writes } from '../platform/writes/writes.ts';
+import type { DecisionDependencies } from './decide-refund-case.ts';
 import { unclaimedMinor } from './payment-amounts.ts';
 import type { PaymentRow, RefundCaseRow } from './refund-case.entity.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
@@ -17,7 +17,6 @@ import {
   lockPaymentOf,
   lockRefundCase,
   paymentUseOf,
-  type RefundExecutionMode,
   storeChange,
 } from './refund-case-store.ts';
 import { unblockDisputed } from './refund-execution.ts';
@@ -26,8 +25,7 @@ import { unblockCovered } from './unblock-covered.ts';
 
 /** Records the decision of operations or risk policy in SERVICE_REVIEW. */
 export function reviewRefundCase(
-  writes: Writes,
-  execution: RefundExecutionMode,
+  { writes, execution }: Omit<DecisionDependencies, 'limits'>,
   request: ReviewRefundCaseRequest,
   context: HandlerContext,
 ) {

@@ -55,7 +55,7 @@ await runProcess('gateway', async () => {
   await listenAlone(live, { host: config.HOST, port: config.LIVE_PORT });
   await listenAlone(sandbox, { host: config.HOST, port: config.SANDBOX_PORT });
   const dashboard = await openDashboard(config, tls, logger);
-  for (const listener of [live, sandbox, dashboard]) if (listener) drain.endConnectionsOf(listener.server);
+  for (const app of [live, sandbox, dashboard]) if (app) drain.endConnectionsOf(app.server);
   await ops.listen({ host: config.HOST, port: config.OPS_PORT });
   const { LIVE_PORT, SANDBOX_PORT, OPS_PORT } = config;
   logger.info({ live: LIVE_PORT, sandbox: SANDBOX_PORT, ops: OPS_PORT }, 'the public API is listening');

@@ -14,7 +14,7 @@ const KEEP_ALIVE = ': keep-alive\n\n';
  * first message, so an error before it gets an ordinary error response; a later one ends the stream.
  * @param open the messages; undefined for one that keeps the connection alive. Its signal is aborted when the client
  *   leaves.
- * @param closing is aborted when the listener closes, which ends the stream.
+ * @param closing is aborted when the server closes, which ends the stream.
  */
 export async function sendEventStream(
   reply: FastifyReply,

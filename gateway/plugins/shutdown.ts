@@ -7,7 +7,7 @@ const DRAIN_TIMEOUT_MS = 8_000;
 const POLL_MS = 50;
 
 /**
- * Closes the listener gracefully and in bounded time. Node.js closes only connections that are idle at that moment. This
+ * Closes a server gracefully and in bounded time. Node.js closes only connections that are idle at that moment. This
  * also closes connections that never sent a byte, busy ones when their response is complete, and all after a timeout.
  *
  * @param servers those that have connections of the gateway: its own, which Fastify closes, and others.

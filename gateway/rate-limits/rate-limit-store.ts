@@ -10,7 +10,7 @@ const SCHEMA = 'rate_limit';
 const TABLE = 'request_count';
 const MIGRATION = '0009_rate_limits.sql';
 
-/** Connections of each listener: live, sandbox and dashboard. */
+/** Connections of each host: live, sandbox and dashboard. */
 export const POOL_SIZE = 5;
 /** The longest that a request waits for its count. */
 const TIMEOUT_MS = 500;
@@ -38,11 +38,11 @@ interface Statement {
 }
 
 /** Who counts: the public API of an environment, or the dashboard. */
-export type CountingListener = EnvironmentName | 'dashboard';
+export type CountingHost = EnvironmentName | 'dashboard';
 
 interface RateLimitStoreOptions {
   readonly url: string;
-  readonly listener: CountingListener;
+  readonly host: CountingHost;
   /** False behind a connection pooler that does not support them. */
   readonly preparedStatements: boolean;
   readonly logger: Logger;
@@ -64,7 +64,7 @@ export class RateLimitStore {
     this.#options = options;
     this.#pool = new Pool({
       connectionString: options.url,
-      application_name: `payments-gateway-${options.listener}`,
+      application_name: `payments-gateway-${options.host}`,
       max: POOL_SIZE,
       connectionTimeoutMillis: TIMEOUT_MS,
       query_timeout: TIMEOUT_MS,
@@ -73,7 +73,7 @@ export class RateLimitStore {
     // An idle connection that dies is replaced by the next statement.
     this.#pool.on('error', () => undefined);
     this.#deleteTimer = setInterval(() => void this.#deleteExpired(), DELETE_INTERVAL_MS).unref();
-    storeUp.set({ environment: options.listener }, 1);
+    storeUp.set({ environment: options.host }, 1);
   }
 
   /** The rate-limiter-flexible options that make it count here. */
@@ -131,7 +131,7 @@ export class RateLimitStore {
   }
 
   #markUnavailable(error: unknown): void {
-    const { logger, listener: environment } = this.#options;
+    const { logger, host: environment } = this.#options;
     if (this.#retryAt === undefined) {
       storeUp.set({ environment }, 0);
       logger.warn({ err: error, environment }, 'the rate-limit store is unavailable; counting in memory');
@@ -140,7 +140,7 @@ export class RateLimitStore {
   }
 
   #markAvailable(): void {
-    const { logger, listener: environment } = this.#options;
+    const { logger, host: environment } = this.#options;
     this.#retryAt = undefined;
     storeUp.set({ environment }, 1);
     logger.info({ environment }, 'the rate-limit store is available again');

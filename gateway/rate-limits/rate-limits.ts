@@ -3,7 +3,7 @@ import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { type Config, ConfigError } from '../../services/platform/process/config.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
 import { type Quota, RateLimit, WINDOW_SECONDS } from './rate-limit.ts';
-import { type CountingListener, RateLimitStore } from './rate-limit-store.ts';
+import { type CountingHost, RateLimitStore } from './rate-limit-store.ts';
 
 /** Where requests are counted. */
 type StoreConfig = Pick<Config, 'RATE_LIMIT_STORE' | 'DATABASE_URL' | 'DATABASE_PREPARED_STATEMENTS'>;
@@ -103,10 +103,10 @@ function limiterIn(store: RateLimitStore | undefined, options: LimiterOptions) {
   });
 }
 
-function storeOf(config: StoreConfig, listener: CountingListener, logger: Logger) {
+function storeOf(config: StoreConfig, host: CountingHost, logger: Logger) {
   const url = storeUrl(config);
   const preparedStatements = config.DATABASE_PREPARED_STATEMENTS;
-  return url === undefined ? undefined : new RateLimitStore({ url, listener, preparedStatements, logger });
+  return url === undefined ? undefined : new RateLimitStore({ url, host, preparedStatements, logger });
 }
 
 function storeUrl({ RATE_LIMIT_STORE, DATABASE_URL }: StoreConfig): string | undefined {

@@ -280,7 +280,7 @@ it('a store deletes all past counts in batches', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const logger = pino({ level: 'silent' });
-  const store = new RateLimitStore({ url, listener: 'live', preparedStatements: false, logger });
+  const store = new RateLimitStore({ url, host: 'live', preparedStatements: false, logger });
   onTestFinished(() => store.close());
   const fill = (name: string, expires: number, count: number) =>
     `insert into rate_limit.request_count select '${name}' || n, 1, ${expires} from generate_series(1, ${count}) n`;

@@ -41,7 +41,7 @@ export function pollIntervalMs(unchangedMs: number, openStreams: number): number
   return Math.max(wantedMs, (openStreams * 1_000) / MAX_POLLS_PER_SECOND);
 }
 
-/** The open event streams of a listener. */
+/** The open event streams of a dashboard. */
 export class LiveStreams {
   readonly #open = new Map<AbortController, string>();
   #closed = false;

@@ -19,7 +19,7 @@ declare module 'fastify' {
   }
 }
 
-/** The uploads of a listener. Only the routes that are registered here read multipart bodies. */
+/** The uploads of a dashboard. Only the routes that are registered here read multipart bodies. */
 export class Uploads {
   readonly #app: GatewayApp;
   readonly #slots = new Slots(UPLOADS);

@@ -66,7 +66,7 @@ export class Database {
     this.#options = options;
   }
 
-  /** A holder of an idle connection, such as a listener, must send a statement more often than this. */
+  /** A holder of an idle connection, such as one that LISTENs, must send a statement more often than this. */
   get maxSilenceMs(): number {
     return this.#options.maxSilenceMs;
   }

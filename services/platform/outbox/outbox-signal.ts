@@ -11,7 +11,7 @@ export type OutboxWork = 'EVENTS' | 'COMMANDS';
 
 export const OUTBOX_CHANNEL = 'payments_outbox';
 const NOTIFY_INTERVAL_MS = 10;
-/** How long the listener stays open after the last wait, so that the next one can reuse it. */
+/** How long the connection stays open after the last wait, so that the next one can reuse it. */
 const LINGER_MS = 500;
 const RECONNECT_MS = 1_000;
 
@@ -49,7 +49,7 @@ export class OutboxSignal {
   /** Incremented by every signal. A version read before a query shows whether a signal came after it. */
   readonly #versions = { EVENTS: 0, COMMANDS: 0 };
   #waiting = 0;
-  #listener: Promise<PoolClient | undefined> | undefined;
+  #connection: Promise<PoolClient | undefined> | undefined;
   #linger: NodeJS.Timeout | undefined;
   #beginHandover: (() => Handover) | undefined;
   /** Whether the outage that keeps it from listening has been logged. */
@@ -101,12 +101,12 @@ export class OutboxSignal {
     return undefined;
   }
 
-  /** Calls the listener on each signal, until the returned function is called. */
-  subscribe(work: OutboxWork, listener: () => void): () => void {
-    this.#emitter.on(work, listener);
+  /** Calls `wake` on each signal, until the returned function is called. */
+  subscribe(work: OutboxWork, wake: () => void): () => void {
+    this.#emitter.on(work, wake);
     this.#startWaiting();
     return () => {
-      this.#emitter.off(work, listener);
+      this.#emitter.off(work, wake);
       this.#stopWaiting();
     };
   }
@@ -148,7 +148,7 @@ export class OutboxSignal {
   #startWaiting(): void {
     this.#waiting += 1;
     clearTimeout(this.#linger);
-    this.#listener ??= this.#listen();
+    this.#connection ??= this.#listen();
   }
 
   #stopWaiting(): void {
@@ -184,17 +184,17 @@ export class OutboxSignal {
     if (!this.#isOutageLogged)
       this.#logger.warn({ err: error }, 'listening for work failed; falling back to polling');
     this.#isOutageLogged = true;
-    const failed = this.#listener;
+    const failed = this.#connection;
     setTimeout(() => {
       void failed?.then((connection) => connection?.release(true)).catch(() => undefined);
-      if (this.#listener === failed) this.#listener = this.#waiting > 0 ? this.#listen() : undefined;
+      if (this.#connection === failed) this.#connection = this.#waiting > 0 ? this.#listen() : undefined;
     }, RECONNECT_MS).unref();
   }
 
   #stopListening(): void {
-    const listener = this.#listener;
-    this.#listener = undefined;
-    void listener?.then((connection) => connection?.release(true)).catch(() => undefined);
+    const stopped = this.#connection;
+    this.#connection = undefined;
+    void stopped?.then((connection) => connection?.release(true)).catch(() => undefined);
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * The first step of stopping a process: it reports that it is not ready but keeps serving for a while, so that load
- * balancers send new requests elsewhere before its listeners close.
+ * balancers send new requests elsewhere before its ports close.
  */
 export class Drain {
   readonly #delayMs: number;
@@ -20,7 +20,7 @@ export class Drain {
     return this.#hasBegun;
   }
 
-  /** Resolves when the listeners may close. */
+  /** Resolves when the ports may close. */
   async begin(): Promise<void> {
     this.#hasBegun = true;
     await delay(this.#delayMs);

@@ -17,7 +17,7 @@ export interface OpsServerOptions {
 }
 
 /**
- * Creates the internal operations listener: /healthz (the process runs), /readyz (200 when the process can do its work,
+ * Creates the internal operations server: /healthz (the process runs), /readyz (200 when the process can do its work,
  * otherwise 503; details as JSON) and /metrics. The caller starts listening.
  */
 export function createOpsServer({ ready, drain }: OpsServerOptions): FastifyInstance {

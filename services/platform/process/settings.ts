@@ -56,7 +56,7 @@ export const SETTINGS = {
   API_MAX_CONCURRENT_REQUESTS: setting(
     integer(1, 100_000),
     '1000',
-    'requests that each listener of the public API handles at once; more are refused with 503 and Retry-After',
+    'requests that each host of the public API handles at once; more are refused with 503 and Retry-After',
   ),
   OPS_PORT: setting(integer(0, 65535), '8083', '/healthz, /readyz and /metrics'),
   DASHBOARD_PORT: setting(integer(0, 65535), '8090', "merchants' dashboard"),
@@ -65,7 +65,7 @@ export const SETTINGS = {
     '0s',
     'how long a process that is stopping keeps serving while it reports not ready, so that load balancers notice',
   ),
-  HOST: setting(text, '127.0.0.1', 'address that all listeners bind to'),
+  HOST: setting(text, '127.0.0.1', 'address that all ports are opened on'),
   TEMPORAL_PORT: setting(integer(1, 65535), '7233', 'Temporal server of npm start'),
   TEMPORAL_UI_PORT: setting(integer(1, 65535), '8233', 'Temporal UI of npm start'),
   DEMO_RECEIVER_PORT: setting(integer(0, 65535), '8443', 'demo webhook receiver of npm start (HTTPS)'),

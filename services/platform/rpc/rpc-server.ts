@@ -1,10 +1,12 @@
 import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
 import type { Server } from 'node:net';
 import type { Interceptor } from '@connectrpc/connect';
 import { CallLimit, limitCalls } from './call-limit.ts';
-import { connectListener } from './connect-listener.ts';
+import { createConnectPort } from './connect-port.ts';
 import { type CallerSources, identifyCallers } from './identify-callers.ts';
-import { type ConnectionTimeouts, createPortListener } from './port-listener.ts';
+import { type ConnectionTimeouts, createPortServer, type RequestHandlers } from './port-server.ts';
 import type { PortTls } from './secure-server.ts';
 import type { ServiceBinding } from './service-binding.ts';
 import { UnaryPort } from './unary-port.ts';
@@ -56,7 +58,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const limit = new CallLimit(maxConcurrentCalls);
   const unaryPort = new UnaryPort({ bindings, interceptors, identify, limit, ...limits });
   const shutdown = new AbortController();
-  const listener = connectListener(bindings, {
+  const connect = createConnectPort(bindings, {
     interceptors: [limitCalls(limit), ...interceptors],
     // Before the request body is read.
     requestGate: ({ method, requestHeader, values }) =>
@@ -64,7 +66,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     ...limits,
     shutdownSignal: shutdown.signal,
   });
-  const server = createPortListener({ listener, unaryPort, tls, timeouts });
+  const server = createPortServer({ handlers: handlersOf(unaryPort, connect), tls, timeouts });
   return {
     server,
     async listen(address) {
@@ -76,6 +78,20 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       // `close` fails if the server never listened, which is fine here.
       await new Promise((resolve) => server.close(resolve));
       clearTimeout(timer);
+    },
+  };
+}
+
+/** Offers each request to the unary port first, and leaves the others to Connect. */
+function handlersOf(unaryPort: UnaryPort, connect: RequestListener): RequestHandlers {
+  // Never listens; turns streams into requests and responses for Connect.
+  const compatibility = createHttp2Server(connect as never);
+  return {
+    onRequest(request, response) {
+      if (!unaryPort.serveRequest(request, response)) connect(request, response);
+    },
+    onStream(stream, headers, ...rest) {
+      if (!unaryPort.serveStream(stream, headers)) compatibility.emit('stream', stream, headers, ...rest);
     },
   };
 }

@@ -20,7 +20,7 @@ import { storePeer } from './peer-certificate.ts';
 import type { ServiceBinding } from './service-binding.ts';
 
 /** Serves RPCs with Connect's own handlers, over all of its protocols, and refuses all other requests. */
-export function connectListener(
+export function createConnectPort(
   bindings: readonly ServiceBinding[],
   { bodyTimeoutMs, ...options }: ConnectRouterOptions & Pick<ExchangeLimits, 'bodyTimeoutMs'>,
 ): RequestListener {

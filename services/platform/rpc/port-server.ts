@@ -1,11 +1,16 @@
 import { createServer as createHttp1Server, type RequestListener } from 'node:http';
-import { createServer as createHttp2Server, type ServerHttp2Session, type ServerOptions } from 'node:http2';
+import {
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { rememberPeer } from './peer-certificate.ts';
 import { PlainConnections } from './plain-connections.ts';
 import { createSecureServer, type PortTls } from './secure-server.ts';
-import type { UnaryPort } from './unary-port.ts';
 
 /** Longer than clients keep idle connections, so that none is closed while a request is in flight. */
 const KEEP_ALIVE_MS = 120_000;
@@ -31,10 +36,15 @@ const CLOSE_IDLE_MS = 20;
  */
 const RETIRED_MS = 120_000;
 
-export interface PortListenerOptions {
-  /** Serves the requests that the unary port does not. */
-  readonly listener: RequestListener;
-  readonly unaryPort: UnaryPort;
+/** What answers the requests of a port. */
+export interface RequestHandlers {
+  readonly onRequest: RequestListener;
+  /** A request over HTTP/2. The rest is what Node.js passes with it. */
+  readonly onStream: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]) => void;
+}
+
+export interface PortServerOptions {
+  readonly handlers: RequestHandlers;
   readonly tls: PortTls | undefined;
   readonly timeouts: ConnectionTimeouts;
 }
@@ -53,13 +63,12 @@ export interface ConnectionTimeouts {
  * A server that passes each connection to an HTTP/2 or HTTP/1.1 server, depending on its first bytes or, with TLS, on
  * the negotiated protocol. When the TLS files are replaced, clients are asked to reconnect.
  */
-export function createPortListener(options: PortListenerOptions): Server {
-  const { listener, unaryPort, tls, timeouts } = options;
-  const http2 = new Http2Connections(listener, unaryPort, timeouts);
+export function createPortServer({ handlers, tls, timeouts }: PortServerOptions): Server {
+  const http2 = new Http2Connections(timeouts, handlers.onStream);
   const http1 = new Http1Connections(timeouts, (request, response) => {
     // The server that the caller of createRpcServer knows.
     front.emit('request', request, response);
-    if (!unaryPort.serveRequest(request, response)) listener(request, response);
+    handlers.onRequest(request, response);
   });
   const sockets = new Set<Socket>();
   const accept = (socket: Socket, isHttp2: boolean) => {
@@ -112,7 +121,7 @@ class Http1Connections {
   readonly #retired = new WeakSet<Socket>();
   #closing: NodeJS.Timeout | undefined;
 
-  constructor({ headersTimeoutMs }: ConnectionTimeouts, serve: RequestListener) {
+  constructor({ headersTimeoutMs }: ConnectionTimeouts, onRequest: RequestListener) {
     const options = {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -121,7 +130,7 @@ class Http1Connections {
     };
     this.#server = createHttp1Server(options, (request, response) => {
       if (this.#closing || this.#retired.has(request.socket)) response.setHeader('connection', 'close');
-      serve(request, response);
+      onRequest(request, response);
     });
     // An HTTP server tracks its connections, to close idle ones, only after "listening"; here the front server listens.
     this.#server.emit('listening');
@@ -152,12 +161,8 @@ class Http2Connections {
   readonly #server = createHttp2Server(HTTP2_LIMITS);
   readonly #sessions = new Set<ServerHttp2Session>();
 
-  constructor(listener: RequestListener, unaryPort: UnaryPort, { idleTimeoutMs }: ConnectionTimeouts) {
-    // Never listens; turns streams into requests and responses for Connect.
-    const compatibility = createHttp2Server(listener as never);
-    this.#server.on('stream', (stream, headers, ...rest) => {
-      if (!unaryPort.serveStream(stream, headers)) compatibility.emit('stream', stream, headers, ...rest);
-    });
+  constructor({ idleTimeoutMs }: ConnectionTimeouts, onStream: RequestHandlers['onStream']) {
+    this.#server.on('stream', onStream);
     this.#server.on('session', (session) => {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));

@@ -1,16 +1,17 @@
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
+import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { openLink } from '../reconciliation/faulty-link.ts';
-import { createTestDatabase } from '../support/harness.ts';
+import { bearer, createTestDatabase, newTenant } from '../support/harness.ts';
 import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
-import { newKeyRings } from '../support/secrets.ts';
-import { query } from '../support/sql.ts';
+import { newKeyRings, newServiceToken } from '../support/secrets.ts';
+import { lockWaits, openSession, query } from '../support/sql.ts';
 
 const secrets = newKeyRings();
 
@@ -39,6 +40,35 @@ test('two processes that start together on an empty database migrate it once, se
     { exitCode: 0, stderr: '' },
     { exitCode: 0, stderr: '' },
   ]);
+});
+
+test('a call that waits for a lock when its process is told to stop gets its answer, and only then the process ends', async () => {
+  const databaseUrl = await createTestDatabase();
+  const [port, ops] = [await findFreePort(), await findFreePort()];
+  const { token, entry } = newServiceToken('test');
+  const settings = { SERVICES: 'catalog', GRPC_PORT: `${port}`, OPS_PORT: `${ops}`, SERVICE_TOKENS: entry };
+  const process = start({ ...secrets, ...settings, DATABASE_URL: databaseUrl });
+  await listening(process);
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const products = createClient(
+    ProductService,
+    createGrpcTransport({ baseUrl, interceptors: [bearer(token)] }),
+  );
+  await using holder = await openSession(databaseUrl);
+  await holder.query('begin; lock table catalog.product');
+  const answered = products.listProducts(newTenant());
+  await expect.poll(() => lockWaits({ databaseUrl })).toHaveLength(1);
+  process.child.kill('SIGTERM');
+  const newConnection = async () => {
+    const socket = connect(port, '127.0.0.1');
+    const opened = once(socket, 'connect');
+    await opened.finally(() => socket.destroy());
+  };
+  await expect.poll(() => newConnection().catch(({ code }) => code)).toBe('ECONNREFUSED');
+  expect((await fetch(`http://127.0.0.1:${ops}/readyz`)).status).toBe(503);
+  await holder.query('rollback');
+  expect((await answered).products).toEqual([]);
+  expect(await process.exited).toEqual({ exitCode: 0, stderr: '' });
 });
 
 test('reports all invalid settings at once', async () => {

@@ -1,14 +1,19 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { signInFaults } from '../../gateway/dashboard/session/secure-address.ts';
 import { POOL_SIZE as RATE_LIMIT_POOL_SIZE } from '../../gateway/rate-limits/rate-limit-store.ts';
 import { type Config, readConfig } from '../../services/platform/process/config.ts';
 import { SETTINGS } from '../../services/platform/process/settings.ts';
 import { readComposeFile } from '../support/compose-file.ts';
+import { createTestDatabase } from '../support/harness.ts';
 
 const root = new URL('../../', import.meta.url);
 const secretNames = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
@@ -210,4 +215,54 @@ test('Prometheus scrapes the operations port of every runtime and the disks, and
     expect(containers[name]!.environment).toMatchObject({ HOST: '0.0.0.0' });
     expect(containers[name]!.environment).not.toHaveProperty('OPS_PORT');
   }
+});
+
+const isInstalled = (program: string) => spawnSync(program, ['--version']).status === 0;
+
+/** The files that a container sees, by their paths in it, as files of this machine. */
+async function filesOf(name: string): Promise<Map<string, string>> {
+  const { containers, files } = await readComposeFile();
+  const { configs = [], volumes = [] } = containers[name]!;
+  const folder = mkdtempSync(join(tmpdir(), 'payments-compose-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const seen = new Map<string, string>();
+  for (const [file, path] of volumes.map((volume) => volume.split(':')))
+    if (file!.startsWith('./')) seen.set(path!, fileURLToPath(new URL(file!, root)));
+  for (const { source, target } of configs) {
+    const file = join(folder, source);
+    writeFileSync(file, withPaths(files[source]!.content, seen));
+    seen.set(target, file);
+  }
+  return seen;
+}
+
+const withPaths = (text: string, files: ReadonlyMap<string, string>) =>
+  [...files].reduce((replaced, [path, file]) => replaced.replaceAll(path, file), text);
+
+test.skipIf(!isInstalled('promtool'))('Prometheus accepts its configuration and the rules', async () => {
+  const file = (await filesOf('prometheus')).get('/etc/prometheus/prometheus.yml')!;
+  const { status, stderr, stdout } = spawnSync('promtool', ['check', 'config', file], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout.match(/SUCCESS: \d+ rules found/g)).toHaveLength(5);
+});
+
+/** Ends the transaction with an error that lists the roles. */
+const LIST_ROLES = `do $$ begin
+  raise exception 'with a password: %', (
+    select string_agg(rolname || case when rolcreatedb then ' (createdb)' else '' end, ', ' order by rolname)
+      from pg_authid where rolpassword is not null and rolcanlogin and not rolsuper);
+end $$`;
+
+test.skipIf(!isInstalled('psql'))('psql creates the roles of the database with the command', async () => {
+  const { containers } = await readComposeFile();
+  const [program, ...args] = containers['database-roles']!.command!;
+  const files = await filesOf('database-roles');
+  // The roles belong to all databases of the server, so the transaction is rolled back.
+  const given = args.slice(0, -1).map((arg) => withPaths(arg, files));
+  const last = ['--single-transaction', `--command=${LIST_ROLES}`, await createTestDatabase()];
+  await vi.waitFor(() => {
+    const { stderr } = spawnSync(program!, [...given, ...last], { encoding: 'utf8' });
+    // Another test may change a role in the same moment.
+    expect(stderr).toMatch(/^ERROR: {2}with a password: rate_limits, temporal \(createdb\), webhook_lanes\n/);
+  });
 });

@@ -28,6 +28,8 @@ const HTTP2_LIMITS: ServerOptions = {
   streamResetBurst: 1_000,
   streamResetRate: 33,
 };
+/** How long a client that was idle for too long has to learn that its connection ends. */
+const END_IDLE_MS = 1_000;
 /** How often connections that have become idle are closed while the server closes. */
 const CLOSE_IDLE_MS = 20;
 /**
@@ -156,6 +158,27 @@ class Http1Connections {
   }
 }
 
+/**
+ * Ends a connection. Open streams are served to their end, even if they are idle. A header block that is incomplete is not
+ * one of them, but Node.js would wait for it, however slowly it arrives.
+ */
+function endOnceIdle(session: ServerHttp2Session): () => void {
+  let open = 0;
+  session.on('stream', (stream) => {
+    open += 1;
+    stream.once('close', () => {
+      open -= 1;
+    });
+  });
+  return () => {
+    session.close();
+    const ending = setInterval(() => {
+      if (open === 0) session.destroy();
+    }, END_IDLE_MS);
+    session.once('close', () => clearInterval(ending));
+  };
+}
+
 /** The HTTP/2 connections. */
 class Http2Connections {
   readonly #server = createHttp2Server(HTTP2_LIMITS);
@@ -166,8 +189,7 @@ class Http2Connections {
     this.#server.on('session', (session) => {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
-      // Open streams are served to their end, even if they are idle.
-      session.setTimeout(idleTimeoutMs, () => session.close());
+      session.setTimeout(idleTimeoutMs, endOnceIdle(session));
       if (session.encrypted) rememberPeer(session, session.socket as TLSSocket);
     });
   }

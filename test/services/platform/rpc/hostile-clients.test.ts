@@ -168,6 +168,15 @@ describe('a client that is too slow is disconnected', () => {
     clearInterval(trickle);
   });
 
+  it('while it sends a header block over HTTP/2 byte by byte', async () => {
+    const { socket, received } = open();
+    const block = http2Frame(FRAME.headers, { stream: 1, payload: Buffer.alloc(10_000) });
+    socket.write(Buffer.concat([PREFACE, http2Frame(FRAME.settings), block.subarray(0, 9)]));
+    const trickle = setInterval(() => socket.write(Buffer.alloc(1)), 20);
+    await received;
+    clearInterval(trickle);
+  });
+
   it('when it has made no call over HTTP/2 for long', async () => {
     await withSession(async (session) => {
       await outcomeOf(session.request(callHeaders()).end(Buffer.alloc(5)));

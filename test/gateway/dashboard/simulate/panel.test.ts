@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, it } from 'vitest';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -6,6 +7,8 @@ import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.j
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
+  DeliveryService,
+  DeliveryStatus,
   EventService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -106,6 +109,29 @@ it('opens cases beyond the 24-hour limits if they were requested 2 days ago', as
   expect(stateOn(await panel.openCase(large))).toBe('SERVICE_REVIEW');
   expect(stateOn(await panel.openCase())).toBe('SERVICE_REVIEW');
   expect(stateOn(await panel.openCase({ asked_days_ago: '2' }))).toBe('MERCHANT_REVIEW');
+});
+
+it('sends what happened 8 days ago to the endpoints of today', async () => {
+  const panel = await sandboxFixture(fixture);
+  const webhooks = createClient(WebhookSubscriptionService, fixture.transport);
+  const target = { url: 'https://127.0.0.1:8443/', eventTypes: ['refund.requested.v1'] };
+  const hook = { ...tenantOf(panel), idempotencyKey: 'hook', ...target };
+  const { subscription } = await webhooks.createWebhookSubscription(hook);
+  expect(stateOn(await panel.openCase({ asked_days_ago: '8' }))).toBe('MERCHANT_REVIEW');
+  const { deliveries } = await createClient(DeliveryService, fixture.transport).listDeliveries({
+    ...tenantOf(panel),
+    subscriptionId: subscription!.id,
+    eventType: 'refund.requested.v1',
+  });
+  expect(deliveries).toMatchObject([{ status: DeliveryStatus.PENDING }]);
+  const { eventId } = deliveries[0]!;
+  const { event } = await createClient(EventService, fixture.transport).getEvent({
+    ...tenantOf(panel),
+    eventId,
+  });
+  const weekAgoMs = Date.now() - 7 * 86_400_000;
+  expect(timestampMs(event!.timestamp!)).toBeLessThan(weekAgoMs);
+  expect(timestampMs(subscription!.createdAt!)).toBeGreaterThan(weekAgoMs);
 });
 
 it('refunds a sale, blocks its funds and disputes it', async () => {

@@ -7,7 +7,7 @@ import type { TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 
 /**
- * Makes the first attempts of all waiting deliveries, like a process that only owns webhook lanes.
+ * Makes the first attempts of all waiting deliveries, and those requested by retries, like a process that only owns webhook lanes.
  * @param guards check the connections; they stay open.
  */
 export async function deliverWaiting(
@@ -21,7 +21,7 @@ export async function deliverWaiting(
   });
   try {
     services.startWebhookLanes({ live: keptOpen(live), test: keptOpen(test) });
-    const waiting = "select id from webhooks.open_delivery where status = 'PENDING'";
+    const waiting = "select id from webhooks.open_delivery where status = 'PENDING' or requested";
     await vi.waitFor(async () => expect(await sqlOf({ databaseUrl }, waiting)).toEqual([]), {
       timeout: 60_000,
     });

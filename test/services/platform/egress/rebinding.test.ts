@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   AttemptFailure,
   DeliveryService,
+  DeliveryStatus,
+  DispatchService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { Database } from '../../../../services/platform/database/database.ts';
@@ -86,11 +88,11 @@ afterEach(() => {
 
 let names = 0;
 
-const create = (tenant: TestTenant, host: string, idempotencyKey = newKey()) =>
+const create = (tenant: TestTenant, host: string, idempotencyKey = newKey(), { port } = receiver) =>
   createClient(WebhookSubscriptionService, transport).createWebhookSubscription({
     ...tenant,
     idempotencyKey,
-    url: `https://${host}:${receiver.port}/`,
+    url: `https://${host}:${port}/`,
     eventTypes: ['payment.succeeded.v1'],
   });
 
@@ -159,4 +161,25 @@ describe('a name that was public at creation', () => {
     await expectRefusal(anew, Code.InvalidArgument, 'INVALID_WEBHOOK_URL', { field: 'url' });
     await expect(anew).rejects.not.toThrow('127.0.0.1');
   });
+});
+
+it('a name that does not resolve gets its delivery with a retry, once it does', async () => {
+  await using endpoint = await startReceiver();
+  await using sender = createLoopbackGuard({ dnsServers: [dns.server] });
+  const guards = { live: sender, test: sender };
+  const tenant = newTenant();
+  answer = 'NXDOMAIN';
+  await create(tenant, 'hooks.example.com', newKey(), endpoint);
+  await deliverWaiting({ config, databaseUrl }, guards);
+  const deliveries = createClient(DeliveryService, transport);
+  const [waiting] = (await deliveries.listDeliveries(tenant)).deliveries;
+  expect(waiting).toMatchObject({ status: DeliveryStatus.RETRYING, attemptCount: 1 });
+  answer = ['127.0.0.1'];
+  const deliveryId = waiting!.id;
+  await createClient(DispatchService, transport).requestAttempt({ deliveryId, now: true });
+  await deliverWaiting({ config, databaseUrl }, guards);
+  const { delivery, attempts } = await deliveries.getDelivery({ ...tenant, deliveryId });
+  expect(delivery!.status).toBe(DeliveryStatus.SUCCEEDED);
+  expect(attempts).toMatchObject([{ failure: AttemptFailure.DNS }, { httpStatus: 204 }]);
+  expect(endpoint.requests).toHaveLength(1);
 });

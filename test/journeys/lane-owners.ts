@@ -72,6 +72,24 @@ export class LaneOwners implements AsyncDisposable {
     return rows.map(({ lanes }) => lanes);
   }
 
+  /** The id of the process that owns the lane of each endpoint. */
+  async ofEndpoints(): Promise<string[]> {
+    const rows = await this.#webhooks.sql<{ owner: string }>(
+      `select l.owner_id as owner from webhooks.subscription s join webhooks.lane l on l.id = s.lane
+        order by length(s.url), s.url`,
+    );
+    return rows.map(({ owner }) => owner);
+  }
+
+  /** How long events took to arrive at some of the endpoints, in milliseconds. */
+  latencies(published: readonly Published[], isAmong: (endpoint: number) => boolean): number[] {
+    return published.flatMap((event) =>
+      this.#timesOf(event).flatMap(([firstAt], endpoint) =>
+        isAmong(endpoint) ? [firstAt! - event.atMs] : [],
+      ),
+    );
+  }
+
   /** Publishes events until `stop`, which returns them. */
   publish() {
     const published: Published[] = [];

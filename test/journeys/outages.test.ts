@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { median } from '../support/quantile.ts';
 import { LaneOwners } from './lane-owners.ts';
 
 /** Beside other tests; takeover.test.ts holds the promised five seconds. */
 const TAKEN_OVER_MS = 8_000;
 const PAUSE_MS = 60_000;
+/** No lane of a paused process is taken over before. */
+const LEASED_MS = 3_000;
 /** Of two processes on a busy machine. */
 const START_MS = 300_000;
 /** Until a signal takes effect. */
@@ -17,18 +20,24 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
   }, START_MS);
   afterAll(() => owners?.[Symbol.asyncDispose]());
 
-  it('continue after one was paused past its lease, and repeat only attempts in flight', async () => {
+  it('continue after one was paused past its lease, delay no lane of the other, and repeat only attempts in flight', async () => {
     const publishing = owners.publish();
     await publishing.atLeast(20);
+    const ownersBefore = await owners.ofEndpoints();
     owners.first.signal('SIGSTOP');
     const pausedAt = Date.now();
     await delay(PAUSE_MS);
+    const [remaining, ...others] = new Set(await owners.ofEndpoints());
+    expect(others).toEqual([]);
     owners.first.signal('SIGCONT');
     await publishing.atLeast(publishing.count + 20);
     await owners.areSharing();
     const published = await publishing.stop();
     const { slowestMs, repeated } = await owners.delivered(published, pausedAt);
     expect(slowestMs).toBeLessThan(TAKEN_OVER_MS);
+    const untilTakeover = published.filter(({ atMs }) => atMs >= pausedAt && atMs < pausedAt + LEASED_MS);
+    const unaffected = owners.latencies(untilTakeover, (endpoint) => ownersBefore[endpoint] === remaining);
+    expect(median(unaffected)).toBeLessThan(1_000);
     for (const { firstAt, secondAt } of repeated) {
       expect(firstAt).toBeLessThanOrEqual(pausedAt + SIGNAL_MS);
       // The other process sent it when it took over; the paused one repeats nothing.

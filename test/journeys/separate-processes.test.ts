@@ -14,6 +14,7 @@ import type { SandboxMerchant } from './sandbox-merchant.ts';
 import { releaseAdvance } from './separate-processes/advance.ts';
 import { DashboardPerson } from './separate-processes/dashboard-person.ts';
 import { apiReads, Load } from './separate-processes/load.ts';
+import { beginMoneyFlows } from './separate-processes/money.ts';
 import { historiesOf } from './separate-processes/secrets.ts';
 import { type Role, SeparateSystem, STOP_DELAY_MS } from './separate-processes/separate-system.ts';
 import { openShop, type RetriedReceiver, startRetriedReceiver } from './separate-processes/shop.ts';
@@ -58,8 +59,7 @@ beforeAll(async () => {
   const settings = {
     ...person.settings,
     SMTP_URL: inbox.url,
-    PAYOUT_PROVIDER_URL: provider.url,
-    PAYOUT_PROVIDER_TOKEN: provider.settings.PAYOUT_PROVIDER_TOKEN,
+    ...provider.settings,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${COLLECTOR_TOKEN}`,
     OTEL_TRACES_SAMPLER_ARG: '1',
@@ -133,10 +133,11 @@ it.each(ROLES)('no request fails and no delivery waits for a lease when one of %
 });
 
 it(
-  'when one of each role is killed, only requests in flight fail, all events are delivered and an advance is paid out once',
+  'when one of each role is killed, only requests in flight fail, all events are delivered and all money moves once',
   async () => {
     await load.moreEvents(5);
     const advance = await releaseAdvance({ system, person, provider, tenant: merchant.tenant });
+    const flows = await beginMoneyFlows(system, provider);
     const [failed, from] = [load.failures.length, Date.now()];
     const victims = ROLES.map((role) => system.one(role));
     await Promise.all(victims.map((victim) => system.kill(victim)));
@@ -150,6 +151,7 @@ it(
     }
     await slowestDelivery(from);
     await advance.isPaidOut(AFTER_A_KILL_MS);
+    await flows.end(AFTER_A_KILL_MS);
   },
   2 * AFTER_A_KILL_MS,
 );

@@ -10,6 +10,13 @@ const DRIP_EVERY_MS = 250;
 
 export type EndpointFailure = 'hangs' | 'drips' | 'slow' | 'a 64 MB answer' | 'no TLS' | 'mute';
 
+export interface FailingEndpoint {
+  readonly failure: EndpointFailure;
+  readonly url: string;
+}
+
+const urlAt = (port: number, path = '/hook') => `https://localhost:${port}${path}`;
+
 /** Endpoints that fail in every way, some of them at the address of a healthy one. */
 export class HostileEndpoints {
   readonly #thread: Worker;
@@ -28,31 +35,35 @@ export class HostileEndpoints {
     return new HostileEndpoints(thread, ports);
   }
 
-  /** The URLs by failure. @param shared the port of the server whose requests `respond` answers. */
-  urls(shared: number): Readonly<Record<EndpointFailure, string>> {
-    const at = (port: number, path = '/hook') => `https://localhost:${port}${path}`;
-    return {
-      hangs: at(shared, '/hangs'),
-      drips: at(shared, '/drips'),
-      slow: at(shared, '/slow'),
-      'a 64 MB answer': at(this.#ports.large),
-      'no TLS': at(this.#ports.refusesTls),
-      mute: at(this.#ports.mute),
-    };
+  /** One of each failure. @param shared the port of the server whose requests `respond` answers. */
+  failingInEveryWay(shared: number): FailingEndpoint[] {
+    return [
+      { failure: 'hangs', url: urlAt(shared, '/hangs') },
+      { failure: 'drips', url: urlAt(shared, '/drips') },
+      { failure: 'slow', url: urlAt(shared, '/slow') },
+      { failure: 'a 64 MB answer', url: urlAt(this.#ports.large) },
+      { failure: 'no TLS', url: urlAt(this.#ports.refusesTls) },
+      { failure: 'mute', url: urlAt(this.#ports.mute) },
+    ];
+  }
+
+  /** @param shared as above. */
+  hanging(shared: number, count: number): FailingEndpoint[] {
+    return Array.from({ length: count }, (_, n) => ({ failure: 'hangs', url: urlAt(shared, `/hangs/${n}`) }));
   }
 
   /** Handles a request to one of the paths, possibly without an answer. @returns whether it was one of them. */
   respond({ url }: IncomingMessage, response: ServerResponse): boolean {
-    switch (url) {
-      case '/hangs':
+    switch (url!.split('/')[1]) {
+      case 'hangs':
         break;
-      case '/drips': {
+      case 'drips': {
         response.writeHead(200);
         const drip = setInterval(() => response.write('.'), DRIP_EVERY_MS);
         response.on('close', () => clearInterval(drip));
         break;
       }
-      case '/slow': {
+      case 'slow': {
         const answer = setTimeout(() => response.writeHead(200).end(), SLOW_MS);
         response.on('close', () => clearTimeout(answer));
         break;
